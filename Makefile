@@ -1,0 +1,37 @@
+# Two commands matter: `make demo` and `make test`. Both need only python3 and make.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test quick lint format bench clean
+
+demo: $(READY)  ## score the shipped example world, offline
+	$(BIN)/answerkey demo
+
+test: $(READY) lint  ## everything, as CI runs it
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+quick: $(READY)  ## the fast tests only
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## the benchmarks beside the peers; writes benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt --editable . --group dev
+	touch $(READY)
+
+clean:
+	rm -rf .venv .venvs build dist

@@ -1,0 +1,54 @@
+"""Every error a user can meet, in one tree.
+
+    AnswerkeyError
+    ├── InputError         a file, row or value that cannot be used           exit 2
+    ├── SettingsError      a suite, option, name or profile that is wrong     exit 2
+    ├── MissingPackage     an extra that has to be installed first            exit 2
+    └── IncompleteError    the run could not be completed                     exit 3
+        ├── EndpointError  a bot, judge or store that does not answer
+        └── StorageError   a folder that cannot be written, locked or read
+
+The message is one line: what came, what was expected, what to do. Anything outside the
+tree is a bug and keeps its traceback.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+EXIT_OK, EXIT_GATE, EXIT_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class AnswerkeyError(Exception):
+    exit_code = EXIT_INPUT
+
+
+class InputError(AnswerkeyError):
+    pass
+
+
+class SettingsError(AnswerkeyError):
+    pass
+
+
+class MissingPackage(AnswerkeyError):
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed: pip install 'answerkey[{extra}]'")
+
+
+class IncompleteError(AnswerkeyError):
+    exit_code = EXIT_INCOMPLETE
+
+
+class EndpointError(IncompleteError):
+    pass
+
+
+class StorageError(IncompleteError):
+    pass
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean "recall@5"?`, or nothing where no known word is near."""
+    near = get_close_matches(word.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.6)
+    names = {k.lower(): k for k in known}
+    return f'; did you mean "{names[near[0]]}"?' if near else ""

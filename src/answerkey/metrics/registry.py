@@ -1,0 +1,180 @@
+"""The one door by which a metric comes in: built-in, a user's module, or an installed package.
+
+A metric is a plain function of one (case, response):
+
+    @metric("shouting", needs=("answer",), better="lower", empty="0 for an answer with no letter")
+    def shouting(case: Case, response: Response) -> float:
+        "Share of the letters that are capitals."
+
+With `batch=True` it takes a list of pairs and returns a list as long. `metric_group` registers a function
+that gives several metrics in one pass. What a function needs besides is named as keyword-only arguments
+(`embed`, `judge`, `words`, `routes`, or a setting of its own) and bound once, in `Plan`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
+
+from answerkey.errors import SettingsError, did_you_mean
+from answerkey.types import Better
+
+BUILTIN_MODULES = ("overlap", "criteria", "citations", "cost", "route", "semantic", "ranking", "grounding", "correctness", "judged")
+ENTRY_POINT_GROUP = "answerkey.metrics"
+PROVIDED = frozenset({"embed", "judge", "words", "routes", "names"})
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a metric before it is computed. A name that ends in `@k` stands for every cut-off.
+
+    Where a field in `needs` is missing from the pair the metric does not apply; fields in `uses` may be
+    missing, and `empty` says what comes then.
+    """
+
+    name: str
+    summary: str = ""
+    low: float | None = 0.0
+    high: float | None = 1.0
+    better: Better = "higher"
+    needs: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    empty: str = ""
+    version: int = 1
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    facts: Facts
+    function: Callable[..., Any]
+    shape: str  # "single", "batch" or "group": what the function takes and gives
+    module: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.facts.name
+
+    @property
+    def family(self) -> str:
+        return self.module.rsplit(".", 1)[-1]
+
+    def keywords(self) -> dict[str, bool]:
+        """Keyword-only arguments of the function, and whether each must be given."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return {p.name: p.default is p.empty for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+_METRICS: dict[str, Metric] = {}
+_loaded = False
+
+
+def metric(name: str, *, batch: bool = False, **facts: Any) -> Callable[[F], F]:
+    """Register a function as the metric `name`; the facts are those of `Facts`."""
+
+    def register(function: F) -> F:
+        about = Facts(name, summary=_first_line(function), **facts)
+        _add(Metric(about, function, "batch" if batch else "single", function.__module__))
+        return function
+
+    return register
+
+
+def metric_group(*group: Facts) -> Callable[[F], F]:
+    """Register a function of (pairs, *, names) that gives `{name: scores}` for the names asked for."""
+
+    def register(function: F) -> F:
+        for facts in group:
+            about = facts if facts.summary else replace(facts, summary=_first_line(function))
+            _add(Metric(about, function, "group", function.__module__))
+        return function
+
+    return register
+
+
+def find(name: str) -> Metric:
+    """The metric of that name, with its cut-off filled in: `recall@5` is found under `recall@k`."""
+    _load()
+    if name in _METRICS and not name.endswith("@k"):
+        return _METRICS[name]
+    cut = re.fullmatch(r"(.+)@(\d+)", name)
+    if cut and f"{cut[1]}@k" in _METRICS:
+        if int(cut[2]) < 1:
+            raise SettingsError(f'metric "{name}": the cut-off after @ must be 1 or more')
+        found = _METRICS[f"{cut[1]}@k"]
+        return replace(found, facts=replace(found.facts, name=name))
+    hint = f'; give the cut-off, as in "{name.removesuffix("@k")}@5"' if f"{name.removesuffix('@k')}@k" in _METRICS else ""
+    hint = hint or did_you_mean(name, _METRICS) or "; `answerkey metrics` lists them"
+    raise SettingsError(f'unknown metric "{name}"{hint}')
+
+
+def all_metrics() -> list[Metric]:
+    _load()
+    return sorted(_METRICS.values(), key=lambda m: (m.family, m.name))
+
+
+def load_modules(names: Iterable[str]) -> None:
+    """Import the modules that a suite names, so that their decorators run."""
+    for name in names:
+        try:
+            import_module(name)
+        except ImportError as error:
+            raise SettingsError(f'cannot import the metrics module "{name}": {error}') from error
+
+
+def provided_for(metrics: Iterable[Metric]) -> frozenset[str]:
+    """Which of `PROVIDED` the metrics take: so that no model is loaded that nobody asked for."""
+    return PROVIDED.intersection(*[{keyword for m in metrics for keyword in m.keywords()}])
+
+
+def bind(metric: Metric, provided: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments for the metric's function, or an error that says what is missing."""
+    keywords = metric.keywords()
+    own = {key for key in keywords if key not in PROVIDED}
+    for key in settings:
+        if key not in own:
+            known = f"; it takes {', '.join(sorted(own))}" if own else "; it takes none"
+            raise SettingsError(f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or known}')
+    given = {key: provided[key] for key in keywords if key in provided} | dict(settings)
+    missing = [key for key, must in keywords.items() if must and key not in given and key != "names"]
+    if missing:
+        raise SettingsError(f'metric "{metric.name}" needs {_HOW_TO_GIVE.get(missing[0], missing[0])}')
+    return given
+
+
+_HOW_TO_GIVE = {
+    "embed": "an embedding model: give [embedding] in the suite, or --model",
+    "judge": "a judge: give [judge] in the suite, or --judge local",
+}
+
+
+def _add(new: Metric) -> None:
+    old = _METRICS.get(new.name)
+    if old and (old.module, old.function.__qualname__) != (new.module, new.function.__qualname__):
+        raise SettingsError(f'metric "{new.name}" is registered twice: in {old.module} and in {new.module}')
+    _METRICS[new.name] = new
+
+
+def _load() -> None:
+    global _loaded
+    if _loaded:
+        return
+    _loaded = True
+    for module in BUILTIN_MODULES:
+        import_module(f"answerkey.metrics.{module}")
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        point.load()
+
+
+def _first_line(function: Callable[..., Any]) -> str:
+    return (function.__doc__ or "").strip().split("\n")[0]
+
+
+Scorer = Callable[[Sequence[Any]], Any]

@@ -1,0 +1,104 @@
+"""Words, sentences and numbers: the one place that says what they are."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+_WORD = re.compile(r"\w+")
+_SPACE = re.compile(r"\s+")
+_SENTENCE_END = re.compile(r"[.!?]+")
+_NUMBER = re.compile(
+    r"(?:(?<![^\W\d_])(?P<currency>rm|myr|usd|eur|gbp|us\$|[$€£¥₹])\s?|(?<![\w.,]))"
+    r"(?P<sign>(?<!\d)[-−])?\s?(?P<currency2>[$€£¥₹])?"
+    r"(?P<digits>\d+(?:[.,'\u00a0\u202f]\d+)*)"
+    r"(?:\s?(?P<unit>%|percent\b|thousand\b|million\b|billion\b|trillion\b)|(?P<scale>bn\b|[kmb]\b))?",
+    re.IGNORECASE,
+)
+_SCALES = {
+    "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9, "trillion": 1e12,
+}  # fmt: skip
+
+
+def normalise(text: str) -> str:
+    """Lower-cased, trimmed, white space collapsed."""
+    return _SPACE.sub(" ", text).strip().lower()
+
+
+@lru_cache(maxsize=4096)
+def words(text: str) -> tuple[str, ...]:
+    """Lower-cased runs of letters, digits and underscores, in order."""
+    return tuple(_WORD.findall(text.lower()))
+
+
+def sentences(text: str) -> list[str]:
+    """Split at `.`, `!` and `?`, as SPEC's plain metric does; parts with no word in them are dropped."""
+    return [part.strip() for part in _SENTENCE_END.split(text) if _WORD.search(part)]
+
+
+def has_any(text: str, needles: Iterable[str]) -> bool:
+    """Whether some needle occurs anywhere in the text, whatever the case."""
+    lowered = text.lower()
+    return any(needle.lower() in lowered for needle in needles)
+
+
+def printable(text: str) -> str:
+    """Safe for a terminal: escapes, bidirectional overrides and other invisible controls become `�`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        ch if ch in "\n\t" or unicodedata.category(ch) not in {"Cc", "Cf", "Cs"} else "�" for ch in text
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as a person wrote it: `RM 1.2M` is 1,200,000 in currency; `12%` is 12 in percent."""
+
+    value: float
+    text: str
+    percent: bool = False
+    currency: bool = False
+
+
+def numbers(text: str, decimal: str = ".") -> list[Number]:
+    """Every number in the text. `decimal` is the locale's mark, and decides `1.234` and `1,234`."""
+    found: list[Number] = []
+    for match in _NUMBER.finditer(text):
+        value = _digits(match["digits"], decimal)
+        if value is None:
+            continue
+        unit = (match["unit"] or match["scale"] or "").lower()
+        value *= _SCALES.get(unit, 1.0)
+        found.append(
+            Number(
+                value=-value if match["sign"] else value,
+                text=match[0].strip(),
+                percent=unit in {"%", "percent"},
+                currency=bool(match["currency"] or match["currency2"]),
+            )
+        )
+    return found
+
+
+def _digits(written: str, decimal: str) -> float | None:
+    """The value of digits with separators; None for what is no number, such as a version `1.2.3`."""
+    plain = re.sub(r"['\u00a0\u202f]", "", written)
+    marks = [ch for ch in plain if ch in ".,"]
+    if not marks:
+        return float(plain)
+    if len(set(marks)) == 2:  # both marks: the last one is the decimal mark
+        last = marks[-1]
+        other = "," if last == "." else "."
+        return float(plain.replace(other, "").replace(last, ".")) if marks.count(last) == 1 else None
+    mark, groups = marks[0], plain.split(marks[0])
+    in_threes = all(len(group) == 3 for group in groups[1:]) and 1 <= len(groups[0]) <= 3 and groups[0] != "0"
+    if len(marks) > 1:
+        indian = mark == "," and len(groups[-1]) == 3 and all(len(g) == 2 for g in groups[1:-1])
+        return float("".join(groups)) if in_threes or indian else None
+    if in_threes and mark != decimal:
+        return float("".join(groups))
+    return float(".".join(groups))

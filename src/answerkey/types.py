@@ -1,0 +1,233 @@
+"""The nouns. Frozen, plain, and each with one meaning (docs/concepts.md).
+
+    Case ─► Target ─► Response ─► Score ─► Verdict ─► Outcome ─► Run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Json = dict[str, Any]
+NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One earlier exchange of a conversation."""
+
+    user: str
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCriteria:
+    """What a case says about a good answer, besides the expected text."""
+
+    must_contain: tuple[str, ...] = ()
+    must_contain_any: tuple[str, ...] = ()
+    must_not_contain: tuple[str, ...] = ()
+    acceptable_if_includes: tuple[str, ...] = ()
+    min_semantic_similarity: float | None = None
+    numerical_range: tuple[float, float] | None = None
+    expected_value: float | None = None
+    regex: str | None = None
+    clarification_expected: bool = False
+    out_of_scope: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One piece of text that the target retrieved; `page` and `id` are text, stripped."""
+
+    text: str = ""
+    id: str | None = None
+    score: float | None = None
+    page: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What the target gave. `answer` is None where it gave no answer at all; `error` says why.
+
+    `retrieved` is the ranking of page or document ids, best first, where the target reports one.
+    Unknown tokens, cost and seconds are None, never 0.
+    """
+
+    answer: str | None = None
+    passages: tuple[Passage, ...] = ()
+    route: str | None = None
+    sources: tuple[str, ...] = ()
+    retrieved: tuple[str, ...] | None = None
+    seconds: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+    error: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        return tuple(passage.text for passage in self.passages)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question, and what is known about a good answer to it. Any of `expected` is right."""
+
+    id: str
+    question: str
+    expected: tuple[str, ...] = ()
+    type: str | None = None
+    expected_route: str | None = None
+    acceptable_routes: tuple[str, ...] = ()
+    relevant: Mapping[str, float] | None = None
+    criteria: AnswerCriteria = AnswerCriteria()
+    history: tuple[Turn, ...] = ()
+    priority: str | None = None
+    note: str | None = None
+    tags: tuple[str, ...] = ()
+    source_file: str | None = None
+    question_num: int | None = None
+    recorded: Response | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """All that a target is shown of a case: the expected answer can't leak."""
+
+    id: str
+    text: str
+    history: tuple[Turn, ...] = ()
+
+
+class Target(Protocol):
+    """The system under test. `ask` may be called from several threads at once."""
+
+    def ask(self, question: Question) -> Response: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A value; or "does not apply" (no value, no error); or "broke" (error says why)."""
+
+    value: float | None = None
+    reason: str = ""
+    error: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @staticmethod
+    def not_applicable(reason: str) -> Score:
+        return Score(reason=reason)
+
+    @staticmethod
+    def broke(error: str, **details: Any) -> Score:
+        return Score(error=error or "unknown error", details=details)
+
+    @property
+    def applies(self) -> bool:
+        return self.value is not None or self.error is not None
+
+
+Pair = tuple[Case, Response]
+Better = Literal["higher", "lower", "neither"]
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One line of a profile: a metric, its weight, and what it must reach."""
+
+    metric: str
+    weight: float = 1.0
+    maximum: float = 1.0
+    floor: float | None = None
+    required: bool = False
+    better: Better = "higher"
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """`name` from `at` upwards, on the profile's scale."""
+
+    name: str
+    at: float
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """The criteria and marks that count on one group of routes."""
+
+    criteria: tuple[Criterion, ...]
+    pass_mark: float
+    bands: tuple[Band, ...]
+    routes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The ruler of a run. `rulers` holds one per group of routes; the last has no routes and takes the rest."""
+
+    name: str
+    version: int
+    rulers: tuple[Ruler, ...]
+    scale: float = 1.0
+    route_weight: float = 0.0
+    informational: tuple[str, ...] = ()
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    digest: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How much one criterion brought to the verdict: value / maximum · weight / sum of weights."""
+
+    metric: str
+    value: float
+    maximum: float
+    weight: float
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a profile says of one case. `score` is None exactly when the status is ERROR or UNSCORED."""
+
+    status: str
+    score: float | None = None
+    quality: float | None = None
+    route_score: float | None = None
+    band: str = ""
+    justification: str = ""
+    shortfalls: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    passed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    case: Case
+    response: Response
+    scores: Mapping[str, Score]
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished or interrupted run, as its folder tells it; outcomes are streamed, never held here."""
+
+    folder: str
+    name: str
+    profile: Profile
+    fingerprint: Mapping[str, str]
+    settings: Mapping[str, Any]
+    created: str
+
+
+ScoreTable = Sequence[Mapping[str, Score]]
