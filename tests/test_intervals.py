@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
@@ -45,6 +45,7 @@ def test_equal_values_have_an_interval_of_no_width():
     assert mean_interval([0.1] * 7) == (0.1, 0.1, "bootstrap")
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
 def test_the_interval_lies_within_the_values(values: list[float]):
     interval = mean_interval(values)
@@ -53,6 +54,7 @@ def test_the_interval_lies_within_the_values(values: list[float]):
     assert min(values) - slack <= interval.low <= interval.high <= max(values) + slack
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_equals_statsmodels(counts: tuple[int, int]):
     ours = rate_interval(*counts)

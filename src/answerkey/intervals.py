@@ -34,9 +34,7 @@ def mean_interval(values: Iterable[float]) -> Interval | None:
     """Interval of the mean; None for fewer than two values, which say nothing of their spread."""
     import numpy as np
 
-    numbers = (
-        np.fromiter(values, dtype=np.float64) if not hasattr(values, "__len__") else np.asarray(values, float)
-    )
+    numbers = np.asarray(values if hasattr(values, "__len__") else list(values), dtype=np.float64)
     if numbers.size < 2:
         return None
     if numbers.size > BOOTSTRAP_LIMIT:
