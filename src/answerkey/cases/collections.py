@@ -1,0 +1,72 @@
+"""Retrieval collections: a BEIR folder, and TREC qrels with their queries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from answerkey.cases.decode import read_lines
+from answerkey.errors import InputError
+from answerkey.types import Case
+
+Qrels = dict[str, dict[str, float]]
+
+
+def is_beir(folder: Path) -> bool:
+    return (folder / "queries.jsonl").is_file() and (folder / "qrels").is_dir()
+
+
+def read_beir(folder: Path, name: str) -> Iterator[Case]:
+    """A case for each query that has labels; the split in the name of the qrels file is its type."""
+    labels: dict[str, tuple[dict[str, float], str]] = {}
+    files = sorted((folder / "qrels").glob("*.tsv"))
+    if not files:
+        raise InputError(f"{name}/qrels: no .tsv file; a BEIR folder holds qrels/test.tsv or the like")
+    for file in files:
+        for query, grades in read_qrels(file, f"{name}/qrels/{file.name}").items():
+            labels.setdefault(query, ({}, file.stem))[0].update(grades)
+    for number, line in read_lines(folder / "queries.jsonl"):
+        try:
+            row = json.loads(line)
+            key, text = str(row["_id"]), str(row["text"])
+        except (ValueError, KeyError, TypeError):
+            raise InputError(
+                f'{name}/queries.jsonl, line {number}: expected {{"_id": …, "text": …}}'
+            ) from None
+        if key in labels:
+            relevant, split = labels[key]
+            yield Case(
+                id=key, question=text, relevant=relevant, source_file=f"{name}/queries.jsonl", tags=(split,)
+            )
+
+
+def read_qrels(path: Path, name: str) -> Qrels:
+    """Labels by query: TREC's four columns, or BEIR's three with a header."""
+    labels: Qrels = {}
+    for number, line in read_lines(path):
+        cells = line.split("\t") if "\t" in line else line.split()
+        if number == 1 and cells[-1].strip().lower() in {"score", "rel", "relevance", "label"}:
+            continue
+        try:
+            query, document, grade = (
+                (cells[0], cells[2], cells[3]) if len(cells) == 4 else (cells[0], cells[1], cells[2])
+            )
+            labels.setdefault(query.strip(), {})[document.strip()] = float(grade)
+        except (IndexError, ValueError):
+            raise InputError(
+                f"{name}, line {number}: found {line[:60]!r}, expected: query, 0, document, grade"
+            ) from None
+    return labels
+
+
+def read_trec_cases(path: Path, name: str) -> Iterator[Case]:
+    """A case for each query of a qrels file; its text from `queries.tsv` beside it, else its id."""
+    texts: dict[str, str] = {}
+    for beside in (path.with_name("queries.tsv"), path.with_name("topics.tsv")):
+        if beside.is_file():
+            for _, line in read_lines(beside):
+                key, _, text = line.partition("\t")
+                texts[key.strip()] = text.strip()
+    for query, relevant in read_qrels(path, name).items():
+        yield Case(id=query, question=texts.get(query) or query, relevant=relevant, source_file=name)
