@@ -1,0 +1,78 @@
+"""`answerkey check`: the runtime checks on one interaction."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from answerkey.cli.shared import json_option, print_json, say
+from answerkey.errors import EXIT_GATE, InputError, did_you_mean
+from answerkey.quality.assess import Assessment, Limits, assess_answer
+
+_FIELDS = ("question", "answer", "contexts", "retrieval_scores", "run_id")
+
+
+@click.command()
+@click.option(
+    "--minimum-score", default=Limits().minimum_score, show_default=True, help="For the best passage."
+)
+@click.option("--gate", is_flag=True, help="Exit with 1 when a check fires.")
+@json_option
+def command(minimum_score: float, gate: bool, as_json: bool) -> None:
+    """Assess one interaction, given as a JSON object on standard input, with no model call.
+
+    Fields: question, answer, contexts (texts, or objects with text and score), retrieval_scores, run_id.
+    The assessment is JSON on standard output; without --json the findings are told on standard error too.
+
+    \b
+    Example:
+      echo '{"question": "How long?", "answer": "30 days [1].", "contexts": ["30 days."]}' | answerkey check
+    """
+    interaction = read_interaction(sys.stdin.buffer.read())
+    assessment = assess_answer(**interaction, limits=Limits(minimum_score=minimum_score))
+    print_json(assessment.to_dict())
+    if not as_json:
+        _tell(assessment)
+    if gate and not assessment.passed:
+        raise click.exceptions.Exit(EXIT_GATE)
+
+
+def read_interaction(given: bytes) -> dict[str, Any]:
+    """The arguments of `assess_answer`, or an error that names the field."""
+    try:
+        record = json.loads(given.decode("utf-8-sig"))
+    except ValueError as error:
+        raise InputError(f"standard input is not one JSON object: {error}") from error
+    if not isinstance(record, dict) or "question" not in record or "answer" not in record:
+        raise InputError('expected a JSON object such as {"question": "…", "answer": "…", "contexts": ["…"]}')
+    for key in record:
+        if key not in _FIELDS:
+            raise InputError(
+                f'unknown field "{key}"{did_you_mean(key, _FIELDS)}; fields: {", ".join(_FIELDS)}'
+            )
+    _expect(record, "question", lambda v: isinstance(v, str), "a text")
+    _expect(record, "answer", lambda v: v is None or isinstance(v, str), "a text or null")
+    _expect(record, "contexts", lambda v: _is_list_of(v, str | dict), "a list of texts or objects")
+    _expect(
+        record, "retrieval_scores", lambda v: v is None or _is_list_of(v, int | float), "a list of numbers"
+    )
+    return record | {"contexts": record.get("contexts") or []}
+
+
+def _expect(record: dict[str, Any], key: str, right: Any, expected: str) -> None:
+    if key in record and not right(record[key]):
+        raise InputError(f'field "{key}": expected {expected}, got {json.dumps(record[key])[:60]}')
+
+
+def _is_list_of(value: object, kinds: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(item, kinds) for item in value))
+
+
+def _tell(assessment: Assessment) -> None:
+    for finding in assessment.findings:
+        say(f"✗ {finding.check}: {finding.message}. To do: {finding.action}.")
+    if assessment.passed:
+        say("✓ every check that applies passed")

@@ -1,0 +1,210 @@
+"""Six checks on one live answer, with no model call: what is wrong with it, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from answerkey.text import has_any
+from answerkey.types import Passage
+
+Context = str | Passage | Mapping[str, Any]
+
+FALLBACKS = (
+    "unable to generate", "unable to answer", "unable to process", "could not generate", "couldn't generate",
+    "cannot generate an answer", "failed to generate", "no answer could be generated", "an error occurred",
+    "something went wrong", "please try again later", "as an ai language model",
+)  # fmt: skip
+_CITATION = re.compile(r"\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
+_PLURAL = r"(?!\w*(?:hours|days|fees|prices|costs|odds|chances|sales|news)\b)\w+s\b"
+_LIST_QUESTION = re.compile(
+    r"^\s*(?:please\s+|can you\s+|could you\s+)?(?:list|enumerate|outline)\b"
+    r"|^\s*name (?:all|the|every|\w+ \w+s)\b"
+    r"|\blist (?:of|all|the|every)\b|\bstep[- ]by[- ]step\b"
+    rf"|\bwhat are (?:all )?(?:(?:the|our|your|my) )?(?:(?!for\b|of\b|in\b)\w+ ){{0,2}}{_PLURAL}"
+    rf"|\bwhich (?:\w+ ){{0,2}}{_PLURAL} (?:are|do|have|can|were)\b"
+    r"|\b(?:steps|types|kinds|ways|reasons|requirements|benefits|differences) (?:of|to|for|in|between|are)\b"
+    r"|\bwhat (?:steps|documents|types|kinds|options|benefits)\b",
+    re.IGNORECASE,
+)
+_LIST_ITEM = re.compile(r"(?m)^\s*(?:[-*•–·]|\d{1,3}[.)]|[a-z][.)])\s+\S|^\s*\|.+\|\s*$|<li\b", re.IGNORECASE)
+_INLINE_ITEMS = re.compile(r"(?:^|\s)\(?(?:1|a|i)[.)]\s.*\s\(?(?:2|b|ii)[.)]\s", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the checks measure against. `minimum_score`: of the best passage, on the retriever's scale."""
+
+    minimum_score: float = 0.3
+    fallbacks: tuple[str, ...] = FALLBACKS
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check that fired: what was found, and the action that would mend it."""
+
+    check: str
+    message: str
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """`checks` says of each check True (passed), False (fired) or None (it did not apply)."""
+
+    passed: bool
+    findings: tuple[Finding, ...]
+    checks: Mapping[str, bool | None]
+    run_id: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"findings": [asdict(finding) for finding in self.findings]}
+
+
+@dataclass(frozen=True, slots=True)
+class _Interaction:
+    question: str
+    answer: str
+    contexts: tuple[str, ...]
+    scores: tuple[float, ...]
+    limits: Limits
+
+    @property
+    def is_fallback(self) -> bool:
+        return has_any(self.answer, self.limits.fallbacks)
+
+
+def assess_answer(
+    question: str,
+    answer: str | None,
+    contexts: Sequence[Context] = (),
+    retrieval_scores: Sequence[float] | None = None,
+    run_id: str | None = None,
+    *,
+    limits: Limits | None = None,
+) -> Assessment:
+    """The six checks. One that an earlier finding makes meaningless does not apply: one fault, one finding.
+
+    Retrieval scores are read from the contexts where they are not given and the contexts carry them.
+    """
+    texts = tuple(text for text in map(_text_of, contexts) if text.strip())
+    given = retrieval_scores if retrieval_scores is not None else _scores_of(contexts)
+    scores = tuple(float(score) for score in given)
+    interaction = _Interaction(question, (answer or "").strip(), texts, scores, limits or Limits())
+    results = {name: check(interaction) for name, check in CHECKS.items()}
+    findings = tuple(Finding(name, *fired) for name, fired in results.items() if isinstance(fired, tuple))
+    checks = {name: None if fired is None else fired is True for name, fired in results.items()}
+    return Assessment(not findings, findings, checks, run_id)
+
+
+# A check gives True, None where it does not apply, or what it found and what to do.
+Fired = tuple[str, str]
+
+
+def _not_empty(it: _Interaction) -> bool | Fired | None:
+    if re.search(r"\w", it.answer):
+        return True
+    return "the answer is empty", "answer the question, or say that the sources do not hold the answer"
+
+
+def _contexts_exist(it: _Interaction) -> bool | Fired | None:
+    if it.contexts:
+        return True
+    return (
+        "no context was retrieved",
+        "check the index and the query; without contexts the answer has no source",
+    )
+
+
+def _citations_valid(it: _Interaction) -> bool | Fired | None:
+    if not it.answer or not it.contexts or it.is_fallback:
+        return None
+    cited = cited_numbers(it.answer)
+    if not cited:
+        return (
+            "the answer cites no context",
+            f"mark each statement with its source, [1] to [{len(it.contexts)}]",
+        )
+    wrong = sorted(number for number in cited if not 1 <= number <= len(it.contexts))
+    if wrong:
+        marks = ", ".join(f"[{number}]" for number in wrong)
+        return f"{marks} points to no context", f"cite only [1] to [{len(it.contexts)}]"
+    return True
+
+
+def _no_fallback(it: _Interaction) -> bool | Fired | None:
+    if not it.answer:
+        return None
+    if not it.is_fallback:
+        return True
+    lowered = it.answer.lower()
+    phrase = next(phrase for phrase in it.limits.fallbacks if phrase.lower() in lowered)
+    return f'the answer is a fallback: "{phrase}"', "answer from the contexts, or say what they do not hold"
+
+
+def _scores_high(it: _Interaction) -> bool | Fired | None:
+    if not it.scores or not it.contexts:
+        return None
+    if not all(math.isfinite(score) for score in it.scores):
+        return "a retrieval score is not a number", "check the retriever: its scores must be finite"
+    best = max(it.scores)
+    if best >= it.limits.minimum_score:
+        return True
+    return (
+        f"the best retrieval score is {best:.2f}, under {it.limits.minimum_score:.2f}",
+        "widen the search or rewrite the query, or decline: the contexts may be off the topic",
+    )
+
+
+def _structured(it: _Interaction) -> bool | Fired | None:
+    if not it.answer or it.is_fallback or not is_list_question(it.question):
+        return None
+    if _LIST_ITEM.search(it.answer) or _INLINE_ITEMS.search(it.answer):
+        return True
+    return "the question asks for a list, the answer is running text", "give one item a line, with - or 1."
+
+
+CHECKS: Mapping[str, Callable[[_Interaction], bool | Fired | None]] = {
+    "not_empty": _not_empty,
+    "contexts_exist": _contexts_exist,
+    "citations_valid": _citations_valid,
+    "no_fallback": _no_fallback,
+    "retrieval_scores": _scores_high,
+    "list_structure": _structured,
+}
+
+
+def cited_numbers(answer: str) -> set[int]:
+    """The numbers in citation marks: `[2]`, `[1, 3]`, `[1-3]` (a range counts whole)."""
+    found: set[int] = set()
+    for mark in _CITATION.findall(answer):
+        for part in re.split(r"\s*[,;]\s*", mark):
+            ends = [int(end) for end in re.split(r"\s*[–-]\s*", part)]
+            # Both ends are kept as they are: a range of thousands must not become a set of thousands.
+            found.update(ends if ends[-1] - ends[0] > 100 else range(ends[0], ends[-1] + 1))
+    return found
+
+
+def is_list_question(question: str) -> bool:
+    """Whether the question asks for several things: "list …", "what are the …s", "steps to …"."""
+    return _LIST_QUESTION.search(question) is not None
+
+
+def _text_of(context: Context) -> str:
+    if isinstance(context, str):
+        return context
+    if isinstance(context, Passage):
+        return context.text
+    return str(context.get("text") or context.get("content") or "")
+
+
+def _scores_of(contexts: Sequence[Context]) -> list[float]:
+    scores = [
+        context.score if isinstance(context, Passage) else context.get("score")
+        for context in contexts
+        if not isinstance(context, str)
+    ]
+    return [float(score) for score in scores if score is not None]

@@ -1,0 +1,76 @@
+"""`answerkey check` and `answerkey completion`, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from answerkey.cli.main import answerkey
+from answerkey.errors import InputError
+
+GOOD: dict[str, Any] = {
+    "question": "How long?",
+    "answer": "30 days [1].",
+    "contexts": ["30 days."],
+    "run_id": "r1",
+}
+
+
+def check(record: object, *options: str) -> Any:
+    return CliRunner().invoke(answerkey, ["check", *options], input=json.dumps(record))
+
+
+def test_the_assessment_is_json_on_standard_output() -> None:
+    result = check(GOOD)
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["passed"] is True
+    assert json.loads(result.stdout)["run_id"] == "r1"
+    assert "passed" in result.stderr
+
+
+def test_findings_are_told_and_the_gate_fails() -> None:
+    bad = GOOD | {"answer": "30 days."}
+    assert check(bad).exit_code == 0
+    result = check(bad, "--gate")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["findings"][0]["check"] == "citations_valid"
+    assert "cites no context" in result.stderr
+    assert check(bad, "--json").stderr == ""
+
+
+def test_the_minimum_score_is_an_option() -> None:
+    scored = GOOD | {"retrieval_scores": [0.5]}
+    assert check(scored, "--gate", "--minimum-score", "0.4").exit_code == 0
+    assert check(scored, "--gate", "--minimum-score", "0.6").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("record", "told"),
+    [
+        ([], "expected a JSON object"),
+        ({"question": "q"}, "expected a JSON object"),
+        (GOOD | {"context": []}, 'did you mean "contexts"'),
+        (GOOD | {"contexts": "text"}, "a list of texts"),
+        (GOOD | {"retrieval_scores": ["high"]}, "a list of numbers"),
+        (GOOD | {"answer": 3}, "a text or null"),
+    ],
+)
+def test_bad_input_is_one_line(record: object, told: str) -> None:
+    result = check(record)
+    assert isinstance(result.exception, InputError)
+    assert told in str(result.exception)
+
+
+def test_input_that_is_no_json() -> None:
+    result = CliRunner().invoke(answerkey, ["check"], input="{")
+    assert isinstance(result.exception, InputError)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str) -> None:
+    result = CliRunner().invoke(answerkey, ["completion", shell])
+    assert result.exit_code == 0
+    assert "_ANSWERKEY_COMPLETE" in result.stdout
