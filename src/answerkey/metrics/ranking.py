@@ -1,0 +1,130 @@
+"""Ranking metrics of responses and of recorded rankings; equal to trec_eval's where both define the value.
+
+Nothing relevant: recall and ndcg are 0, the query is reported as unlabelled and left out of the means.
+A labelled query that the run lacks counts as 0 and is reported as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from answerkey.errors import SettingsError, did_you_mean
+from answerkey.metrics.registry import Facts, metric_group
+from answerkey.retrieval.rankings import clean_id
+from answerkey.types import Pair, Response, Score
+
+if TYPE_CHECKING:
+    from answerkey.metrics.hits import Hits
+
+UNITS = ("page", "chunk")
+UNLABELLED = "unlabelled: no page is marked relevant for this case"
+ABOVE_ONE = 'above 1, as several chunks of one page are each counted (unit = "chunk")'
+_NEEDS = ("retrieved", "relevant")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """`queries` holds every query of the labels and of the run; the means leave the unlabelled out."""
+
+    mean: dict[str, float | None]
+    queries: dict[str, dict[str, float]]
+    unlabelled: list[str]
+    missing: list[str]
+    above_one: list[str]
+
+
+def rank(
+    run: Mapping[str, Sequence[str] | Mapping[str, float]],
+    labels: Mapping[str, Mapping[str, float]],
+    names: Sequence[str],
+    unit: str = "page",
+) -> Ranked:
+    """The metrics of recorded rankings: lists in order, or `{id: score}` put in order by the TREC rule.
+
+    Ids are compared as they are; `retrieval.rankings` reads them from files and strips them.
+    """
+    from answerkey.metrics.measure import measure, relevant_counts
+
+    check_unit(unit)
+    queries = list(dict.fromkeys([*labels, *run]))
+    hits = _hits(
+        [run.get(query, ()) for query in queries], [labels.get(query, {}) for query in queries], unit
+    )
+    columns = measure(hits, names)
+    labelled = relevant_counts(hits) > 0
+    if unit == "page":
+        assert all(column.max(initial=0.0) <= 1.0 + 1e-9 for column in columns.values())
+    means = {
+        name: float(column[labelled].mean()) if labelled.any() else None for name, column in columns.items()
+    }
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return Ranked(
+        mean=means,
+        queries={
+            query: dict(zip(columns, row, strict=True)) for query, row in zip(queries, rows, strict=True)
+        },
+        unlabelled=[query for query, has in zip(queries, labelled, strict=True) if not has],
+        missing=[query for query, has in zip(queries, labelled, strict=True) if has and query not in run],
+        above_one=[name for name, column in columns.items() if column.max(initial=0.0) > 1.0 + 1e-9],
+    )
+
+
+def _hits(runs: Sequence[Any], labels: Sequence[Mapping[str, float]], unit: str) -> Hits:
+    from answerkey.metrics.hits import hits_in_rankings, hits_in_scores
+    from answerkey.retrieval.trec import in_order
+
+    if all(isinstance(one, Mapping) or not one for one in runs):
+        return hits_in_scores([one or {} for one in runs], labels)
+    return hits_in_rankings(
+        [in_order(one.items()) if isinstance(one, Mapping) else one for one in runs], labels, unit
+    )
+
+
+@metric_group(
+    Facts("precision@k", "Relevant pages among the first k, over k.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("recall@k", "Share of the relevant pages found in the first k.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("f1@k", "Harmonic mean of precision@k and recall@k.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("mrr", "One over the rank of the first relevant page.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("mrr@k", "As mrr, 0 when that rank is past k.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("hit_rate@k", "1 when a relevant page is among the first k.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("ndcg@k", "Discounted gain of the first k, over the ideal; graded.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("map", "Average precision over the whole ranking.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("map@k", "Average precision over the first k.", needs=_NEEDS, empty="0 for an empty ranking"),
+)  # fmt: skip
+def ranking_metrics(
+    pairs: Sequence[Pair], *, names: Sequence[str], unit: str = "page"
+) -> dict[str, list[Score]]:
+    """How well the target ranked the relevant pages; several chunks of a page count once (unit = "page")."""
+    from answerkey.metrics.hits import hits_in_rankings
+    from answerkey.metrics.measure import measure, relevant_counts
+
+    check_unit(unit)
+    labels = [{clean_id(key): grade for key, grade in (case.relevant or {}).items()} for case, _ in pairs]
+    hits = hits_in_rankings([ranking_of(response) for _, response in pairs], labels, unit)
+    labelled = relevant_counts(hits) > 0
+    return {
+        name: [
+            _score(float(value)) if has else Score.not_applicable(UNLABELLED)
+            for value, has in zip(column, labelled, strict=True)
+        ]
+        for name, column in measure(hits, names).items()
+    }
+
+
+def ranking_of(response: Response) -> list[str]:
+    """The response's own ranking, or else the page of each passage, or its id where it has no page."""
+    if response.retrieved is not None:
+        return [clean_id(name) for name in response.retrieved]
+    named = (passage.page if passage.page is not None else passage.id for passage in response.passages)
+    return [clean_id(name) if name is not None else f"passage {n}" for n, name in enumerate(named, start=1)]
+
+
+def check_unit(unit: str) -> None:
+    if unit not in UNITS:
+        raise SettingsError(f'unit "{unit}": expected "page" or "chunk"{did_you_mean(unit, UNITS)}')
+
+
+def _score(value: float) -> Score:
+    return Score(value, reason=ABOVE_ONE if value > 1.0 + 1e-9 else "")

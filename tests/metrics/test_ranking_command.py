@@ -1,0 +1,89 @@
+"""`answerkey rank` over every kind of file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from answerkey.cli.rank_command import command
+from answerkey.errors import AnswerkeyError
+
+LABELS = {
+    "labels.json": '{"q1": [34, "35"], "q2": {"7": 2, " 8": 1}, "q3": []}',
+    "labels.csv": 'query_id,relevant\nq1,"[34, ""35""]"\nq2,"{\'7\': 2, \' 8\': 1}"\nq3,\n',
+    "qrels": "q1 0 34 1\nq1 0 35 1\nq2 0 7 2\nq2 0 8 1\nq3 0 1 0\n",
+    "test.tsv": "query-id\tcorpus-id\tscore\nq1\t34\t1\nq1\t35\t1\nq2\t7\t2\nq2\t8\t1\nq3\t1\t0\n",
+}
+RUNS = {
+    "run.json": '{"q1": [34, "78", " 35", "102", "45"], "q4": ["1"]}',
+    "scored.json": '{"q1": {"34": 5, "78": 4, "35": 3, "102": 2, "45": 1}, "q4": {"1": 0}}',
+    "run.csv": "query_id,retrieved\r\nq1,\"['34', 78, '35', 102, 45]\"\r\nq4,1\r\n",
+    "run.trec": "q1 Q0 45 9 1 x\nq1 Q0 34 9 5 x\nq1 Q0 78 9 4 x\nq1 Q0 35 9 3 x\nq1 Q0 102 9 2 x\nq4 Q0 1 1 1 x\n",
+}
+
+
+def run_command(folder: Path, labels: str, run: str, *options: str) -> dict[str, object]:
+    arguments = ["--qrels", str(folder / labels), "--run", str(folder / run), "--json", *options]
+    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("run", RUNS)
+def test_every_kind_of_file_gives_the_same(tmp_path: Path, labels: str, run: str) -> None:
+    (tmp_path / labels).write_bytes(b"\xef\xbb\xbf" + LABELS[labels].encode())
+    (tmp_path / run).write_text(RUNS[run])
+    told = run_command(tmp_path, labels, run, "--metrics", "ndcg@5,recall@5")
+    assert list(told) == ["mean", "queries", "unlabelled", "missing"]
+    assert told["queries"]["q1"] == pytest.approx({"ndcg@5": 0.919720789, "recall@5": 1.0})
+    assert told["mean"] == pytest.approx({"ndcg@5": 0.919720789 / 2, "recall@5": 0.5})
+    assert (told["unlabelled"], told["missing"]) == (["q3", "q4"], ["q2"])
+
+
+def test_repeats_are_collapsed_or_counted_and_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "l.json").write_text('{"q": ["1"]}')
+    (tmp_path / "r.json").write_text('{"q": ["1", "1", "2"]}')
+    arguments = [
+        "--qrels",
+        str(tmp_path / "l.json"),
+        "--run",
+        str(tmp_path / "r.json"),
+        "--metrics",
+        "recall@3",
+    ]
+    page = CliRunner().invoke(command, [*arguments, "--json"])
+    chunk = CliRunner().invoke(command, [*arguments, "--json", "--unit", "chunk"])
+    assert json.loads(page.stdout)["mean"]["recall@3"] == 1.0
+    assert json.loads(chunk.stdout)["mean"]["recall@3"] == 2.0
+    assert "above 1" in chunk.stderr
+    assert "above 1" not in page.stderr
+    assert "scored 1/1" in CliRunner().invoke(command, arguments).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("r.json", "[1, 2]", "expected an object"),
+        ("r.json", "{", "not JSON"),
+        ("r.json", '{"q": [true]}', "expected an id"),
+        ("r.json", '{"q": {"a": NaN}}', "expected a number as score"),
+        ("r.json", '{"q": 3}', "expected a list"),
+        ("r.json", "{}", "holds no query"),
+        ("r.csv", "query_id,retrived\nq,[1]\n", 'did you mean "retrived"'),
+        ("r.csv", 'query_id,retrieved\nq,"1, 2"\n', "row 2"),
+        ("r.csv", "query_id,retrieved\nq,[1]\nq,[2]\n", "comes twice"),
+        ("r.csv", "query_id,retrieved\nq,[__import__('os')]\n", "expected a list"),
+        ("r.trec", "q1 34 1\n", "3 columns"),
+        ("r.trec", "q1 Q0 34 1 high x\n", "expected a number"),
+        ("r.trec", "\n", "holds no ranking"),
+    ],
+)
+def test_bad_files_are_one_clear_line(tmp_path: Path, name: str, text: str, says: str) -> None:
+    (tmp_path / "l.json").write_text('{"q": ["1"]}')
+    (tmp_path / name).write_text(text)
+    with pytest.raises(AnswerkeyError, match=says) as caught:
+        run_command(tmp_path, "l.json", name)
+    assert "\n" not in str(caught.value)
