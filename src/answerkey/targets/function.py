@@ -1,0 +1,141 @@
+"""A Python function as a target: plain or async, with or without history; and any object with `ask`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from answerkey.errors import SettingsError
+from answerkey.targets.live import KEYS, Manners
+from answerkey.targets.load import load_object
+from answerkey.targets.respond import as_response, content_error, infrastructure_error
+from answerkey.targets.settings import Table, check_keys, need
+from answerkey.targets.waiting import Loop, Patience, TookTooLong
+from answerkey.types import Question, Response
+
+Call = Callable[[Question], Any]
+
+
+class PythonTarget:
+    """Calls `call` for each question, for at most `timeout` seconds; what it raises is an error of that question."""
+
+    def __init__(self, call: Call, timeout: float, awaits: bool) -> None:
+        self._call, self._timeout, self._awaits = call, timeout, awaits
+        self._threads, self._loop = Patience(), Loop()
+
+    def ask(self, question: Question) -> Response:
+        try:
+            value, seconds = self._timed(question)
+        except TookTooLong:
+            return infrastructure_error("timed out", f"no answer within {self._timeout:g} s")
+        except (ConnectionError, TimeoutError) as error:
+            return infrastructure_error(type(error).__name__, _told(error))
+        except BaseException as error:
+            return content_error(f"raised {type(error).__name__}", _told(error))
+        response = as_response(value)
+        return response if response.seconds is not None else replace(response, seconds=seconds)
+
+    def close(self) -> None:
+        self._threads.close()
+        self._loop.close()
+
+    def _timed(self, question: Question) -> tuple[Any, float]:
+        """The value and the seconds it took, measured where the function runs: waiting for a thread does not count."""
+
+        async def awaited() -> tuple[Any, float]:
+            start = perf_counter()
+            return await self._call(question), perf_counter() - start
+
+        def called() -> tuple[Any, float]:
+            start = perf_counter()
+            value = self._call(question)
+            if inspect.isawaitable(value):  # a plain function that hands on a coroutine
+                value = self._loop.call(lambda: value, self._timeout)
+            return value, perf_counter() - start
+
+        if self._awaits:
+            return self._loop.call(awaited, self._timeout)
+        return self._threads.call(called, self._timeout)
+
+
+class MadeTarget(PythonTarget):
+    """An object with `ask`, and perhaps `close`, that a factory made."""
+
+    def __init__(self, made: Any, timeout: float) -> None:
+        super().__init__(made.ask, timeout, _is_async(made.ask))
+        self._made = made
+
+    def close(self) -> None:
+        super().close()
+        if callable(getattr(self._made, "close", None)):
+            self._made.close()
+
+
+def make(table: Table, folder: Path, manners: Manners) -> PythonTarget:
+    check_keys(table, (*KEYS, "call", "make"))
+    spec = need(table, "call", '"bot:answer"')
+    return function_target(load_object(spec, folder, "call"), manners.timeout, spec)
+
+
+def function_target(function: Any, timeout: float, spec: str) -> PythonTarget:
+    if not callable(function):
+        raise SettingsError(f'[target] call = "{spec}": {type(function).__name__} cannot be called')
+    return PythonTarget(_adapt(function, spec), timeout, _is_async(function))
+
+
+def object_target(made: Any, timeout: float, spec: str) -> MadeTarget:
+    """The bot that a factory made: an object with ask(question) and perhaps close()."""
+    if not callable(getattr(made, "ask", None)):
+        raise SettingsError(
+            f'[target] make = "{spec}" gave {type(made).__name__}, expected an object with ask(question)'
+        )
+    return MadeTarget(made, timeout)
+
+
+def _adapt(function: Callable[..., Any], spec: str) -> Call:
+    """How to call it: the question's text, and the history where it has a parameter for it."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some built-ins have no signature
+        return lambda question: function(question.text)
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    first = positional[0] if positional else None
+    if first is None and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        raise SettingsError(
+            f'[target] call = "{spec}": it takes no argument, expected (question) or (question, history)'
+        )
+    needed = [p for p in positional[1:] if p.default is p.empty]
+    keywords = [
+        p.name
+        for p in parameters
+        if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "history"
+    ]
+    if len(needed) > 1 or keywords:
+        raise SettingsError(
+            f'[target] call = "{spec}": it needs more than (question, history): {inspect.signature(function)}'
+        )
+    if any(p.name == "history" and p is not first and p.kind is not p.POSITIONAL_ONLY for p in parameters):
+        return lambda question: function(question.text, history=turns(question))
+    if needed:
+        return lambda question: function(question.text, turns(question))
+    return lambda question: function(question.text)
+
+
+def _is_async(call: Any) -> bool:
+    while isinstance(call, partial):
+        call = call.func
+    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
+
+
+def turns(question: Question) -> list[dict[str, str]]:
+    """The history as every target sees it: `[{"user": …, "answer": …}, …]`, oldest first."""
+    return [{"user": turn.user, "answer": turn.answer} for turn in question.history]
+
+
+def _told(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]
