@@ -1,0 +1,178 @@
+"""Is a difference between paired numbers more than chance? Every figure, or a note that says why there is none.
+
+Conventions: the difference is B − A; two-sided tests; Student's paired t; Wilcoxon as scipy chooses its form;
+McNemar exact under 25 discordant pairs, else χ² with continuity correction; Holm over the metrics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from answerkey.intervals import Interval, mean_interval
+from answerkey.types import Better
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ALPHA = 0.05
+POWER = 0.80
+EXACT_BELOW = 25
+_SAME = 1e-6  # relative: what float32 embeddings differ by from batch to batch
+_FLAT = 1e-9  # spread below this share of the difference is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One measurement of the same cases in two runs. `p` is the t-test's, or Wilcoxon's where t has no spread."""
+
+    n: int
+    better: Better = "higher"
+    mean_a: float | None = None
+    mean_b: float | None = None
+    diff: float | None = None
+    interval: Interval | None = None
+    t: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    wilcoxon_p: float | None = None
+    d_pooled: float | None = None
+    d_z: float | None = None
+    wins: int = 0
+    losses: int = 0
+    ties: int = 0
+    smallest_detectable: float | None = None
+    note: str = ""
+
+    @property
+    def gain(self) -> float:
+        """The difference, positive where B is better."""
+        return (self.diff or 0.0) * (-1 if self.better == "lower" else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """Pass and fail of the same cases: do those that changed lean one way?"""
+
+    both: int
+    only_a: int
+    only_b: int
+    neither: int
+    p: float | None
+    method: str
+
+
+def difference(a: NDArray[Any], b: NDArray[Any], better: Better = "higher") -> Difference:
+    """Everything that can be said of two equally long arrays of finite numbers."""
+    import numpy as np
+
+    n = len(a)
+    if n == 0:
+        return Difference(0, better, note="no case has this value in both runs")
+    d = b - a
+    equal = np.abs(d) <= _SAME * np.maximum(np.abs(a), np.abs(b))
+    up, down = int(np.sum((d > 0) & ~equal)), int(np.sum((d < 0) & ~equal))
+    wins, losses = (down, up) if better == "lower" else (up, down)
+    mean_a, mean_b, diff = float(a.mean()), float(b.mean()), float(d.mean())
+    counts: dict[str, Any] = {"wins": wins, "losses": losses, "ties": n - up - down}
+    means: dict[str, Any] = {"mean_a": mean_a, "mean_b": mean_b, "diff": diff}
+    if n == 1:
+        return Difference(1, better, **means, **counts, note="one case: no test and no interval")
+    sd = float(d.std(ddof=1))
+    spread = math.sqrt((float(a.var(ddof=1)) + float(b.var(ddof=1))) / 2)
+    common: dict[str, Any] = {
+        **means,
+        **counts,
+        "interval": mean_interval(d),
+        "d_pooled": _ratio(diff, spread),
+    }
+    if up + down == 0:
+        note = f"equal in all {n} cases"
+        return Difference(n, better, **common, p=1.0, wilcoxon_p=1.0, smallest_detectable=0.0, note=note)
+    if sd <= _FLAT * float(np.abs(d).max()):
+        p = wilcoxon_p(d)
+        note = "every case moved by the same amount: p is Wilcoxon's"
+        return Difference(n, better, **common, p=p, wilcoxon_p=p, smallest_detectable=0.0, note=note)
+    t = diff / (sd / math.sqrt(n))
+    return Difference(
+        n,
+        better,
+        **common,
+        t=t,
+        p=t_test_p(t, n),
+        wilcoxon_p=wilcoxon_p(d),
+        d_z=diff / sd,
+        smallest_detectable=smallest_detectable(n, sd),
+    )
+
+
+def t_test_p(t: float, n: int) -> float:
+    """Two-sided p of Student's t over n pairs."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(n - 1, -abs(t)))
+
+
+def wilcoxon_p(d: NDArray[Any]) -> float:
+    """Two-sided p of the signed-rank test; equal pairs are left out, and 1 where all are equal."""
+    import numpy as np
+    from scipy.stats import wilcoxon
+
+    if not np.any(d):
+        return 1.0
+    p = float(np.asarray(wilcoxon(d))[1])
+    return min(p, 1.0)
+
+
+def smallest_detectable(n: int, sd: float) -> float:
+    """The true mean difference that the paired t-test finds 4 times in 5, at α = 0.05, given the spread seen."""
+    from scipy.special import nctdtrinc, stdtrit
+
+    critical = stdtrit(n - 1, 1 - ALPHA / 2)
+    return float(nctdtrinc(n - 1, 1 - POWER, critical)) * sd / math.sqrt(n)
+
+
+def effect_size(d: float | None) -> str:
+    """The usual reading of Cohen's d."""
+    if d is None:
+        return "unknown"
+    size = abs(d)
+    return "negligible" if size < 0.2 else "small" if size < 0.5 else "medium" if size < 0.8 else "large"
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Each p, corrected for having looked at all of them; in the order given."""
+    corrected = [0.0] * len(ps)
+    highest = 0.0
+    for rank, n in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        highest = max(highest, min(1.0, ps[n] * (len(ps) - rank)))
+        corrected[n] = highest
+    return corrected
+
+
+def mcnemar(passed_a: NDArray[Any], passed_b: NDArray[Any]) -> McNemar:
+    """From two arrays of truth values over the same cases."""
+    a, b = passed_a.astype(bool), passed_b.astype(bool)
+    both, only_a = int((a & b).sum()), int((a & ~b).sum())
+    only_b, neither = int((~a & b).sum()), int((~a & ~b).sum())
+    p, method = _mcnemar_p(only_a, only_b)
+    return McNemar(both, only_a, only_b, neither, p if len(a) else None, method if len(a) else "no case")
+
+
+def _mcnemar_p(only_a: int, only_b: int) -> tuple[float, str]:
+    from scipy.special import bdtr, chdtrc
+
+    discordant = only_a + only_b
+    if discordant == 0:
+        return 1.0, "no case changed between pass and fail"
+    if discordant < EXACT_BELOW:
+        return min(1.0, 2 * float(bdtr(min(only_a, only_b), discordant, 0.5))), "exact"
+    statistic = (abs(only_a - only_b) - 1) ** 2 / discordant
+    return float(chdtrc(1, statistic)), "chi2"
+
+
+def _ratio(value: float, spread: float) -> float | None:
+    """None where there is no spread to measure by."""
+    return value / spread if spread > _FLAT * abs(value) and spread > 0 else None
