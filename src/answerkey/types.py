@@ -1,6 +1,6 @@
 """The nouns. Frozen, plain, and each with one meaning (docs/concepts.md).
 
-    Case ─► Target ─► Response ─► Score ─► Verdict ─► Outcome ─► Run
+Case ─► Target ─► Response ─► Score ─► Verdict ─► Outcome ─► Run
 """
 
 from __future__ import annotations
@@ -139,7 +139,11 @@ Better = Literal["higher", "lower", "neither"]
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One line of a profile: a metric, its weight, and what it must reach."""
+    """One line of a profile: a metric, its weight, and the floor below which its reading holds.
+
+    For a metric where lower is better the floor is a ceiling. Below the floor of a `required` criterion the
+    case fails, whatever the rest.
+    """
 
     metric: str
     weight: float = 1.0
@@ -147,41 +151,57 @@ class Criterion:
     floor: float | None = None
     required: bool = False
     better: Better = "higher"
+    reading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """`name` from `at` upwards, on the profile's scale."""
+    """`name` and its status from `at` upwards, on the profile's scale; some need the preferred route too."""
 
     name: str
     at: float
     status: str
+    needs_route: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """The criteria and marks that count on one group of routes."""
+    """The criteria, the pass mark and the bands (highest first) that count on one group of routes."""
 
     criteria: tuple[Criterion, ...]
     pass_mark: float
     bands: tuple[Band, ...]
-    routes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The ruler of a run. `rulers` holds one per group of routes; the last has no routes and takes the rest."""
+    """The ruler of a run: one for most routes, others for the groups of routes that need their own."""
 
     name: str
     version: int
-    rulers: tuple[Ruler, ...]
+    ruler: Ruler
+    rulers: Mapping[str, Ruler] = field(default_factory=dict[str, Ruler])
+    routes: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     scale: float = 1.0
     route_weight: float = 0.0
     informational: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    summary: str = ""
     digest: str = ""
-    source: str = ""
+
+    def ruler_for(self, route: str | None) -> Ruler:
+        for group, names in self.routes.items():
+            if route in names and group in self.rulers:
+                return self.rulers[group]
+        return self.ruler
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Every metric the profile needs, on any route, with the informational ones."""
+        criteria = [c.metric for ruler in (self.ruler, *self.rulers.values()) for c in ruler.criteria]
+        route = ["route_score"] if self.route_weight else []
+        return tuple(dict.fromkeys([*criteria, *route, *self.informational]))
 
 
 @dataclass(frozen=True, slots=True)

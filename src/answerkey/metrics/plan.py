@@ -52,7 +52,9 @@ class Plan:
                     table[n][metric.name] = _checked(score, metric)
         for n, (_, response) in enumerate(pairs):
             if response.error is not None:
-                table[n] = {name: Score.broke(f"no response to score: {response.error}") for name in self.names}
+                table[n] = {
+                    name: Score.broke(f"no response to score: {response.error}") for name in self.names
+                }
         return table
 
 

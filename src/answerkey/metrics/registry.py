@@ -24,7 +24,18 @@ from typing import Any, TypeVar
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import Better
 
-BUILTIN_MODULES = ("overlap", "criteria", "citations", "cost", "route", "semantic", "ranking", "grounding", "correctness", "judged")
+BUILTIN_MODULES = (
+    "overlap",
+    "criteria",
+    "citations",
+    "cost",
+    "route",
+    "semantic",
+    "ranking",
+    "grounding",
+    "correctness",
+    "judged",
+)
 ENTRY_POINT_GROUP = "answerkey.metrics"
 PROVIDED = frozenset({"embed", "judge", "words", "routes", "names"})
 
@@ -110,7 +121,11 @@ def find(name: str) -> Metric:
             raise SettingsError(f'metric "{name}": the cut-off after @ must be 1 or more')
         found = _METRICS[f"{cut[1]}@k"]
         return replace(found, facts=replace(found.facts, name=name))
-    hint = f'; give the cut-off, as in "{name.removesuffix("@k")}@5"' if f"{name.removesuffix('@k')}@k" in _METRICS else ""
+    hint = (
+        f'; give the cut-off, as in "{name.removesuffix("@k")}@5"'
+        if f"{name.removesuffix('@k')}@k" in _METRICS
+        else ""
+    )
     hint = hint or did_you_mean(name, _METRICS) or "; `answerkey metrics` lists them"
     raise SettingsError(f'unknown metric "{name}"{hint}')
 
@@ -141,7 +156,9 @@ def bind(metric: Metric, provided: Mapping[str, Any], settings: Mapping[str, Any
     for key in settings:
         if key not in own:
             known = f"; it takes {', '.join(sorted(own))}" if own else "; it takes none"
-            raise SettingsError(f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or known}')
+            raise SettingsError(
+                f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or known}'
+            )
     given = {key: provided[key] for key in keywords if key in provided} | dict(settings)
     missing = [key for key, must in keywords.items() if must and key not in given and key != "names"]
     if missing:

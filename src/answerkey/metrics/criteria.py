@@ -1,0 +1,116 @@
+"""Checks of what a case asks of its answer: words, numbers, a pattern; and how politely it is put."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from answerkey.metrics.registry import metric
+from answerkey.text import numbers
+from answerkey.types import Case, Response, Score
+
+
+@metric("politeness", needs=("answer",), empty="0")
+def politeness(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
+    """Half a point for each marker of politeness that occurs in the answer, at most 1."""
+    answer = (response.answer or "").lower()
+    found = [marker for marker in words["polite"] if marker in answer]
+    return Score(min(0.5 * len(found), 1.0), f"found: {', '.join(found)}" if found else "")
+
+
+@metric("contains", needs=("answer", "criteria"), empty="does not apply without must_contain")
+def contains(case: Case, response: Response) -> Score:
+    """Share of the case's must_contain texts that the answer holds."""
+    return _share_found(case.criteria.must_contain, response, "must_contain")
+
+
+@metric("contains_any", needs=("answer", "criteria"), empty="does not apply without must_contain_any")
+def contains_any(case: Case, response: Response) -> Score:
+    """1 when the answer holds at least one of the case's must_contain_any texts."""
+    wanted = case.criteria.must_contain_any
+    if not wanted:
+        return Score.not_applicable("the case has no must_contain_any")
+    found = _found(wanted, response)
+    return Score(
+        float(bool(found)), f"found: {', '.join(found)}" if found else f"none of: {', '.join(wanted)}"
+    )
+
+
+@metric("not_contains", needs=("answer", "criteria"), empty="does not apply without must_not_contain")
+def not_contains(case: Case, response: Response) -> Score:
+    """1 when the answer holds none of the case's must_not_contain texts."""
+    if not case.criteria.must_not_contain:
+        return Score.not_applicable("the case has no must_not_contain")
+    found = _found(case.criteria.must_not_contain, response)
+    return Score(float(not found), f"found: {', '.join(found)}" if found else "")
+
+
+@metric("number_in_range", needs=("answer", "criteria"), empty="does not apply without numerical_range")
+def number_in_range(case: Case, response: Response, *, decimal: str = ".") -> Score:
+    """1 when some number in the answer lies in the case's numerical_range."""
+    if case.criteria.numerical_range is None:
+        return Score.not_applicable("the case has no numerical_range")
+    low, high = case.criteria.numerical_range
+    given = numbers(response.answer or "", decimal)
+    inside = next((number for number in given if low <= number.value <= high), None)
+    told = (
+        f"{inside.text} lies in it" if inside else f"of {len(given)} numbers none lies in {low:g} to {high:g}"
+    )
+    return Score(float(inside is not None), told)
+
+
+@metric("number_close", needs=("answer", "criteria"), empty="does not apply without a number to compare with")
+def number_close(case: Case, response: Response, *, tolerance: float = 0.05, decimal: str = ".") -> Score:
+    """1 when some number in the answer is within the tolerance (5 %) of the expected value."""
+    wanted = true_values(case, decimal)
+    if not wanted:
+        return Score.not_applicable("the case has no expected_value and no number in its expected answer")
+    given = numbers(response.answer or "", decimal)
+    close = next(
+        (number for number in given if any(near(number.value, want, tolerance) for want in wanted)), None
+    )
+    told = (
+        f"{close.text} is within {tolerance:.0%}"
+        if close
+        else f"of {len(given)} numbers none is near {wanted[0]:g}"
+    )
+    return Score(float(close is not None), told)
+
+
+@metric("regex", needs=("answer", "criteria"), empty="does not apply without a pattern")
+def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
+    """1 when the pattern (the case's own, else the metric's) is found in the answer."""
+    wanted = case.criteria.regex or pattern
+    if not wanted:
+        return Score.not_applicable("no pattern in the case or the settings")
+    found = _compiled(wanted).search(response.answer or "")
+    return Score(float(found is not None), f"found: {found[0][:80]}" if found else f"not found: {wanted}")
+
+
+def true_values(case: Case, decimal: str = ".") -> list[float]:
+    """The numbers an answer is held against: the case's expected_value, else those of its expected answers."""
+    if case.criteria.expected_value is not None:
+        return [case.criteria.expected_value]
+    return [number.value for expected in case.expected for number in numbers(expected, decimal)]
+
+
+def near(value: float, wanted: float, tolerance: float) -> bool:
+    return abs(value - wanted) <= tolerance * abs(wanted) + 1e-12
+
+
+def _share_found(wanted: tuple[str, ...], response: Response, criterion: str) -> Score:
+    if not wanted:
+        return Score.not_applicable(f"the case has no {criterion}")
+    missing = [text for text in wanted if text not in _found(wanted, response)]
+    return Score(1 - len(missing) / len(wanted), f"missing: {', '.join(missing)}" if missing else "")
+
+
+def _found(wanted: tuple[str, ...], response: Response) -> list[str]:
+    answer = (response.answer or "").lower()
+    return [text for text in wanted if text.lower() in answer]
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)

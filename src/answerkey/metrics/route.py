@@ -1,0 +1,195 @@
+"""The route and the five dimensions of the `route-aware` profile. The word lists are the profile's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from answerkey.metrics.criteria import near, true_values
+from answerkey.metrics.registry import metric
+from answerkey.text import has_any, numbers
+from answerkey.text import words as words_of
+from answerkey.types import Case, Pair, Response, Score
+
+if TYPE_CHECKING:
+    from answerkey.embed import Embedder
+
+Words = Mapping[str, tuple[str, ...]]
+_NUMBERED_LIST = re.compile(r"(?:^|\s)\d+[.)]\s")
+_LONG = 300
+
+
+@metric("route_score", needs=("route", "expected_route"), empty="does not apply without both routes")
+def route_score(case: Case, response: Response) -> Score:
+    """1.0 on the preferred route, 0.7 on an acceptable one, else 0."""
+    if response.route == case.expected_route:
+        return Score(1.0, "the preferred route")
+    if response.route in case.acceptable_routes:
+        return Score(0.7, f"acceptable; preferred is {case.expected_route}")
+    return Score(0.0, f"went to {response.route}, expected {case.expected_route}")
+
+
+@metric(
+    "semantic_relevance",
+    batch=True,
+    needs=("answer",),
+    empty="0.3 and up: an empty answer has no word in common",
+)
+def semantic_relevance(
+    pairs: Sequence[Pair],
+    *,
+    words: Words,
+    routes: Words,
+    embed: Embedder | None = None,
+    bonus: bool = True,
+) -> list[Score]:
+    """How near the answer is to the question; asking back or declining counts where the case wants it."""
+    scores: list[Score | None] = [_asked_back_or_declined(case, response, words) for case, response in pairs]
+    open_pairs = [pair for pair, score in zip(pairs, scores, strict=True) if score is None]
+    if embed is None:
+        rest = iter([_by_keywords(case, response, words) for case, response in open_pairs])
+    else:
+        rest = iter(_by_meaning(open_pairs, embed, words, routes["kpi"] if bonus else ()))
+    return [next(rest) if score is None else score for score in scores]
+
+
+@metric(
+    "information_completeness", needs=("answer",), empty="0.35 for an empty answer with nothing asked of it"
+)
+def information_completeness(case: Case, response: Response) -> Score:
+    """Whether the answer holds what the case asks for, and is long enough to say it."""
+    answer = response.answer or ""
+    wanted, score, told = case.criteria.must_contain, 0.5, ""
+    if wanted:
+        missing = [text for text in wanted if not has_any(answer, (text,))]
+        score = 1 - len(missing) / len(wanted) if missing else 0.9
+        told = f"missing: {', '.join(missing)}" if missing else "all of must_contain"
+    if case.criteria.must_contain_any and has_any(answer, case.criteria.must_contain_any):
+        score = max(score, 0.75)
+    extras = sum(has_any(answer, (text,)) for text in case.criteria.acceptable_if_includes)
+    score += min(0.05 * extras, 0.2)
+    if len(answer) < 50:
+        score, told = score * 0.7, "; ".join(filter(None, (told, f"only {len(answer)} characters")))
+    elif len(answer) > 200:
+        score += 0.05
+    return Score(_unit(score), told)
+
+
+@metric("factual_accuracy", needs=("answer",), empty="0.5 (0.75 on document routes): no number to check")
+def factual_accuracy(
+    case: Case, response: Response, *, routes: Words, tolerance: float = 0.05, decimal: str = "."
+) -> Score:
+    """Whether a number in the answer is the one that the case expects."""
+    given = numbers(response.answer or "", decimal)
+    if not given:
+        return Score(0.75 if response.route in routes["documents"] else 0.5, "no number in the answer")
+    if case.criteria.numerical_range is not None:
+        low, high = case.criteria.numerical_range
+        inside = any(low <= number.value <= high for number in given)
+        return Score(0.95 if inside else 0.4, f"{'a' if inside else 'no'} number in {low:g} to {high:g}")
+    if wanted := true_values(case, decimal):
+        close = any(near(number.value, want, tolerance) for number in given for want in wanted)
+        return Score(
+            0.95 if close else 0.5, f"{'a' if close else 'no'} number within {tolerance:.0%} of {wanted[0]:g}"
+        )
+    return Score(0.75, "nothing to check the numbers against")
+
+
+@metric("presentation_quality", needs=("answer",), empty="0.48 for an empty answer")
+def presentation_quality(case: Case, response: Response, *, words: Words) -> Score:
+    """Structure and length, less what the answer should not say or admits to have made up."""
+    answer = response.answer or ""
+    unwanted = [text for text in case.criteria.must_not_contain if has_any(answer, (text,))]
+    invented = [pattern for pattern in words["invention"] if _pattern(pattern).search(answer)]
+    score = 0.8 - 0.15 * len(unwanted) - 0.2 * len(invented)
+    if has_any(answer, words["structure"]) or _NUMBERED_LIST.search(answer):
+        score += 0.1
+    if len(answer) < 30:
+        score *= 0.6
+    told = [f"says {', '.join(unwanted)}"] if unwanted else []
+    return Score(_unit(score), "; ".join(told + (["admits invention"] if invented else [])))
+
+
+@metric("executive_format", needs=("answer",), empty="0 on a KPI route, 1 elsewhere")
+def executive_format(case: Case, response: Response, *, words: Words, routes: Words) -> Score:
+    """On a KPI route: a figure, a benchmark, a trend and an insight, as an executive wants them."""
+    if response.route not in routes["kpi"]:
+        return Score(1.0, "not a KPI route")
+    answer = response.answer or ""
+    figure = 0.30 if _currency_figure(words["currency"]).search(answer) else 0.20 if numbers(answer) else 0.0
+    parts = {
+        "figure": figure,
+        "benchmark": 0.25 * has_any(answer, words["report_benchmark"]),
+        "trend": 0.25 * has_any(answer, words["report_trend"]),
+        "insight": 0.20 * has_any(answer, words["insight"]),
+    }
+    missing = [name for name, points in parts.items() if not points]
+    return Score(_unit(sum(parts.values())), f"no {', no '.join(missing)}" if missing else "")
+
+
+def _asked_back_or_declined(case: Case, response: Response, words: Words) -> Score | None:
+    answer = response.answer or ""
+    if case.criteria.clarification_expected and has_any(answer, words["clarifies"]):
+        return Score(0.9, "asks for the clarification that is needed")
+    if case.criteria.out_of_scope and has_any(answer, words["declines"]):
+        return Score(0.8, "declines what is out of scope")
+    return None
+
+
+def _by_meaning(
+    pairs: Sequence[Pair], embed: Embedder, words: Words, bonus_routes: tuple[str, ...]
+) -> list[Score]:
+    if not pairs:
+        return []
+    vectors = embed.embed(
+        [text for case, response in pairs for text in (case.question, response.answer or "")]
+    )
+    cosines = (vectors[0::2] * vectors[1::2]).sum(axis=1).tolist()
+    return [
+        _limited(cosine, case, response, words, response.route in bonus_routes)
+        for cosine, (case, response) in zip(cosines, pairs, strict=True)
+    ]
+
+
+def _limited(cosine: float, case: Case, response: Response, words: Words, bonus: bool) -> Score:
+    answer = response.answer or ""
+    raw, limit = cosine, case.criteria.min_semantic_similarity
+    limit = 0.75 if limit is None else limit
+    if bonus:
+        limit = 0.50
+        raw += 0.10 * has_any(answer, words["benchmark"]) + 0.10 * has_any(answer, words["trend"])
+        raw = min(raw + 0.05 * (len(answer) >= _LONG), 1.0)
+    value = raw if raw >= limit else max(0.3, raw)
+    told = f"cosine {cosine:.2f}" + (f", {raw:.2f} with its benchmark, trend and length" if bonus else "")
+    return Score(_unit(value), told)
+
+
+def _by_keywords(case: Case, response: Response, words: Words) -> Score:
+    stop = frozenset(words["stop"])
+    asked = [word for word in dict.fromkeys(words_of(case.question)) if word not in stop]
+    if not asked:
+        return Score(0.5, "without embeddings: the question has no word to look for")
+    answer = response.answer or ""
+    share = sum(has_any(answer, (word,)) for word in asked) / len(asked)
+    wanted = case.criteria.must_contain
+    bonus = 0.2 if wanted and all(has_any(answer, (text,)) for text in wanted) else 0.0
+    return Score(
+        min(max(share + bonus, 0.3), 1.0), f"without embeddings: {share:.0%} of the question's words"
+    )
+
+
+@lru_cache(maxsize=256)
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+@lru_cache(maxsize=16)
+def _currency_figure(symbols: tuple[str, ...]) -> re.Pattern[str]:
+    signs = "|".join(re.escape(symbol) for symbol in symbols)
+    return re.compile(rf"(?<![a-z])(?:{signs})\s?[-−]?\d|\d\s?(?:{signs})(?![a-z])", re.IGNORECASE)
+
+
+def _unit(value: float) -> float:
+    return min(max(value, 0.0), 1.0)

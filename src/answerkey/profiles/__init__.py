@@ -1,0 +1,5 @@
+"""Room 4: profiles, the rulers that turn scores into verdicts."""
+
+from answerkey.profiles.decide import decide as decide
+from answerkey.profiles.load import builtin_names as builtin_names
+from answerkey.profiles.load import load_profile as load_profile
