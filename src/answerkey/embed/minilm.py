@@ -1,0 +1,119 @@
+"""all-MiniLM-L6-v2 from package data, through onnxruntime and tokenizers: no network, no torch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnxruntime
+from tokenizers import Encoding, Tokenizer
+
+from answerkey.embed.base import TokenVectors, unit_rows
+from answerkey.embed.int8 import GRAPH as INT8_GRAPH
+from answerkey.embed.int8 import WEIGHTS as INT8_WEIGHTS
+from answerkey.embed.int8 import int8_graph
+from answerkey.embed.model_files import PACKAGED, open_model
+from answerkey.errors import SettingsError
+
+if TYPE_CHECKING:
+    from answerkey.embed.base import Vectors
+
+# Enough for the processor to be busy, few enough for the activations to stay in its cache.
+TOKENS_A_BATCH = 4096
+TEXTS_A_ROUND = 4096
+# 256 tokens never come from more than this, and a hostile text of 100 MB must not be tokenised whole.
+CHARACTERS_READ = 100_000
+
+
+class MiniLM:
+    """Texts are cut at 256 tokens, as the model's authors set it. May be called from several threads."""
+
+    name = "all-MiniLM-L6-v2"
+
+    def __init__(self, int8: bool = False, threads: int | None = None, folder: Path = PACKAGED) -> None:
+        files = open_model(folder)
+        if int8:
+            graph, self.precision = int8_graph(files), "int8"
+            self.digest = files.digest(INT8_GRAPH, INT8_WEIGHTS, "tokenizer.json")
+        else:
+            files.checked("weights.bin")
+            graph, self.precision = files.checked("model.onnx"), "fp32"
+            self.digest = files.digest("model.onnx", "weights.bin", "tokenizer.json")
+        self.dimension: int = files.facts["dimension"]
+        self._tokenizer = Tokenizer.from_file(str(files.checked("tokenizer.json")))
+        self._tokenizer.enable_truncation(files.facts["longest"])
+        self._tokenizer.no_padding()
+        self._session = _session(graph, threads)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        for start in range(0, len(texts), TEXTS_A_ROUND):
+            part = [_readable(text) for text in texts[start : start + TEXTS_A_ROUND]]
+            encodings = self._tokenizer.encode_batch_fast(part)
+            for batch in _batches(encodings):
+                vectors[[start + n for n in batch]] = self._run("vectors", [encodings[n] for n in batch])
+        return unit_rows(vectors, len(texts), self.dimension, f"the embedding model {self.name}")
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """For each text its tokens, their places in it and their unit vectors: what MaxSim compares."""
+        encodings = self._tokenizer.encode_batch([_readable(text) for text in texts])
+        found: dict[int, TokenVectors] = {}
+        for batch in _batches(encodings):
+            states = self._run("tokens", [encodings[n] for n in batch])
+            for n, rows in zip(batch, states, strict=True):
+                found[n] = _token_vectors(encodings[n], rows, self.name)
+        return [found[n] for n in range(len(texts))]
+
+    def _run(self, output: str, encodings: Sequence[Encoding]) -> Vectors:
+        longest = max(len(encoding) for encoding in encodings)
+        ids = np.zeros((len(encodings), longest), np.int32)
+        mask = np.zeros_like(ids)
+        for row, encoding in enumerate(encodings):
+            ids[row, : len(encoding)] = encoding.ids
+            mask[row, : len(encoding)] = 1
+        return np.asarray(self._session.run([output], {"ids": ids, "mask": mask})[0], np.float32)
+
+
+def _token_vectors(encoding: Encoding, rows: Vectors, name: str) -> TokenVectors:
+    end = len(encoding.ids) - 1  # the first is [CLS], the last [SEP]
+    return TokenVectors(
+        tokens=tuple(encoding.tokens[1:end]),
+        offsets=tuple(encoding.offsets[1:end]),
+        vectors=unit_rows(rows[1:end], end - 1, rows.shape[1], f"the embedding model {name}"),
+    )
+
+
+def _batches(encodings: Sequence[Encoding]) -> Iterator[list[int]]:
+    """Numbers of texts of nearly one length, longest first: little padding, and memory is reached early."""
+    lengths = [len(encoding) for encoding in encodings]
+    batch: list[int] = []
+    for n in sorted(range(len(encodings)), key=lambda n: -lengths[n]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > TOKENS_A_BATCH:
+            yield batch
+            batch = []
+        batch.append(n)
+    if batch:
+        yield batch
+
+
+def _readable(text: str) -> str:
+    """Cut, and half of a surrogate pair replaced: the tokenizer takes only text that UTF-8 can hold."""
+    text = text[:CHARACTERS_READ]
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _session(graph: Path, threads: int | None) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    # 0 lets onnxruntime take the physical cores; a process held to fewer must not start more threads than it has.
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+    options.intra_op_num_threads = threads or (allowed if allowed < (os.cpu_count() or 1) else 0)
+    try:
+        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime has no common class for its errors
+        raise SettingsError(f"onnxruntime cannot load {graph}: {str(error).splitlines()[0]}") from error

@@ -1,0 +1,50 @@
+"""Any model of sentence-transformers (the extra of that name), on torch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from answerkey.embed.base import unit_rows
+from answerkey.errors import MissingPackage, SettingsError
+
+if TYPE_CHECKING:
+    from answerkey.embed.base import Vectors
+
+
+class SentenceTransformerEmbedder:
+    def __init__(self, name: str, model: Any) -> None:
+        self.name = name
+        self.digest = _weights_hash(model)
+        self.precision = str(next(model.parameters()).dtype).removeprefix("torch.")
+        # The method was renamed; either name may be the one that is there.
+        measure = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+        self.dimension = int(measure())
+        self._model = model
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        rows = self._model.encode(list(texts), show_progress_bar=False, convert_to_numpy=True)
+        return unit_rows(rows, len(texts), self.dimension, f"the embedding model {self.name}")
+
+
+def load_sentence_transformer(name: str) -> SentenceTransformerEmbedder:
+    """The model of that name or folder; one line where it cannot be had."""
+    try:
+        from sentence_transformers import SentenceTransformer  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise MissingPackage("sentence-transformers", "sentence-transformers") from None
+    try:
+        model = SentenceTransformer(name)
+    except Exception as error:  # a hub that is not reached, a folder with no model: each raises its own
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SettingsError(f'sentence-transformers cannot load "{name}": {why}') from error
+    return SentenceTransformerEmbedder(name, model)
+
+
+def _weights_hash(model: Any) -> str:
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().float().numpy().tobytes())
+    return digest.hexdigest()
