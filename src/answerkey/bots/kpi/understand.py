@@ -1,0 +1,120 @@
+"""What a question asks for: which figure, for whom, for when; and which route it goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rapidfuzz import fuzz, process
+
+from answerkey.bots.kpi.catalog import Catalog, Kpi
+from answerkey.text import words
+
+_NEAR = 84.0  # similarity in percent from which a word is a misspelling of another
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`group` is the dimension that "which state" asks for. No KPI: the documents, or `unclear`."""
+
+    route: str
+    confidence: float
+    text: str
+    kpi: Kpi | None = None
+    filters: Mapping[str, str] = field(default_factory=dict[str, str])
+    group: str | None = None
+    lowest: bool = False
+    unclear: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads questions with the words of the catalogue and the members found in the tables."""
+
+    catalog: Catalog
+    members: Mapping[str, Mapping[str, tuple[str, ...]]]  # kpi name -> dimension -> values
+    documents_route: str = "rag_docs"
+    spelling: bool = True
+
+    def read(self, question: str) -> Request:
+        text = " ".join(words(question))
+        text = self._spelled(text) if self.spelling else text
+        scores = {kpi.name: self._score(kpi, text) for kpi in self.catalog.kpis}
+        best = max(self.catalog.kpis, key=lambda kpi: scores[kpi.name])
+        documents = 1.5 * _count(text, self.catalog.words.get("documents", ()))
+        top = scores[best.name]
+        if top > documents and top >= 1:
+            return self._request(best, text, _confidence(top, documents))
+        vague = _count(text, self.catalog.words.get("unclear", ())) > 0
+        if documents == 0 and vague:
+            return Request(best.route, 0.3, text, unclear=True)
+        return Request(self.documents_route, _confidence(documents, top), text)
+
+    def _request(self, kpi: Kpi, text: str, confidence: float) -> Request:
+        filters = self._filters(kpi, text)
+        ranked = {word: _count(text, self.catalog.words.get(word, ())) > 0 for word in ("highest", "lowest")}
+        asked = [
+            d for d in kpi.dimensions if _count(text, self.catalog.words.get(d, ())) > 0 and d not in filters
+        ]
+        wants = asked and (any(ranked.values()) or re.search(r"\b(?:which|by|each|per|what)\b", text))
+        return Request(
+            kpi.route,
+            confidence,
+            text,
+            kpi,
+            filters,
+            group=asked[0] if wants else None,
+            lowest=ranked["lowest"],
+        )
+
+    def _score(self, kpi: Kpi, text: str) -> float:
+        """A point for each word of the KPI, a half for each member named; one text counts once."""
+        named = self._filters(kpi, text).values()
+        rest = text
+        for member in named:
+            rest = re.sub(rf"\b{re.escape(member.lower())}\b", " ", rest)
+        hits = {word for word in kpi.words if _has(rest, word)}
+        # A longer phrase holds its shorter ones: "units sold" is one hit, and a better one than "units".
+        whole = [word for word in hits if not any(word != other and word in other for other in hits)]
+        return sum(1 + 0.1 * word.count(" ") for word in whole) + (0.5 * len(named) if whole else 0)
+
+    def _filters(self, kpi: Kpi, text: str) -> dict[str, str]:
+        found = {}
+        for dimension, values in self.members[kpi.name].items():
+            here = [value for value in values if _has(text, value.lower())]
+            if here:
+                found[dimension] = max(here, key=len)
+        return found
+
+    def _spelled(self, text: str) -> str:
+        """Words that are nearly one of ours become it; short words and known ones are left alone."""
+        known = self._vocabulary()
+        return " ".join(
+            word if len(word) < 4 or word in known else _nearest(word, known) for word in text.split()
+        )
+
+    def _vocabulary(self) -> frozenset[str]:
+        texts: list[str] = [word for kpi in self.catalog.kpis for word in kpi.words]
+        texts += [word for group in self.catalog.words.values() for word in group]
+        texts += [name for names in self.catalog.months for name in names]
+        texts += [value for dims in self.members.values() for values in dims.values() for value in values]
+        return frozenset(word for text in texts for word in words(text))
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    found = process.extractOne(word, sorted(known), scorer=fuzz.ratio, score_cutoff=_NEAR)
+    return found[0] if found else word
+
+
+def _has(text: str, phrase: str) -> bool:
+    return re.search(rf"\b{re.escape(phrase)}\b", text) is not None
+
+
+def _count(text: str, phrases: Iterable[str]) -> int:
+    return sum(_has(text, phrase) for phrase in phrases)
+
+
+def _confidence(winner: float, other: float) -> float:
+    """From 0.5 (nothing to go by) to 1 (only one route has words in the question)."""
+    return round((winner + 1) / (winner + other + 2) if other else (winner + 1) / (winner + 1.5), 2)

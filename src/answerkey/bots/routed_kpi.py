@@ -1,0 +1,117 @@
+"""A bot with routes: figures from tables as an executive report, documents for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from answerkey.bots.kpi.catalog import Catalog, read_catalog
+from answerkey.bots.kpi.database import Database
+from answerkey.bots.kpi.periods import find_period, month_of
+from answerkey.bots.kpi.report import Asked, executive_report, figure_line
+from answerkey.bots.kpi.understand import Reader, Request
+from answerkey.bots.rag import OUT_OF_SCOPE
+from answerkey.bots.rag import make as make_documents_bot
+from answerkey.bots.settings import check_settings, path_of
+from answerkey.errors import SettingsError, did_you_mean
+from answerkey.types import Question, Response, Target
+
+# What the bot can do besides adding up the latest month; a suite may leave some out to see what each is worth.
+SKILLS = ("periods", "spelling", "clarify", "executive")
+_SETTINGS = (
+    "tables",
+    "kpis",
+    "documents",
+    "documents_route",
+    "skills",
+    "k",
+    "alpha",
+    "minimum",
+    "llm",
+    "embedding",
+)
+
+
+class RoutedKpiBot:
+    def __init__(
+        self,
+        catalog: Catalog,
+        database: Database,
+        documents: Target | None,
+        reader: Reader,
+        skills: frozenset[str],
+    ) -> None:
+        self._catalog, self._database, self._documents = catalog, database, documents
+        self._reader, self._skills = reader, skills
+
+    def ask(self, question: Question) -> Response:
+        request = self._reader.read(question.text)
+        if request.kpi is None and request.unclear and "clarify" not in self._skills:
+            request = replace(request, kpi=self._catalog.kpis[0], unclear=False)
+        if request.unclear:
+            response = Response(answer=self._which())
+        elif request.kpi is not None:
+            response = self._figure(request)
+        else:
+            response = self._from_documents(question)
+        extra = {**response.extra, "confidence": request.confidence}
+        return replace(response, route=request.route, extra=extra)
+
+    def close(self) -> None:
+        self._database.close()
+        if self._documents is not None:
+            self._documents.close()
+
+    def _figure(self, request: Request) -> Response:
+        assert request.kpi is not None
+        named = (
+            find_period(request.text, self._catalog, self._database.latest)
+            if "periods" in self._skills
+            else None
+        )
+        asked = Asked(request.kpi, request, named or month_of(self._database.latest))
+        write = executive_report if "executive" in self._skills else figure_line
+        return Response(
+            answer=write(asked, self._database),
+            sources=(request.kpi.source,),
+            extra={"kpi": request.kpi.name, "filters": dict(request.filters), "period": asked.period.label},
+        )
+
+    def _which(self) -> str:
+        names = ", ".join(kpi.title.lower() for kpi in self._catalog.kpis)
+        return (
+            f"Which figure do you mean? I can report {names}. Please specify the figure, the timeframe "
+            "(such as December 2025, Q3 2025 or last year) and, if you wish, the state, product or department."
+        )
+
+    def _from_documents(self, question: Question) -> Response:
+        return self._documents.ask(question) if self._documents else Response(answer=OUT_OF_SCOPE)
+
+
+def make(settings: Mapping[str, Any], folder: Path) -> RoutedKpiBot:
+    """`tables` a folder of CSV or Parquet, `kpis` the catalogue; `documents` and its settings as for `rag`."""
+    check_settings("routed-kpi", settings, _SETTINGS)
+    skills = _skills(settings.get("skills", list(SKILLS)))
+    catalog = read_catalog(path_of("routed-kpi", settings, "kpis", folder))
+    database = Database(path_of("routed-kpi", settings, "tables", folder), catalog)
+    members = {
+        kpi.name: {dimension: tuple(database.members(kpi, dimension)) for dimension in kpi.dimensions}
+        for kpi in catalog.kpis
+    }
+    route = str(settings.get("documents_route", "rag_docs"))
+    reader = Reader(catalog, members, route, spelling="spelling" in skills)
+    own = ("tables", "kpis", "skills", "documents_route")
+    rest = {key: value for key, value in settings.items() if key not in own}
+    documents = make_documents_bot(rest, folder) if "documents" in settings else None
+    return RoutedKpiBot(catalog, database, documents, reader, skills)
+
+
+def _skills(given: Any) -> frozenset[str]:
+    names: list[Any] = given if isinstance(given, list) else [given]
+    for name in names:
+        if name not in SKILLS:
+            hint = did_you_mean(str(name), SKILLS) or f"; there are {', '.join(SKILLS)}"
+            raise SettingsError(f'[target] skills: there is no skill "{name}"{hint}')
+    return frozenset(names)
