@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from answerkey.errors import AnswerkeyError as AnswerkeyError
     from answerkey.metrics.registry import metric as metric
+    from answerkey.metrics.semantic import evaluate_all as evaluate_all
+    from answerkey.quality.assess import assess_answer as assess_answer
+    from answerkey.quality.improve import improve_answer as improve_answer
     from answerkey.types import AnswerCriteria as AnswerCriteria
     from answerkey.types import Case as Case
     from answerkey.types import Outcome as Outcome
@@ -21,6 +24,9 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "AnswerkeyError": "errors",
+    "assess_answer": "quality.assess",
+    "improve_answer": "quality.improve",
+    "evaluate_all": "metrics.semantic",
     "metric": "metrics.registry",
     **dict.fromkeys(("AnswerCriteria", "Case", "Outcome", "Passage", "Response", "Score", "Verdict"), "types"),
 }

@@ -1,0 +1,226 @@
+"""The five embedding metrics, from one batch of vectors for all the pairs of a chunk.
+
+A cosine below 0 is shown as 0 and the reason says so. A text with no character but white space means
+nothing, so its cosine with anything is 0 and the model is not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from answerkey.metrics.registry import Facts, metric_group
+from answerkey.text import sentences
+from answerkey.types import Case, Pair, Passage, Response, Score
+
+if TYPE_CHECKING:
+    from answerkey.embed import Embedder
+    from answerkey.embed.base import Vectors
+
+RELEVANT_FROM, SUPPORTED_FROM = 0.5, 0.4
+READINGS = {
+    "context_relevance": (0.5, "off-topic retrieval"),
+    "context_sufficiency": (0.5, "too little evidence"),
+    "answer_relevance": (0.6, "does not address the question"),
+    "answer_correctness": (0.6, "likely factual issues"),
+    "answer_hallucination": (0.3, "significant unsupported claims"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """Cosines between texts whose vectors are known, and from which cosine on two texts count as near."""
+
+    vectors: Vectors
+    row_of: Mapping[str, int]
+    relevant_from: float
+    supported_from: float
+
+    def cosines(self, texts: Sequence[str], others: Sequence[str]) -> Vectors:
+        """A row for each text, a column for each other; 0 where either is blank: the last vector is all zeros."""
+        rows, columns = ([self.row_of.get(text, -1) for text in side] for side in (texts, others))
+        return self.vectors[rows] @ self.vectors[columns].T
+
+
+@metric_group(
+    Facts(
+        "context_relevance",
+        summary="Mean cosine of the question with each context.",
+        uses=("contexts",),
+        empty="0 with no context",
+    ),
+    Facts(
+        "context_sufficiency",
+        summary="Share of contexts whose cosine with the question is 0.5 or more.",
+        uses=("contexts",),
+        empty="0 with no context",
+    ),
+    Facts(
+        "answer_relevance",
+        summary="Cosine of the answer with the expected one, or with the question where none is expected.",
+        uses=("answer", "expected"),
+        empty="0 for an empty answer; does not apply without one",
+    ),
+    Facts(
+        "answer_correctness",
+        summary="Cosine of the answer with the expected one; the best where several are right.",
+        uses=("answer", "expected"),
+        empty="0 for an empty answer; does not apply without an answer and an expected one",
+    ),
+    Facts(
+        "answer_hallucination",
+        summary="Share of the answer's sentences whose best cosine with a context is under 0.4.",
+        better="lower",
+        uses=("answer", "contexts"),
+        empty="0 for an answer with no sentence, else 1 with no context; does not apply without an answer",
+    ),
+)
+def embedding_metrics(
+    pairs: Sequence[Pair],
+    *,
+    names: Sequence[str],
+    embed: Embedder,
+    relevant_from: float = RELEVANT_FROM,
+    supported_from: float = SUPPORTED_FROM,
+    readings: Mapping[str, float] | None = None,
+) -> dict[str, list[Score]]:
+    """Context relevance and sufficiency, answer relevance, correctness and hallucination, by cosine.
+
+    `readings` moves the marks past which a reason carries its warning: {"answer_relevance": 0.7}.
+    """
+    import numpy as np
+
+    texts = list(dict.fromkeys(text for pair in pairs for text in _texts(pair, names) if text.strip()))
+    vectors = np.vstack([embed.embed(texts), np.zeros((1, embed.dimension), np.float32)])
+    meaning = Meaning(vectors, {text: row for row, text in enumerate(texts)}, relevant_from, supported_from)
+    marks = {name: mark for name, (mark, _) in READINGS.items()} | dict(readings or {})
+    return {
+        name: [_read(name, _MEASURES[name](*pair, meaning), marks[name]) for pair in pairs] for name in names
+    }
+
+
+def evaluate_all(
+    question: str,
+    answer: str | None,
+    reference: str | Sequence[str] | None,
+    contexts: Sequence[str] | None,
+    model_name: str = "all-MiniLM-L6-v2",
+    thresholds: tuple[float, float] = (RELEVANT_FROM, SUPPORTED_FROM),
+) -> dict[str, float | None]:
+    """The five embedding metrics of one answer, by name; None where one does not apply (no reference).
+
+    `thresholds` are the cosine from which a context counts as relevant, and that from which a sentence counts
+    as supported. For many answers use a suite or `answerkey score`: they embed all texts in one batch.
+    """
+    from answerkey.embed import load_embedder
+
+    expected = (reference,) if isinstance(reference, str) else tuple(reference or ())
+    given = (contexts,) if isinstance(contexts, str) else tuple(contexts or ())
+    pair = (
+        Case("evaluate_all", question or "", expected=expected),
+        Response(answer=answer or "", passages=tuple(Passage(text or "") for text in given)),
+    )
+    scores = embedding_metrics(
+        [pair],
+        names=tuple(READINGS),
+        embed=load_embedder(model_name),
+        relevant_from=thresholds[0],
+        supported_from=thresholds[1],
+    )
+    return {name: column[0].value for name, column in scores.items()}
+
+
+def _texts(pair: Pair, names: Sequence[str]) -> Iterator[str]:
+    """Every text that the metrics asked for will compare."""
+    case, response = pair
+    if {"context_relevance", "context_sufficiency", "answer_relevance"}.intersection(names):
+        yield case.question
+    if {"answer_relevance", "answer_correctness"}.intersection(names):
+        yield from (response.answer or "", *case.expected)
+    if {"context_relevance", "context_sufficiency", "answer_hallucination"}.intersection(names):
+        yield from response.contexts
+    if "answer_hallucination" in names:
+        yield from sentences(response.answer or "")
+
+
+def _context_relevance(case: Case, response: Response, meaning: Meaning) -> Score:
+    if not response.contexts:
+        return Score(0.0, "no context")
+    mean = meaning.cosines([case.question], response.contexts).mean()
+    return _cosine(float(mean), f"mean of {_count(response.contexts, 'context')}")
+
+
+def _context_sufficiency(case: Case, response: Response, meaning: Meaning) -> Score:
+    if not response.contexts:
+        return Score(0.0, "no context")
+    near = int((meaning.cosines([case.question], response.contexts) >= meaning.relevant_from).sum())
+    reason = f"{near} of {_count(response.contexts, 'context')} at or above {meaning.relevant_from:g}"
+    return Score(near / len(response.contexts), reason)
+
+
+def _answer_relevance(case: Case, response: Response, meaning: Meaning) -> Score:
+    if response.answer is None:
+        return Score.not_applicable("no answer")
+    expected = _said(case.expected)
+    best = meaning.cosines([response.answer], expected or (case.question,)).max()
+    return _cosine(float(best), f"against {'the expected answer' if expected else 'the question'}")
+
+
+def _answer_correctness(case: Case, response: Response, meaning: Meaning) -> Score:
+    expected = _said(case.expected)
+    if response.answer is None or not expected:
+        return Score.not_applicable(
+            "no answer" if response.answer is None else "no expected answer in the case"
+        )
+    return _cosine(float(meaning.cosines([response.answer], expected).max()), "against the expected answer")
+
+
+def _answer_hallucination(case: Case, response: Response, meaning: Meaning) -> Score:
+    if response.answer is None:
+        return Score.not_applicable("no answer")
+    parts = sentences(response.answer)
+    if not parts:
+        return Score(0.0, "no sentence in the answer")
+    if not response.contexts:
+        return Score(1.0, "no context to support the answer")
+    best = meaning.cosines(parts, response.contexts).max(axis=1)
+    loose = [part for part, cosine in zip(parts, best, strict=True) if cosine < meaning.supported_from]
+    reason = (
+        f"{len(loose)} of {_count(parts, 'sentence')} below {meaning.supported_from:g} with every context"
+    )
+    return Score(len(loose) / len(parts), reason, details={"unsupported": loose} if loose else {})
+
+
+_MEASURES: dict[str, Callable[[Case, Response, Meaning], Score]] = {
+    "context_relevance": _context_relevance,
+    "context_sufficiency": _context_sufficiency,
+    "answer_relevance": _answer_relevance,
+    "answer_correctness": _answer_correctness,
+    "answer_hallucination": _answer_hallucination,
+}
+
+
+def _cosine(value: float, reason: str) -> Score:
+    """Kept in 0..1; where that changes more than rounding the reason gives the cosine."""
+    shown = min(max(value, 0.0), 1.0)
+    if abs(shown - value) < 1e-5:
+        return Score(shown, reason)
+    return Score(shown, f"{reason}; the cosine is {value:.3f}, shown as {shown:g}", details={"cosine": value})
+
+
+def _read(name: str, score: Score, mark: float) -> Score:
+    if score.value is None:
+        return score
+    poor = score.value > mark if name == "answer_hallucination" else score.value < mark
+    return (
+        Score(score.value, f"{score.reason}: {READINGS[name][1]}", details=score.details) if poor else score
+    )
+
+
+def _said(texts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text for text in texts if text.strip())
+
+
+def _count(items: Sequence[object], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
