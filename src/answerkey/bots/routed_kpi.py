@@ -12,8 +12,7 @@ from answerkey.bots.kpi.database import Database
 from answerkey.bots.kpi.periods import find_period, month_of
 from answerkey.bots.kpi.report import Asked, executive_report, figure_line
 from answerkey.bots.kpi.understand import Reader, Request
-from answerkey.bots.rag import OUT_OF_SCOPE
-from answerkey.bots.rag import make as make_documents_bot
+from answerkey.bots.prompt import OUT_OF_SCOPE
 from answerkey.bots.settings import check_settings, path_of
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import Question, Response, Target
@@ -102,10 +101,17 @@ def make(settings: Mapping[str, Any], folder: Path) -> RoutedKpiBot:
     }
     route = str(settings.get("documents_route", "rag_docs"))
     reader = Reader(catalog, members, route, spelling="spelling" in skills)
+    return RoutedKpiBot(catalog, database, _documents_bot(settings, folder), reader, skills)
+
+
+def _documents_bot(settings: Mapping[str, Any], folder: Path) -> Target | None:
+    """Figures alone need no retriever: it is loaded only where documents are named."""
+    if "documents" not in settings:
+        return None
+    from answerkey.bots.rag import make as make_documents_bot
+
     own = ("tables", "kpis", "skills", "documents_route")
-    rest = {key: value for key, value in settings.items() if key not in own}
-    documents = make_documents_bot(rest, folder) if "documents" in settings else None
-    return RoutedKpiBot(catalog, database, documents, reader, skills)
+    return make_documents_bot({key: value for key, value in settings.items() if key not in own}, folder)
 
 
 def _skills(given: Any) -> frozenset[str]:

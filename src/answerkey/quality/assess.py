@@ -90,7 +90,7 @@ def assess_answer(
 
     Retrieval scores are read from the contexts where they are not given and the contexts carry them.
     """
-    texts = tuple(text for text in map(_text_of, contexts) if text.strip())
+    texts = tuple(text for text in map(text_of, contexts) if text.strip())
     given = retrieval_scores if retrieval_scores is not None else _scores_of(contexts)
     scores = tuple(float(score) for score in given)
     interaction = _Interaction(question, (answer or "").strip(), texts, scores, limits or Limits())
@@ -193,7 +193,7 @@ def is_list_question(question: str) -> bool:
     return _LIST_QUESTION.search(question) is not None
 
 
-def _text_of(context: Context) -> str:
+def text_of(context: Context) -> str:
     if isinstance(context, str):
         return context
     if isinstance(context, Passage):
