@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import time
 from pathlib import Path
 from textwrap import dedent
 
@@ -113,7 +114,7 @@ def test_a_retriever_needs_no_answer(bot) -> None:
     ],
 )
 def test_each_failure_is_an_error_of_that_question_only(bot, source: str, error: str, kind: str) -> None:
-    got = bot(source, timeout=0.2).ask(ASK)
+    got = bot(source, timeout=0.2 if "sleep" in source else 20).ask(ASK)
     assert got.answer is None
     assert error in (got.error or "")
     assert got.extra["error_kind"] == kind
@@ -169,13 +170,15 @@ def test_never_more_at_once_than_told(bot) -> None:
     )
     responses: list[Response] = []
     threads = [threading.Thread(target=lambda: responses.append(target.ask(ASK))) for _ in range(10)]
+    start = time.perf_counter()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    whole = time.perf_counter() - start
     assert max(int(r.answer or 99) for r in responses) == 2
-    # The wait for a turn is ours: the last of ten waits four rounds, and none of it is in its seconds.
-    assert sorted(r.seconds or 9 for r in responses)[5] < 0.04
+    # Two at a time, so the times add up to no more than twice the whole; with the waiting in them, to more.
+    assert sum(r.seconds or 0 for r in responses) <= 2 * whole
 
 
 def test_retries_only_when_asked_for_and_only_of_infrastructure(bot) -> None:

@@ -15,6 +15,7 @@ from answerkey.targets.live import KEYS, Manners
 from answerkey.targets.load import load_object
 from answerkey.targets.respond import as_response, content_error, infrastructure_error
 from answerkey.targets.settings import Table, check_keys, need
+from answerkey.targets.template import turns
 from answerkey.targets.waiting import Loop, Patience, TookTooLong
 from answerkey.types import Question, Response
 
@@ -130,11 +131,6 @@ def _is_async(call: Any) -> bool:
     while isinstance(call, partial):
         call = call.func
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
-
-
-def turns(question: Question) -> list[dict[str, str]]:
-    """The history as every target sees it: `[{"user": …, "answer": …}, …]`, oldest first."""
-    return [{"user": turn.user, "answer": turn.answer} for turn in question.history]
 
 
 def _told(error: BaseException) -> str:

@@ -1,0 +1,70 @@
+"""An OpenAI-compatible chat endpoint as a target: `openai = "http://127.0.0.1:8080/v1"` is enough."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from answerkey.targets.fields import FIELDS, parse, read_fields
+from answerkey.targets.http import HttpTarget, open_wire
+from answerkey.targets.live import KEYS, Manners
+from answerkey.targets.respond import infrastructure_error
+from answerkey.targets.settings import Table, check_keys, take
+from answerkey.targets.wire import Wire, WireError
+from answerkey.types import Question, Response
+
+_KEYS = ("openai", "chat", "headers", "api_key_env", "model", "system", "body")
+_PATHS = {
+    "answer": "$.choices[0].message.content",
+    "prompt_tokens": "$.usage.prompt_tokens",
+    "completion_tokens": "$.usage.completion_tokens",
+    "error": "$.error.message",
+}
+
+
+def make(table: Table, manners: Manners) -> HttpTarget:
+    """`body` holds whatever else goes with each request, such as `{temperature = 0, max_tokens = 300}`."""
+    check_keys(table, (*KEYS, *FIELDS, *_KEYS))
+    base, wire = open_wire(table, "openai" if "openai" in table else "chat", manners)
+    base = base.removesuffix("/chat/completions")
+    system, more = take(table, "system", str, ""), take(table, "body", dict, {})
+    fields, model = read_fields(table, _PATHS), _Model(take(table, "model", str, ""), base, wire)
+
+    def exchange(question: Question) -> Response:
+        body = {"model": model.name(), "messages": messages(question, system), **more}
+        reply = parse(wire.text("POST", f"{base}/chat/completions", json=body))
+        return reply if isinstance(reply, Response) else fields.read(reply)
+
+    return HttpTarget(exchange, wire)
+
+
+def messages(question: Question, system: str = "") -> list[dict[str, str]]:
+    """The conversation so far and the question, as chat endpoints take it."""
+    said = [{"role": "system", "content": system}] if system else []
+    for turn in question.history:
+        said += [{"role": "user", "content": turn.user}, {"role": "assistant", "content": turn.answer}]
+    return [*said, {"role": "user", "content": question.text}]
+
+
+class _Model:
+    """The model's name; where the suite gives none, the first that the endpoint lists, asked for once."""
+
+    def __init__(self, name: str, base: str, wire: Wire) -> None:
+        self._name, self._base, self._wire = name, base, wire
+        self._lock = threading.Lock()
+
+    def name(self) -> str:
+        with self._lock:
+            if not self._name:
+                self._name = self._first()
+        return self._name
+
+    def _first(self) -> str:
+        reply: Any = parse(self._wire.text("GET", f"{self._base}/models"))
+        try:
+            return str(reply["data"][0]["id"])
+        except (KeyError, IndexError, TypeError):
+            problem = infrastructure_error(
+                "no model", f"{self._base}/models lists none; put model = … in the suite"
+            )
+            raise WireError(problem) from None

@@ -1,0 +1,93 @@
+"""A Gradio app as a target, through its HTTP API: a POST that gives an event id, then a stream of events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from answerkey.errors import SettingsError
+from answerkey.targets.fields import FIELDS, parse, read_fields
+from answerkey.targets.http import HttpTarget, open_wire
+from answerkey.targets.live import KEYS, Manners
+from answerkey.targets.respond import content_error
+from answerkey.targets.settings import Table, check_keys, take
+from answerkey.targets.template import check_places, fill
+from answerkey.targets.wire import Wire, WireError
+from answerkey.types import Question, Response
+
+_KEYS = ("gradio", "api_name", "data", "headers", "api_key_env")
+_PREFIXES = ("/gradio_api/call", "/call")  # Gradio 5 and later; Gradio 4
+
+
+def make(table: Table, manners: Manners) -> HttpTarget:
+    """`data` is the list of the function's inputs, `["{question}"]` unless given; the answer is its first output."""
+    check_keys(table, (*KEYS, *FIELDS, *_KEYS))
+    data = table.get("data", ["{question}"])
+    if not isinstance(data, list):
+        raise SettingsError(f'[target] data = {data!r}: expected a list of inputs, such as ["{{question}}"]')
+    check_places(data, "data")
+    base, wire = open_wire(table, "gradio", manners)
+    app = _App(base, take(table, "api_name", str, "/predict").strip("/"), wire)
+    fields = read_fields(table, {"answer": "$[0]"})
+
+    def exchange(question: Question) -> Response:
+        reply = app.call(fill(data, question))
+        return reply if isinstance(reply, Response) else fields.read(reply)
+
+    return HttpTarget(exchange, wire)
+
+
+class _App:
+    def __init__(self, base: str, name: str, wire: Wire) -> None:
+        self._base, self._name, self._wire = base, quote(name), wire
+        self._prefix: str | None = None
+
+    def call(self, data: list[Any]) -> Any:
+        """The function's outputs, or a `Response` that says why there are none."""
+        reply = parse(self._begin(data))
+        if isinstance(reply, Response):
+            return reply
+        event = reply.get("event_id") if isinstance(reply, dict) else None
+        if not event:
+            return content_error("not a Gradio app", f"no event_id in its reply: {json.dumps(reply)[:150]}")
+        with self._wire.stream(
+            "GET", f"{self._base}{self._prefix}/{self._name}/{quote(str(event))}"
+        ) as stream:
+            for name, text in events(self._wire.chunks(stream)):
+                if name == "complete":
+                    return parse(self._wire.scrub(text))
+                if name == "error":
+                    return content_error("the app reported an error", self._wire.scrub(text)[:300])
+        return content_error("the app ended without an answer")
+
+    def _begin(self, data: list[Any]) -> str:
+        for prefix in [self._prefix] if self._prefix else _PREFIXES:
+            try:
+                text = self._wire.text("POST", f"{self._base}{prefix}/{self._name}", json={"data": data})
+            except WireError as failed:
+                if failed.response.extra["error_name"] != "HTTP 404" or prefix == _PREFIXES[-1]:
+                    raise
+            else:
+                self._prefix = prefix
+                return text
+        raise AssertionError("the last prefix returns or raises")
+
+
+def events(chunks: Iterator[bytes]) -> Iterator[tuple[str, str]]:
+    """(event, data) of a stream of server-sent events; what is not UTF-8 in it becomes `�`."""
+    name, rest = "", b""
+    data: list[str] = []
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).replace(b"\r\n", b"\n").split(b"\n")
+        for line in (raw.decode("utf-8", "replace") for raw in lines):
+            if not line and name:
+                yield name, "\n".join(data)
+                name, data = "", []
+            elif line.startswith("event:"):
+                name = line.removeprefix("event:").strip()
+            elif line.startswith("data:"):
+                data.append(line.removeprefix("data:").removeprefix(" "))
+    if name:
+        yield name, "\n".join(data)

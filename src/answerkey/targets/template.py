@@ -1,0 +1,68 @@
+"""`{question}`, `{history}` and `{id}` filled into a body, a query or a list, without ever reading braces as code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from answerkey.errors import SettingsError, did_you_mean
+from answerkey.types import Question
+
+_PLACE = re.compile(r"\{(\w+)\}")
+PLACES = ("question", "history", "id")
+
+
+def turns(question: Question) -> list[dict[str, str]]:
+    """The history as every target sees it: `[{"user": …, "answer": …}, …]`, oldest first."""
+    return [{"user": turn.user, "answer": turn.answer} for turn in question.history]
+
+
+def fill(template: Any, question: Question) -> Any:
+    """The template with its places filled. `"{history}"` alone is the list itself; inside other text, its words."""
+
+    def filled(text: str) -> Any:
+        if text == "{history}":
+            return turns(question)
+        return _PLACE.sub(lambda match: _text(match, question), text)
+
+    return each_text(template, filled)
+
+
+def fill_address(url: str, question: Question) -> str:
+    """The address with its places filled, each value quoted for an address."""
+    return _PLACE.sub(lambda match: quote(_text(match, question), safe=""), url)
+
+
+def each_text(template: Any, change: Callable[[str], Any]) -> Any:
+    """The template with every text in it changed, however deep."""
+    if isinstance(template, str):
+        return change(template)
+    if isinstance(template, Mapping):
+        return {key: each_text(value, change) for key, value in template.items()}
+    if isinstance(template, list):
+        return [each_text(item, change) for item in template]
+    return template
+
+
+def check_places(template: Any, key: str) -> None:
+    """At least one place for the question; a near-miss such as `{qustion}` is told."""
+    names = set(_names(template))
+    for name in names - set(PLACES):
+        if hint := did_you_mean(name, PLACES):
+            raise SettingsError(f'[target] {key}: nothing is known to fill "{{{name}}}" with{hint}')
+    if "question" not in names:
+        raise SettingsError(f'[target] {key}: no place for the question in it; put "{{question}}" somewhere')
+
+
+def _text(match: re.Match[str], question: Question) -> str:
+    if match[1] == "history":
+        return "\n".join(f"User: {turn.user}\nAssistant: {turn.answer}" for turn in question.history)
+    return {"question": question.text, "id": question.id}.get(match[1], match[0])
+
+
+def _names(template: Any) -> list[str]:
+    found: list[str] = []
+    each_text(template, lambda text: found.extend(_PLACE.findall(text)))
+    return found
