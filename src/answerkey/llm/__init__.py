@@ -1,0 +1,24 @@
+"""Language models: any OpenAI-compatible endpoint, and a scripted fake for tests.
+
+    chat = load_chat({"preset": "ollama", "model": "llama3.2"})
+    chat.complete([{"role": "user", "content": "Hello"}]).text
+
+`load_chat` opens no connection; the first `complete` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from answerkey.llm.base import CallFailed, Chat, Message, Reply
+from answerkey.llm.settings import read_settings
+
+__all__ = ["CallFailed", "Chat", "Message", "Reply", "load_chat"]
+
+
+def load_chat(settings: Mapping[str, Any] | str) -> Chat:
+    """A chat client from a settings table, or from the name of a preset."""
+    from answerkey.llm.endpoint import Endpoint
+
+    return Endpoint(read_settings(settings))

@@ -1,0 +1,60 @@
+"""What every language model looks like from outside: messages in, a reply out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError
+
+Message = Mapping[str, str]
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model said. Unknown tokens and cost are None, never 0.
+
+    `reasoning` is the trace that the endpoint reports apart from the text; `truncated` says that the model
+    was cut off at the token limit; `rung` is how structured output was asked for.
+    """
+
+    text: str
+    reasoning: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    model: str = ""
+    truncated: bool = False
+    refusal: str = ""
+    cost: float | None = None
+    rung: str = ""
+
+
+class Chat(Protocol):
+    """A language model. `complete` may be called from several threads at once.
+
+    It raises `CallFailed` when this call failed and another may not, and `EndpointError` when no call can
+    succeed (no key, no such model, quota used up).
+    """
+
+    @property
+    def model(self) -> str: ...
+
+    def complete(self, messages: Sequence[Message], schema: Schema | None = None) -> Reply: ...
+
+    def fingerprint(self) -> str:
+        """A hash of all that shapes a reply besides the messages; the key is no part of it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class CallFailed(AnswerkeyError):
+    """One call got no usable reply after all tries; `raw` is what came instead."""
+
+    exit_code = EXIT_INCOMPLETE
+
+    def __init__(self, message: str, raw: str = "") -> None:
+        super().__init__(message)
+        self.raw = raw

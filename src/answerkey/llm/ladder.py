@@ -1,0 +1,65 @@
+"""How structured output is asked for: the best form that the endpoint can do, found out once and remembered.
+
+json_schema  →  json_object with the schema  →  a tool call  →  the prompt alone
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from answerkey.llm.base import Message, Schema
+
+RUNGS = ("json_schema", "json_object", "tool", "prompt")
+NAME = "verdict"
+
+
+class Ladder:
+    """The rung to ask on. A rung counts as known once a reply came on it; then no other is tried."""
+
+    def __init__(self) -> None:
+        self._rung = RUNGS[0]
+        self.known = False
+
+    @property
+    def rung(self) -> str:
+        return self._rung
+
+    def below(self, rung: str) -> str | None:
+        """The rung to try after `rung` was refused: the known one, or the next; None when there is none."""
+        if self.known:
+            return self._rung if self._rung != rung else None
+        after = RUNGS.index(rung) + 1
+        return RUNGS[after] if after < len(RUNGS) else None
+
+    def worked(self, rung: str) -> None:
+        if not self.known:
+            self._rung, self.known = rung, True
+
+
+def request_fields(rung: str, messages: Sequence[Message], schema: Schema | None) -> dict[str, Any]:
+    """The fields of the request that this rung needs, the messages among them."""
+    if schema is None:
+        return {"messages": list(messages)}
+    if rung == "json_schema":
+        form = {"type": "json_schema", "json_schema": {"name": NAME, "strict": True, "schema": schema}}
+        return {"messages": list(messages), "response_format": form}
+    told = _with_schema(messages, schema)
+    if rung == "json_object":
+        return {"messages": told, "response_format": {"type": "json_object", "schema": schema}}
+    if rung == "tool":
+        tool = {"name": NAME, "description": "Record the verdict.", "parameters": schema}
+        return {
+            "messages": told,
+            "tools": [{"type": "function", "function": tool}],
+            "tool_choice": {"type": "function", "function": {"name": NAME}},
+        }
+    return {"messages": told}
+
+
+def _with_schema(messages: Sequence[Message], schema: Schema) -> list[Message]:
+    """The schema is told after all else, where a model that is not held to it heeds it most."""
+    rule = f"\n\nReply with one JSON object and nothing else. It must fit this JSON schema:\n{json.dumps(schema)}"
+    last = messages[-1]
+    return [*messages[:-1], {**last, "content": last["content"] + rule}]

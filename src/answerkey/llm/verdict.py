@@ -1,0 +1,210 @@
+"""From a judge's reply to numbers on their scales, or the reason why there are none.
+
+The last verdict of a reply counts: a candidate's answer may hold a fake one, and a judge may repeat it. A
+reasoning block, and any repeat of the fenced candidate text, is no part of the reply.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from answerkey.llm.base import Reply
+from answerkey.llm.relaxed import Found, find_objects
+
+Scale = tuple[float, float]
+
+_THINK = re.compile(r"<(think|thinking|reasoning|thought)>", re.IGNORECASE)
+_THINK_END = re.compile(r"</(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
+_REFUSAL = re.compile(
+    r"\b(?:i(?:'|’)?m sorry|i apologi[sz]e|i can(?:no|'|’)?t\b|i(?: a|'|’)m (?:un|not )able|as an ai|i (?:must|have to) decline"
+    r"|i won(?:'|’)?t)",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(
+    r"(?P<top>[-−+]?\d+(?:[.,]\d+)?)\s*(?:(?P<percent>%)|(?:/|out\s+of)\s*(?P<bottom>\d+(?:[.,]\d+)?))?"
+)
+_REASONS = ("reason", "reasoning", "explanation", "rationale", "justification", "comment", "feedback")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a reply holds: a value or a problem for each criterion, the reason, and the reasoning trace."""
+
+    values: Mapping[str, float]
+    problems: Mapping[str, str]
+    reason: str = ""
+    reasoning: str = ""
+
+
+def read_verdict(reply: Reply, scales: Mapping[str, Scale], marker: str = "", candidate: str = "") -> Read:
+    """Every criterion of `scales`, read from the last object of the reply that holds any of them.
+
+    `marker` is what fenced the candidate's text in the prompt; an object that stands in `candidate` word for word is
+    a repeat of it, unless it is the whole reply.
+    """
+    thought, text = split_reasoning(_without_fenced(_unwrapped(reply.text), marker))
+    reasoning = "\n".join(part for part in (reply.reasoning, thought) if part)
+    given, problem = _last_verdict(reply, text, tuple(scales), candidate)
+    if given is None:
+        return Read({}, dict.fromkeys(scales, problem), reasoning=reasoning)
+    values: dict[str, float] = {}
+    problems: dict[str, str] = {}
+    for name, scale in scales.items():
+        value = read_amount(given[name], scale) if name in given else f'no "{name}" in the reply'
+        if isinstance(value, str):
+            problems[name] = value
+        else:
+            values[name] = value
+    return Read(values, problems, _reason(given), reasoning)
+
+
+def split_reasoning(text: str) -> tuple[str, str]:
+    """The reasoning block at the head of a reply, and the rest. One that never ends takes all of it."""
+    body = text.lstrip()
+    opened = _THINK.match(body)
+    if opened is None and body.startswith(("{", "```", "[")):
+        return "", text
+    closed = _THINK_END.search(body)
+    if closed:
+        return body[opened.end() if opened else 0 : closed.start()].strip(), body[closed.end() :]
+    return (body[opened.end() :].strip(), "") if opened else ("", text)
+
+
+def _unwrapped(text: str) -> str:
+    """A reply that is itself a JSON string is the text in it."""
+    if text.startswith('"{') and text.rstrip().endswith('}"'):
+        with contextlib.suppress(ValueError):
+            return str(json.loads(text, strict=False))
+    return text
+
+
+def _without_fenced(text: str, marker: str) -> str:
+    """The reply without what it repeats from between the markers."""
+    if not marker or marker not in text:
+        return text
+    return re.sub(rf"{re.escape(marker)}.*?{re.escape(marker)}", "", text, flags=re.DOTALL)
+
+
+def _last_verdict(
+    reply: Reply, text: str, names: Sequence[str], candidate: str
+) -> tuple[dict[str, Any] | None, str]:
+    if reply.refusal:
+        return None, f"the judge refused: {reply.refusal[:200]}"
+    if not text.strip():
+        if reply.truncated:
+            return None, "the reply was cut off at the token limit before a verdict: raise max_tokens"
+        return None, "the reply ended inside its reasoning" if reply.text.strip() else "the reply is empty"
+    found, cut = find_objects(text)
+    own = [item for item in found if not _repeated(text, item, candidate)]
+    verdicts = [(pick, item.end) for item in own if (pick := _pick(item.value, names))]
+    if cut is not None and any(re.search(rf"\b{name}\b", text[cut:]) for name in names):
+        return None, "the reply is cut off inside its verdict"
+    if verdicts:
+        last, end = verdicts[-1]
+        if reply.truncated and text[end:].strip(" \n\t`"):
+            return None, "the reply was cut off at the token limit: what came so far may not be the verdict"
+        return last, ""
+    if reply.truncated:
+        return None, "the reply was cut off at the token limit before a verdict: raise max_tokens"
+    if not found and len(names) == 1 and (bare := _bare(text)):
+        return {names[0]: bare}, ""
+    if own:
+        return None, f'no "{names[0]}" in the reply'
+    return None, "the judge refused" if _REFUSAL.search(text[:500]) else "no verdict in the reply"
+
+
+def _repeated(text: str, item: Found, candidate: str) -> bool:
+    return (
+        bool(candidate)
+        and text[item.start : item.end] in candidate
+        and len(text.strip()) > item.end - item.start
+    )
+
+
+def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | None:
+    """The object that holds a criterion: this one, or the one nested in it; None when two nested ones differ."""
+    if isinstance(value, dict):
+        plain = {_plain_key(key): item for key, item in value.items()}
+        if any(name in plain for name in names):
+            return plain
+        inner = list(value.values())
+    else:
+        inner = list(value) if isinstance(value, list) else []
+    if depth >= 4:
+        return None
+    picks = [pick for item in inner if (pick := _pick(item, names, depth + 1))]
+    if not picks or any(pick != picks[0] for pick in picks):
+        return None
+    outer = {_plain_key(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+    return {key: outer[key] for key in _REASONS if key in outer} | picks[0]
+
+
+def _plain_key(key: str) -> str:
+    """`Rubric.Citation Quality` and `citation-quality` are `citation_quality`; a rating is a score."""
+    plain = re.sub(r"[\W_]+", "_", key.strip().lower().removeprefix("rubric.")).strip("_")
+    return {"rating": "score", "citations": "citation_quality", "citation": "citation_quality"}.get(
+        plain, plain
+    )
+
+
+def _bare(text: str) -> str:
+    """A reply that is nothing but a number."""
+    inner = text.strip(" \n\t*`\"'.")
+    return inner if _AMOUNT.fullmatch(inner) else ""
+
+
+def read_amount(given: Any, scale: Scale) -> float | str:
+    """A number on the scale, or what is wrong with it. Shares (`4/5`, `80%`) are shares of the scale's top."""
+    if isinstance(given, dict):
+        inner = [
+            value for key, value in given.items() if _plain_key(str(key)) in {"score", "value", "points"}
+        ]
+        return read_amount(inner[0], scale) if len(inner) == 1 else "no score in the object given for it"
+    if isinstance(given, list):
+        return (
+            read_amount(given[0], scale)
+            if len(given) == 1
+            else f"a list of {len(given)} where one number is due"
+        )
+    if given is None or isinstance(given, bool):
+        return f"{'null' if given is None else str(given).lower()} where a number is due"
+    value = _from_text(given, scale) if isinstance(given, str) else given
+    if isinstance(value, str):
+        return value
+    low, high = scale
+    if not isinstance(value, int) and not math.isfinite(value):
+        return f"{value} is not a number on the scale {low:g} to {high:g}"
+    if not low <= value <= high:
+        return f"{str(value)[:20]} is outside the scale {low:g} to {high:g}"
+    return float(value)
+
+
+def _from_text(written: str, scale: Scale) -> float | str:
+    amounts = list(_AMOUNT.finditer(written))
+    if len(amounts) != 1 or len(written) > 200:
+        return f"{written[:40]!r} is not one number"
+    match = amounts[0]
+    top = float(match["top"].replace(",", ".").replace("−", "-"))
+    if match["percent"]:
+        return top / 100 * scale[1]
+    if match["bottom"]:
+        bottom = float(match["bottom"].replace(",", "."))
+        if bottom <= 0 or top > bottom:
+            return f"{written[:40]!r} is not a share"
+        return top if bottom == scale[1] else top / bottom * scale[1]
+    return top
+
+
+def _reason(given: Mapping[str, Any]) -> str:
+    """The reason given for the whole, or those given for each criterion."""
+    whole = next((str(given[key]).strip() for key in _REASONS if given.get(key)), "")
+    each = (
+        f"{name}: {_reason(part)}" for name, part in given.items() if isinstance(part, dict) and _reason(part)
+    )
+    return whole or "; ".join(each)
