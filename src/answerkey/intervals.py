@@ -52,10 +52,9 @@ def bootstrap_means(numbers: NDArray[Any], draws: int = DRAWS, seed: int = SEED)
     random = np.random.default_rng(seed)
     means = np.empty(draws)
     at_once = max(1, _NUMBERS_AT_ONCE // numbers.size)
-    kind = np.uint16 if numbers.size <= 65_536 else np.uint32
     for start in range(0, draws, at_once):
         rows = min(at_once, draws - start)
-        picked = random.integers(0, numbers.size, size=(rows, numbers.size), dtype=kind)
+        picked = random.integers(0, numbers.size, size=(rows, numbers.size))
         means[start : start + rows] = numbers.take(picked).mean(axis=1)
     return means
 

@@ -1,0 +1,27 @@
+"""May this change go in? No, where B is worse, and no, where that cannot be told."""
+
+from __future__ import annotations
+
+from answerkey.compare.comparison import Comparison
+from answerkey.compare.verdict import NOT_COMPARABLE, WORSE
+
+
+def gate_failures(comparison: Comparison, margin: float | None = None) -> list[str]:
+    """Why the gate fails; empty where it passes.
+
+    Without a margin: B is worse by the test. With one, a loss of up to `margin` in the mean score is accepted,
+    significant or not, and any larger loss fails. Cases that lost their verdict and runs that cannot be compared
+    fail: the gate is closed where nothing is known. Same answers under another ruler pass: the bot did not change.
+    """
+    reasons: list[str] = []
+    tolerated = margin is not None and comparison.overall.n > 0
+    if comparison.verdict == NOT_COMPARABLE or (comparison.verdict == WORSE and not tolerated):
+        reasons.append(comparison.sentence)
+    elif margin is not None and comparison.changed.bot and comparison.overall.gain < -margin:
+        fall = -comparison.overall.gain
+        reasons.append(f"the score fell by {fall:.3g}, more than the margin of {margin:.3g}")
+    if comparison.lost:
+        count = len(comparison.lost)
+        some = ", ".join(comparison.lost[:3]) + (", …" if count > 3 else "")
+        reasons.append(f"{count} case{'s' if count > 1 else ''} had a verdict in A and broke in B: {some}")
+    return reasons

@@ -1,0 +1,115 @@
+"""One word and one sentence: better, worse, no detectable difference, or not comparable.
+
+The word is decided on the profile's overall score alone, by one test at α = 0.05, so that chance calls a change
+at most 1 time in 20 however many metrics are looked at. Where the runs have no overall score, the metrics decide
+with Holm's correction, and must agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from answerkey.compare.changed import Changed
+from answerkey.compare.noise import Noise
+from answerkey.compare.significance import ALPHA, Difference
+
+BETTER, WORSE, NO_DIFFERENCE = "better", "worse", "no detectable difference"
+NOT_COMPARABLE, NO_IMPROVEMENT = "not comparable", "not comparable as an improvement"
+
+
+def decide(
+    changed: Changed, overall: Difference, metrics: Mapping[str, Difference], noise: Noise | None
+) -> tuple[str, str]:
+    """The verdict and its sentence."""
+    if changed.shared == 0:
+        return NOT_COMPARABLE, "not comparable: the two runs share no unchanged case"
+    scored = max([overall.n, *(d.n for d in metrics.values())])
+    if scored == 0:
+        return NOT_COMPARABLE, "not comparable: no case has a score in both runs"
+    if changed.ruler:
+        return _other_ruler(changed, overall)
+    if not changed.bot:
+        return _same_bot(changed, overall)
+    if overall.n == 0:
+        return _by_metrics(metrics)
+    return _by_score(overall, noise)
+
+
+def _other_ruler(changed: Changed, overall: Difference) -> tuple[str, str]:
+    ruler = _listed(changed.ruler)
+    moved = f"; the score's move of {_move(overall)} is the ruler's" if overall.n else ""
+    if not changed.bot:
+        what = f"{_identical(changed)}; the {ruler} did"
+        return NO_IMPROVEMENT, f"{what}{moved}, not an improvement"
+    return NOT_COMPARABLE, (
+        f"not comparable: the bot changed ({changed.shared - changed.identical} of {changed.shared} answers differ) "
+        f"and so did the {ruler}; score both runs with one ruler first: `answerkey rescore`"
+    )
+
+
+def _same_bot(changed: Changed, overall: Difference) -> tuple[str, str]:
+    if overall.n == 0 or overall.ties == overall.n:
+        return NO_DIFFERENCE, f"{_identical(changed)}, and so is the ruler"
+    return NO_DIFFERENCE, (
+        f"{_identical(changed)}, and so is the ruler; the score's move of {_move(overall)} "
+        "is noise of the metrics or the judge"
+    )
+
+
+def _by_score(overall: Difference, noise: Noise | None) -> tuple[str, str]:
+    told = f"over {overall.n} cases the score moved by {_move(overall)}"
+    if overall.p is None:
+        return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {told}; one case cannot show more"
+    if overall.p >= ALPHA:
+        could = _number(overall.smallest_detectable or 0.0)
+        hint = (
+            f"; a true difference of {could} would be found 4 times in 5"
+            if overall.smallest_detectable
+            else ""
+        )
+        return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {told}{hint}"
+    if noise and abs(overall.gain) <= noise.floor:
+        return NO_DIFFERENCE, (
+            f"{NO_DIFFERENCE}: {told}, within the ±{_number(noise.floor)} by which "
+            f"{noise.runs} runs of the same bot differ"
+        )
+    word = BETTER if overall.gain > 0 else WORSE
+    return word, f"B is {word}: {told}"
+
+
+def _by_metrics(metrics: Mapping[str, Difference]) -> tuple[str, str]:
+    sure = {
+        name: d
+        for name, d in metrics.items()
+        if d.better != "neither" and (d.p_holm if d.p_holm is not None else 1) < ALPHA
+    }
+    up = [name for name, d in sure.items() if d.gain > 0]
+    down = [name for name, d in sure.items() if d.gain < 0]
+    if up and down:
+        told = f"{_listed(up)} got better and {_listed(down)} got worse"
+        return NOT_COMPARABLE, f"not comparable as a whole: {told}; choose a profile to weigh them"
+    if not sure:
+        return (
+            NO_DIFFERENCE,
+            f"{NO_DIFFERENCE} in any of {len(metrics)} metrics (Holm-corrected); no profile gave a score",
+        )
+    word, names = (BETTER, up) if up else (WORSE, down)
+    return word, f"B is {word} in {_listed(names)} (Holm-corrected p < {ALPHA}); no profile gave a score"
+
+
+def _identical(changed: Changed) -> str:
+    return f"the bot did not change: {changed.identical} of {changed.shared} answers are identical"
+
+
+def _move(d: Difference) -> str:
+    interval = f"95 % interval {d.interval.low:+.3g} to {d.interval.high:+.3g}, " if d.interval else ""
+    p = "no test" if d.p is None else "p < 0.001" if d.p < 0.001 else f"p = {d.p:.3f}"
+    return f"{d.diff or 0.0:+.3g} ({interval}{p})"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,193 @@
+"""What two runs are said to be: the sentence on top, and everything that could make it wrong."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from compare_building import outcome, side, simple
+
+from answerkey.compare.comparison import compare_sides
+from answerkey.compare.export import comparison_json
+from answerkey.compare.gate import gate_failures
+from answerkey.errors import InputError
+from answerkey.types import Passage, Score
+
+LOW = [0.1, 0.2, 0.3, 0.2, 0.4, 0.1, 0.5, 0.2, 0.3, 0.6]
+HIGH = [0.5, 0.7, 0.6, 0.8, 0.9, 0.4, 0.9, 0.6, 0.8, 0.9]
+
+
+def test_same_answers_under_another_profile_are_no_improvement():
+    found = compare_sides(simple("old", LOW), simple("new", HIGH, profile="p2", metrics="m2"))
+    assert found.verdict == "not comparable as an improvement"
+    assert found.sentence.startswith(
+        "the bot did not change: 10 of 10 answers are identical; the profile did"
+    )
+    assert found.overall.diff == pytest.approx(np.mean(HIGH) - np.mean(LOW))
+    assert found.overall.p is not None
+    assert gate_failures(found) == []
+
+
+def test_other_answers_under_another_profile_are_not_comparable():
+    found = compare_sides(simple("old", LOW), simple("new", HIGH, answer="no", profile="p2"))
+    assert found.verdict == "not comparable"
+    assert "rescore" in found.sentence
+    assert gate_failures(found)
+
+
+def test_better_and_worse():
+    up = compare_sides(simple("old", LOW), simple("new", HIGH, answer="no"))
+    assert (up.verdict, up.mcnemar.only_b) == ("better", 7)
+    assert gate_failures(up) == []
+    down = compare_sides(simple("old", HIGH), simple("new", LOW, answer="no"))
+    assert down.verdict == "worse"
+    assert gate_failures(down)
+    assert gate_failures(down, margin=0.5) == []
+    assert gate_failures(down, margin=0.01)
+
+
+def test_a_small_difference_says_what_could_have_been_found():
+    found = compare_sides(simple("old", LOW), simple("new", LOW[::-1], answer="no"))
+    assert found.verdict == "no detectable difference"
+    assert "would be found 4 times in 5" in found.sentence
+
+
+def test_the_same_run_twice_did_not_change():
+    found = compare_sides(simple("old", LOW), simple("old", LOW))
+    assert found.verdict == "no detectable difference"
+    assert "10 of 10 answers are identical, and so is the ruler" in found.sentence
+    assert found.changed.sentences() == ["nothing: same cases, same answers, same ruler"]
+
+
+def test_same_answers_with_other_scores_are_the_judges_noise():
+    found = compare_sides(simple("old", LOW), simple("new", HIGH))
+    assert found.verdict == "no detectable difference"
+    assert "noise of the metrics or the judge" in found.sentence
+
+
+def test_the_same_words_from_another_route_are_a_change_of_the_bot():
+    a = side("a", [outcome(f"q{n}", s, route="kpi") for n, s in enumerate(LOW)])
+    b = side("b", [outcome(f"q{n}", s, route="docs") for n, s in enumerate(HIGH)])
+    found = compare_sides(a, b)
+    assert found.verdict == "better"
+    assert (found.changed.identical, found.changed.other_evidence) == (10, 10)
+
+
+def test_the_same_words_from_other_passages_are_a_change_of_the_bot():
+    a = side("a", [outcome("q", 0.1, passages=(Passage("x"),)), outcome("r", 0.2)])
+    b = side("b", [outcome("q", 0.1, passages=(Passage("y"),)), outcome("r", 0.2)])
+    assert compare_sides(a, b).changed.bot
+
+
+def test_added_removed_and_edited_cases_are_left_out_and_said():
+    a = side("a", [outcome("same", 0.1), outcome("gone", 0.2), outcome("edited", 0.3, expected=("old",))])
+    b = side(
+        "b", [outcome("edited", 0.9, expected=("new",)), outcome("fresh", 0.9), outcome("same", 0.2, "no")]
+    )
+    found = compare_sides(a, b)
+    assert (found.changed.added, found.changed.removed, found.changed.edited) == (
+        ("fresh",),
+        ("gone",),
+        ("edited",),
+    )
+    assert found.overall.n == 1
+    assert found.verdict == "no detectable difference"
+    assert "one case" in found.sentence
+
+
+def test_no_case_in_common():
+    found = compare_sides(side("a", [outcome("x", 0.5)]), side("b", [outcome("y", 0.5)]))
+    assert (found.verdict, found.mcnemar.p) == ("not comparable", None)
+    assert gate_failures(found)
+    json.dumps(comparison_json(found), allow_nan=False)
+
+
+def test_errors_on_one_side_are_counted_and_close_the_gate():
+    found = compare_sides(simple("a", [0.4, 0.5, 0.6, 0.7]), simple("b", [0.4, None, 0.6, 0.8], answer="no"))
+    assert found.overall.n == 3
+    assert found.lost == ("q1",)
+    assert comparison_json(found)["broken"] == {"keyword_recall": {"a": 0, "b": 1}}
+    assert "q1" in gate_failures(found)[0]
+
+
+def test_near_identical_answers_are_told_from_reworded_ones():
+    a = side("a", [outcome("q", 0.5, "It is  Blue."), outcome("r", 0.5, "red"), outcome("s", 0.5, "one")])
+    b = side("b", [outcome("q", 0.5, "it is blue"), outcome("r", 0.5, "green"), outcome("s", 0.5, "one")])
+    changed = compare_sides(a, b).changed
+    assert (changed.identical, changed.near_identical, changed.rewritten) == (1, 1, 1)
+
+
+def test_one_more_metric_does_not_make_another_ruler():
+    a = side("a", [outcome(f"q{n}", s, "x", {"token_f1": s}) for n, s in enumerate(LOW)])
+    more = [outcome(f"q{n}", s, "y", {"token_f1": s, "exact_match": 0.0}) for n, s in enumerate(HIGH)]
+    found = compare_sides(a, side("b", more, metrics="m2", judge="j2"))
+    assert found.verdict == "better"
+    assert found.only_b == ("exact_match",)
+    same_names = compare_sides(a, side("b", [outcome("q0", 0.9, "y", {"token_f1": 0.9})], metrics="m2"))
+    assert same_names.verdict == "not comparable"
+
+
+def test_without_a_profile_the_metrics_decide_and_must_agree():
+    def run(name: str, f1: list[float], seconds: list[float], answer: str):
+        rows = [
+            outcome(f"q{n}", None, answer, {"token_f1": v, "latency_ms": s, "answer_length": 1000 * v})
+            for n, (v, s) in enumerate(zip(f1, seconds, strict=True))
+        ]
+        return side(name, rows)
+
+    flat = [100.0 + n for n in range(10)]
+    assert compare_sides(run("a", LOW, flat, "x"), run("b", HIGH, flat, "y")).verdict == "better"
+    assert compare_sides(run("a", HIGH, flat, "x"), run("b", LOW, flat, "y")).verdict == "worse"
+    slower = [2 * s for s in flat]
+    mixed = compare_sides(run("a", LOW, flat, "x"), run("b", HIGH, slower, "y"))
+    assert mixed.verdict == "not comparable"
+    assert "token_f1 got better and latency_ms got worse" in mixed.sentence
+
+
+def test_what_repeats_of_the_same_bot_differ_by_is_no_regression():
+    random = np.random.default_rng(0)
+    true = random.uniform(0.3, 0.7, 200)
+    runs = [simple(f"r{n}", list(true + random.normal(0, 0.1, 200)), answer=f"{n}") for n in range(4)]
+    worse = simple("b", list(true + random.normal(-0.01, 0.001, 200)), answer="b")
+    found = compare_sides(runs[0], worse, runs[1:])
+    assert found.noise is not None
+    assert found.noise.sd == pytest.approx(0.1, rel=0.1)
+    assert found.noise.floor == pytest.approx(1.96 * 0.1 * np.sqrt(2 / 200), rel=0.1)
+    assert found.noise.flaky
+    assert found.verdict == "no detectable difference"
+    flaky = sum(move.flaky for move in found.moves)
+    assert flaky > 100
+    assert len(found.degraded) + len(found.improved) + flaky == len(found.moves)
+
+
+def test_a_repeat_under_another_ruler_is_refused():
+    with pytest.raises(InputError, match="no repeat"):
+        compare_sides(simple("a", LOW), simple("b", HIGH), [simple("r", LOW, profile="p2")])
+
+
+def test_the_json_has_the_promised_keys_and_no_nan():
+    a = side(
+        "a", [outcome(f"q{n}", s, "x", {"m": s, "n": Score.not_applicable("no")}) for n, s in enumerate(LOW)]
+    )
+    b = side(
+        "b", [outcome(f"q{n}", s, "y", {"m": s, "n": Score.not_applicable("no")}) for n, s in enumerate(HIGH)]
+    )
+    data = json.loads(json.dumps(comparison_json(compare_sides(a, b)), allow_nan=False))
+    promised = {
+        "verdict",
+        "sentence",
+        "changed",
+        "identical_answers",
+        "metrics",
+        "mcnemar_p",
+        "smallest_detectable",
+    }
+    assert promised <= data.keys()
+    assert {"cases", "answers", "profile", "metrics", "judge", "embedding", "settings"} <= data[
+        "changed"
+    ].keys()
+    row = "mean_a mean_b diff ci95 t p p_holm wilcoxon_p d_pooled d_z wins losses ties"
+    assert set(row.split()) <= data["metrics"]["m"].keys()
+    assert data["metrics"]["n"]["note"] == "no case has this value in both runs"
+    assert data["improved"]["cases"][0]["id"] == "q3"
