@@ -42,7 +42,7 @@ def test_no_real_difference_is_called_one_at_most_six_times_in_a_hundred():
         ability = random.beta(4, 2, CASES)
         a, b = run_of(noisy(random, ability), "a"), run_of(noisy(random, ability), "b")
         called += compare_sides(a, b).verdict in {"better", "worse"}
-    assert called <= 60
+    assert 10 <= called <= 60  # too few would mean a test that never speaks
 
 
 @pytest.mark.slow

@@ -51,6 +51,15 @@ class Difference:
         """The difference, positive where B is better."""
         return (self.diff or 0.0) * (-1 if self.better == "lower" else 1)
 
+    @property
+    def sure(self) -> bool:
+        """Both tests find it: of the mean, and of the ranks, which a few wild cases cannot sway.
+
+        One test alone cries wolf 5 times in 100; the two together about 4, at a small loss of power.
+        """
+        tests = (self.p, self.wilcoxon_p)
+        return all(p is not None and p < ALPHA for p in tests)
+
 
 @dataclass(frozen=True, slots=True)
 class McNemar:

@@ -1,8 +1,8 @@
 """One word and one sentence: better, worse, no detectable difference, or not comparable.
 
-The word is decided on the profile's overall score alone, by one test at α = 0.05, so that chance calls a change
-at most 1 time in 20 however many metrics are looked at. Where the runs have no overall score, the metrics decide
-with Holm's correction, and must agree.
+The word is decided on the profile's overall score alone, where t-test and Wilcoxon agree at α = 0.05, so that
+chance calls a change less than 1 time in 20 however many metrics are looked at. Where the runs have no overall
+score, the metrics decide with Holm's correction, and must agree.
 """
 
 from __future__ import annotations
@@ -60,7 +60,12 @@ def _by_score(overall: Difference, noise: Noise | None) -> tuple[str, str]:
     told = f"over {overall.n} cases the score moved by {_move(overall)}"
     if overall.p is None:
         return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {told}; one case cannot show more"
-    if overall.p >= ALPHA:
+    if not overall.sure:
+        if overall.p < ALPHA:
+            return NO_DIFFERENCE, (
+                f"{NO_DIFFERENCE}: {told}, but the signed-rank test does not agree "
+                f"(p = {overall.wilcoxon_p or 0.0:.3f}): a few cases make the mean"
+            )
         could = _number(overall.smallest_detectable or 0.0)
         hint = (
             f"; a true difference of {could} would be found 4 times in 5"
@@ -78,11 +83,7 @@ def _by_score(overall: Difference, noise: Noise | None) -> tuple[str, str]:
 
 
 def _by_metrics(metrics: Mapping[str, Difference]) -> tuple[str, str]:
-    sure = {
-        name: d
-        for name, d in metrics.items()
-        if d.better != "neither" and (d.p_holm if d.p_holm is not None else 1) < ALPHA
-    }
+    sure = {name: d for name, d in metrics.items() if d.better != "neither" and d.sure and _survives(d)}
     up = [name for name, d in sure.items() if d.gain > 0]
     down = [name for name, d in sure.items() if d.gain < 0]
     if up and down:
@@ -95,6 +96,10 @@ def _by_metrics(metrics: Mapping[str, Difference]) -> tuple[str, str]:
         )
     word, names = (BETTER, up) if up else (WORSE, down)
     return word, f"B is {word} in {_listed(names)} (Holm-corrected p < {ALPHA}); no profile gave a score"
+
+
+def _survives(d: Difference) -> bool:
+    return d.p_holm is not None and d.p_holm < ALPHA
 
 
 def _identical(changed: Changed) -> str:
