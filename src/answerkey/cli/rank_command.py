@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -39,14 +38,14 @@ def command(qrels: Path, run_file: Path, metrics: str, unit: str, as_json: bool)
             f"warning: {name} is above 1 for some query: several chunks of one page are each counted; use --unit page"
         )
     if as_json:
-        told = asdict(result)
-        del told["above_one"]
-        return print_json(told)
-    scored = len(result.queries) - len(result.unlabelled)
+        return print_json(
+            {name: getattr(result, name) for name in ("mean", "queries", "unlabelled", "missing")}
+        )
+    scored = len(result.ids) - len(result.unlabelled)
     width = max(map(len, names), default=0)
     for name, value in result.mean.items():
         show(
-            f"{name:<{width}}  {'-' if value is None else f'{value:.4f}'}  scored {scored}/{len(result.queries)}"
+            f"{name:<{width}}  {'-' if value is None else f'{value:.4f}'}  scored {scored}/{len(result.ids)}"
         )
     _tell("unlabelled, left out of the means", result.unlabelled)
     return _tell("missing from the run, counted as 0", result.missing)

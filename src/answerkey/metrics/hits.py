@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from answerkey.errors import InputError
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Scored = Mapping[str, float]
-_COMPARED_AT_ONCE = 4_000_000  # keeps the work within the processor's caches
+_COMPARED_AT_ONCE = 250_000  # keeps the work within the processor's caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +36,12 @@ class Hits:
     ideal: Places
 
 
-def ideal_places(labels: Iterable[Mapping[str, float]]) -> Places:
+def ideal_places(labels: Sequence[Mapping[str, float]]) -> Places:
     """The labelled ids of each query by grade, best first; a grade of 0 or less is not relevant."""
-    query: list[int] = []
-    rank: list[int] = []
-    grade: list[float] = []
-    for number, grades in enumerate(labels):
-        best_first = sorted((g for g in grades.values() if g > 0), reverse=True)
-        query += [number] * len(best_first)
-        rank += range(1, len(best_first) + 1)
-        grade += best_first
-    return _places(query, rank, grade)
+    query, grade = _flat(labels)
+    query, grade = query[grade > 0], grade[grade > 0]
+    grade = grade[np.lexsort((-grade, query))]
+    return Places(query, np.arange(1, len(query) + 1) - np.searchsorted(query, query), grade)
 
 
 def hits_in_rankings(
@@ -66,40 +63,56 @@ def hits_in_rankings(
 
 def hits_in_scores(runs: Sequence[Scored], labels: Sequence[Mapping[str, float]]) -> Hits:
     """Hits in runs `{id: score}`, ties by id descending: counted, not sorted, as only the hits' ranks matter."""
-    hits = [
-        (number, name, run[name], grade)
-        for number, (run, grades) in enumerate(zip(runs, labels, strict=True))
-        for name, grade in grades.items()
-        if grade > 0 and name in run
-    ]
-    if not hits:
-        return Hits(len(runs), _places([], [], []), ideal_places(labels))
-    numbers, names, scores, grades = zip(*hits, strict=True)
-    query, score = np.array(numbers), np.array(scores, dtype=np.float64)
-    above, equal = _count_above(runs, query, score)
-    for hit in np.flatnonzero(equal > 1):
-        run, own, name = runs[numbers[hit]], scores[hit], names[hit]
-        above[hit] += sum(1 for other, value in run.items() if value == own and other > name)
+    query, grade = _flat(labels)
+    scores: list[float] = []
+    for run, grades in zip(runs, labels, strict=True):
+        scores.extend(map(run.get, grades, repeat(np.nan)))
+    score = np.array(scores, dtype=np.float64)
+    found = np.flatnonzero((grade > 0) & ~np.isnan(score))
+    query, score, grade = query[found], score[found], grade[found]
+    table = _table(runs)
+    above, equal = _count_above(table, query, score)
+    tied = np.flatnonzero(equal > 1)
+    if tied.size:
+        names = list(chain.from_iterable(labels))
+        for hit in tied.tolist():
+            ids = list(runs[query[hit]])
+            columns = np.flatnonzero(table[query[hit]] == score[hit]).tolist()
+            above[hit] += sum(ids[column] > names[found[hit]] for column in columns)
     order = np.lexsort((above, query))
-    found = Places(query[order], above[order] + 1, np.array(grades, dtype=np.float64)[order])
-    return Hits(len(runs), found, ideal_places(labels))
+    return Hits(len(runs), Places(query[order], above[order] + 1, grade[order]), ideal_places(labels))
 
 
-def _count_above(runs: Sequence[Scored], query: Ints, score: Floats) -> tuple[Ints, Ints]:
+def _flat(rows: Sequence[Mapping[str, float]]) -> tuple[Ints, Floats]:
+    """The values of all rows one after the other, each with its row's number."""
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    values = np.fromiter(chain.from_iterable(row.values() for row in rows), np.float64, int(lengths.sum()))
+    if np.isnan(values).any():
+        raise InputError("a score or grade is not a number (NaN)")
+    return np.repeat(np.arange(len(rows)), lengths), values
+
+
+def _table(runs: Sequence[Scored]) -> Floats:
+    """The scores as rows of one length, NaN after the end of a shorter run."""
+    number, values = _flat(runs)
+    lengths = np.bincount(number, minlength=len(runs))
+    width = int(lengths.max(initial=0))
+    if len(values) == len(runs) * width:
+        return values.reshape(len(runs), width)
+    table = np.full((len(runs), width), np.nan)
+    table[np.arange(width) < lengths[:, None]] = values
+    return table
+
+
+def _count_above(table: Floats, query: Ints, score: Floats) -> tuple[Ints, Ints]:
     """For each hit, how many scores of its run are higher, and how many are equal (itself included)."""
-    lengths = np.fromiter(map(len, runs), np.int64, len(runs))
-    flat = np.fromiter(chain.from_iterable(run.values() for run in runs), np.float64, int(lengths.sum()))
-    if np.isnan(flat).any():
-        raise ValueError("a score of the run is not a number")
-    table = np.full((len(runs), int(lengths.max())), np.nan)
-    table[np.arange(table.shape[1]) < lengths[:, None]] = flat
     above, equal = np.empty(len(query), np.int64), np.empty(len(query), np.int64)
-    step = max(1, _COMPARED_AT_ONCE // table.shape[1])
+    step = max(1, _COMPARED_AT_ONCE // max(table.shape[1], 1))
     for start in range(0, len(query), step):
         part = slice(start, start + step)
         rows, own = table[query[part]], score[part, None]
-        above[part] = (rows > own).sum(axis=1)
-        equal[part] = (rows == own).sum(axis=1)
+        above[part] = np.count_nonzero(rows > own, axis=1)
+        equal[part] = np.count_nonzero(rows == own, axis=1)
     return above, equal
 
 

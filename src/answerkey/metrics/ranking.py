@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import SettingsError, did_you_mean
@@ -16,7 +17,7 @@ from answerkey.retrieval.rankings import clean_id
 from answerkey.types import Pair, Response, Score
 
 if TYPE_CHECKING:
-    from answerkey.metrics.hits import Hits
+    from answerkey.metrics.hits import Floats, Hits
 
 UNITS = ("page", "chunk")
 UNLABELLED = "unlabelled: no page is marked relevant for this case"
@@ -24,15 +25,28 @@ ABOVE_ONE = 'above 1, as several chunks of one page are each counted (unit = "ch
 _NEEDS = ("retrieved", "relevant")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ranked:
-    """`queries` holds every query of the labels and of the run; the means leave the unlabelled out."""
+    """Of every query of the labels and of the run a value in each column; the means leave the unlabelled out."""
 
+    ids: list[str]
+    columns: dict[str, Floats]
     mean: dict[str, float | None]
-    queries: dict[str, dict[str, float]]
     unlabelled: list[str]
     missing: list[str]
-    above_one: list[str]
+
+    @cached_property
+    def queries(self) -> dict[str, dict[str, float]]:
+        rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
+        return {
+            query: dict(zip(self.columns, row, strict=True))
+            for query, row in zip(self.ids, rows, strict=True)
+        }
+
+    @property
+    def above_one(self) -> list[str]:
+        """The metrics that leave 0..1, as they can with unit "chunk"."""
+        return [name for name, column in self.columns.items() if column.max(initial=0.0) > 1.0 + 1e-9]
 
 
 def rank(
@@ -54,21 +68,15 @@ def rank(
     )
     columns = measure(hits, names)
     labelled = relevant_counts(hits) > 0
-    if unit == "page":
-        assert all(column.max(initial=0.0) <= 1.0 + 1e-9 for column in columns.values())
     means = {
         name: float(column[labelled].mean()) if labelled.any() else None for name, column in columns.items()
     }
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return Ranked(
-        mean=means,
-        queries={
-            query: dict(zip(columns, row, strict=True)) for query, row in zip(queries, rows, strict=True)
-        },
-        unlabelled=[query for query, has in zip(queries, labelled, strict=True) if not has],
-        missing=[query for query, has in zip(queries, labelled, strict=True) if has and query not in run],
-        above_one=[name for name, column in columns.items() if column.max(initial=0.0) > 1.0 + 1e-9],
-    )
+    unlabelled = [query for query, has in zip(queries, labelled.tolist(), strict=True) if not has]
+    left_out = set(unlabelled)
+    missing = [query for query in labels if query not in run and query not in left_out]
+    ranked = Ranked(queries, columns, means, unlabelled, missing)
+    assert unit == "chunk" or not ranked.above_one, ranked.above_one
+    return ranked
 
 
 def _hits(runs: Sequence[Any], labels: Sequence[Mapping[str, float]], unit: str) -> Hits:
