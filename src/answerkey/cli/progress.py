@@ -1,0 +1,196 @@
+"""How a long run is going: a bar at a terminal, a line now and then elsewhere, nothing when told to be quiet."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from answerkey.text import printable
+from answerkey.types import Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+    from rich.live import Live
+
+_LINE_EVERY = 10.0
+_NO_JUDGEMENT = {"ERROR", "UNSCORED", "SCORED"}
+
+Clock = Callable[[], float]
+
+
+class Progress(Protocol):
+    def start(self, total: int, done: int = 0) -> None: ...
+
+    def advance(self, outcome: Outcome) -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+def make_progress(quiet: bool = False, stream: TextIO | None = None) -> Progress:
+    """On standard error unless told: standard output stays data."""
+    out = stream if stream is not None else sys.stderr
+    if quiet:
+        return Quiet(out)
+    if out.isatty():
+        from rich.console import Console
+
+        console = Console(file=out)
+        if console.is_terminal and not console.is_dumb_terminal:
+            return Bar(Figures(), console)
+    return Lines(Figures(), out)
+
+
+class Figures:
+    """The running figures. What was done before a resume counts towards the end, but not towards the rate."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self.total = self.done = self.before = 0
+        self.judged = self.passed = self.errors = self.scored = 0
+        self.sum = 0.0
+        self.slowest: tuple[float, str] = (0.0, "")
+        self.began = clock()
+
+    def start(self, total: int, done: int) -> None:
+        self.total, self.done, self.before, self.began = total, done, done, self._clock()
+
+    def add(self, outcome: Outcome) -> None:
+        verdict = outcome.verdict
+        self.done += 1
+        self.errors += verdict.status == "ERROR"
+        self.judged += verdict.status not in _NO_JUDGEMENT
+        self.passed += verdict.passed
+        if verdict.score is not None:
+            self.scored += 1
+            self.sum += verdict.score
+        if outcome.response.seconds is not None:
+            self.slowest = max(self.slowest, (outcome.response.seconds, outcome.case.id))
+
+    @property
+    def rate(self) -> float:
+        """Cases a second since the start of this process."""
+        elapsed = self._clock() - self.began
+        return (self.done - self.before) / elapsed if elapsed > 0 else 0.0
+
+    def pace(self) -> str:
+        if not self.rate:
+            return "-/s"
+        left = max(self.total - self.done, 0) / self.rate
+        rate = f"{self.rate:.1f}/s" if self.rate >= 1 else f"{self.rate * 60:.1f}/min"
+        return f"{rate}, {_duration(left)} left" if left else rate
+
+    def quality(self) -> str:
+        """Each figure with what it is of: `92 % of 120 passed, mean 0.81 of 118, 9 failed, 2 errors, slowest 4.2 s`."""
+        parts: list[str] = []
+        if self.judged:
+            parts.append(f"{self.passed / self.judged:.0%} of {self.judged} passed".replace("%", " %"))
+        if self.scored:
+            parts.append(f"mean {self.sum / self.scored:.3g} of {self.scored}")
+        if self.judged:
+            parts.append(f"{self.judged - self.passed} failed")
+        if self.errors:
+            parts.append(f"{self.errors} {'error' if self.errors == 1 else 'errors'}")
+        if self.slowest[1]:
+            parts.append(f"slowest {self.slowest[0]:.2g} s ({printable(self.slowest[1])[:40]})")
+        return ", ".join(parts)
+
+
+class Lines:
+    """A line every ten seconds and one at the end: a log in CI stays short."""
+
+    def __init__(self, figures: Figures, stream: TextIO, clock: Clock = time.monotonic) -> None:
+        self._figures, self._stream, self._clock = figures, stream, clock
+        self._last = clock()
+        self._told = -1
+
+    def start(self, total: int, done: int = 0) -> None:
+        self._figures.start(total, done)
+        self._last = self._clock()
+        self._write(f"{total} cases" + (f", {done} done before" if done else ""))
+
+    def advance(self, outcome: Outcome) -> None:
+        self._figures.add(outcome)
+        if self._clock() - self._last >= _LINE_EVERY:
+            self._tell()
+
+    def note(self, text: str) -> None:
+        self._write(text)
+
+    def finish(self) -> None:
+        if self._figures.done != self._told:
+            self._tell()
+
+    def _tell(self) -> None:
+        figures = self._figures
+        self._last, self._told = self._clock(), figures.done
+        share = f" ({figures.done / figures.total:.0%})".replace("%", " %") if figures.total else ""
+        parts = [f"{figures.done}/{figures.total}{share}", figures.pace(), figures.quality()]
+        self._write(", ".join(part for part in parts if part))
+
+    def _write(self, text: str) -> None:
+        print(printable(text), file=self._stream, flush=True)
+
+
+class Bar:
+    """Two rows that are drawn again in place: the bar with its pace, and the figures so far."""
+
+    def __init__(self, figures: Figures, console: Console) -> None:
+        self._figures, self._console = figures, console
+        self._live: Live | None = None
+
+    def start(self, total: int, done: int = 0) -> None:
+        from rich.live import Live
+
+        self._figures.start(total, done)
+        self._live = Live(console=self._console, get_renderable=self._rows, refresh_per_second=5)
+        self._live.start()
+
+    def advance(self, outcome: Outcome) -> None:
+        self._figures.add(outcome)
+
+    def note(self, text: str) -> None:
+        self._console.print(printable(text), markup=False, highlight=False)
+
+    def finish(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _rows(self) -> Group:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        figures = self._figures
+        row = Table.grid(padding=(0, 1))
+        bar = ProgressBar(total=max(figures.total, 1), completed=figures.done, width=30)
+        row.add_row(bar, f"{figures.done}/{figures.total}", Text(figures.pace()))
+        return Group(row, Text(figures.quality(), no_wrap=True, overflow="ellipsis"))
+
+
+class Quiet:
+    """Only what must be told."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def start(self, total: int, done: int = 0) -> None: ...
+
+    def advance(self, outcome: Outcome) -> None: ...
+
+    def note(self, text: str) -> None:
+        print(printable(text), file=self._stream, flush=True)
+
+    def finish(self) -> None: ...
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

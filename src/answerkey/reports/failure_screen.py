@@ -1,0 +1,194 @@
+"""One failing case in full, for a person at a terminal: what was asked, what came, what was wanted, what to do next.
+
+Plain text. Whatever a bot or judge wrote is indented and made inert: no escape of theirs reaches the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
+
+from answerkey.text import printable
+from answerkey.types import Criterion, Outcome, Profile, Score
+
+_WIDTH = 100
+_LONGEST = 4000
+_PASSAGE = 300
+
+
+def failure_screen(
+    outcome: Outcome,
+    profile: Profile | None,
+    commands: Sequence[tuple[str, str]] = (),
+    *,
+    debug: bool = False,
+) -> str:
+    """`commands` are (what it does, the command to type). With `debug` nothing is shortened."""
+    sections = [
+        ("", _headline(outcome, profile)),
+        ("Earlier in the conversation", _history(outcome)),
+        ("Question", [outcome.case.question]),
+        ("Expected", _expected(outcome)),
+        ("Answer", _answer(outcome)),
+        ("Sources", list(outcome.response.sources)),
+        ("Passages", _passages(outcome, debug)),
+        ("Scores", _scores(outcome, profile)),
+        ("The judge's reasoning", _reasoning(outcome.scores.values())),
+        ("What the profile wanted", _wanted(outcome, profile)),
+        ("What else the target said", _extra(outcome) if debug else []),
+    ]
+    limit = None if debug else _LONGEST
+    rows = [row for title, lines in sections for row in _section(title, lines, limit)]
+    return "\n".join([*rows, *_commands(commands)])
+
+
+def _section(title: str, lines: Iterable[str], limit: int | None) -> list[str]:
+    shown = [row for line in lines for row in _rows(line, limit)]
+    if not shown:
+        return []
+    return [*([title] if title else []), *(f"  {row}" if title else row for row in shown), ""]
+
+
+def _rows(text: str, limit: int | None) -> list[str]:
+    """The text in rows that fit, its own line breaks kept; very long text is cut, and says so."""
+    safe = printable(text).replace("\t", "    ")
+    if limit is not None and len(safe) > limit:
+        safe = f"{safe[:limit]}\n… ({len(safe):,} characters in all; --debug shows them)"
+    rows: list[str] = []
+    for line in safe.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()))
+        rows += wrap(
+            line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False
+        ) or [""]
+    return rows
+
+
+def _headline(outcome: Outcome, profile: Profile | None) -> list[str]:
+    verdict, case = outcome.verdict, outcome.case
+    where = f" ({case.source_file})" if case.source_file else ""
+    rule = "─" * 60
+    lines = [rule, f"{verdict.status}: {case.id}{where}"]
+    if verdict.score is not None and profile is not None:
+        mark = profile.ruler_for(outcome.response.route).pass_mark
+        score, quality = f"{verdict.score:.4g} of {profile.scale:g}", ""
+        if verdict.quality is not None and profile.route_weight and verdict.route_score is not None:
+            quality = f" (quality {verdict.quality:.4g}, route {verdict.route_score:.4g})"
+        band = f", {verdict.band}" if verdict.band else ""
+        lines.append(f"Score {score}{quality}{band}; the pass mark is {mark:g}")
+    lines += [verdict.justification] if verdict.justification else []
+    # On one line each: nothing in them can pass for a section of ours.
+    return [*(" ".join(line.split()) for line in lines), rule]
+
+
+def _history(outcome: Outcome) -> list[str]:
+    return [line for turn in outcome.case.history for line in (f"user: {turn.user}", f"bot:  {turn.answer}")]
+
+
+def _expected(outcome: Outcome) -> list[str]:
+    case, criteria = outcome.case, outcome.case.criteria
+    lines = [f"{'or: ' if n else ''}{text}" for n, text in enumerate(case.expected)]
+    lists = {
+        "must contain": criteria.must_contain,
+        "must contain one of": criteria.must_contain_any,
+        "must not contain": criteria.must_not_contain,
+        "better with": criteria.acceptable_if_includes,
+    }
+    lines += [f"{name}: {', '.join(words)}" for name, words in lists.items() if words]
+    if criteria.numerical_range is not None:
+        lines.append("a number from {:g} to {:g}".format(*criteria.numerical_range))
+    if criteria.expected_value is not None:
+        lines.append(f"the number {criteria.expected_value:g}")
+    if criteria.regex is not None:
+        lines.append(f"a match of {criteria.regex}")
+    lines += ["a question back"] if criteria.clarification_expected else []
+    lines += ["to be declined: it is out of scope"] if criteria.out_of_scope else []
+    if case.expected_route:
+        lines.append(f"route: {' or '.join((case.expected_route, *case.acceptable_routes))}")
+    return lines or ["(the case says nothing)"]
+
+
+def _answer(outcome: Outcome) -> list[str]:
+    response = outcome.response
+    if response.error is not None:
+        lines = [f"no answer: {response.error}"]
+    else:
+        lines = [response.answer if response.answer else "(empty)"]
+    facts = [f"route {response.route}"] if response.route else []
+    facts += [f"{response.seconds:.3g} s"] if response.seconds is not None else []
+    return [*lines, f"[{', '.join(facts)}]"] if facts else lines
+
+
+def _passages(outcome: Outcome, debug: bool) -> list[str]:
+    lines: list[str] = []
+    for number, passage in enumerate(outcome.response.passages, 1):
+        about = [passage.id or "", f"page {passage.page}" if passage.page else ""]
+        about += [f"score {passage.score:.3g}"] if passage.score is not None else []
+        text = passage.text if debug or len(passage.text) <= _PASSAGE else f"{passage.text[:_PASSAGE]}…"
+        lines.append(f"[{number}] {', '.join(part for part in about if part)}".rstrip())
+        lines += [f"    {row}" for row in text.split("\n")]
+    return lines
+
+
+def _scores(outcome: Outcome, profile: Profile | None) -> list[str]:
+    criteria = _criteria(outcome, profile)
+    width = max((len(name) for name in outcome.scores), default=0)
+    lines: list[str] = []
+    for name, score in outcome.scores.items():
+        lines.append(f"{name:<{width}}  {_value(score, criteria.get(name))}")
+        if score.reason:
+            lines.append(f"    {score.reason}")
+    return lines
+
+
+def _value(score: Score, criterion: Criterion | None) -> str:
+    if score.error is not None:
+        return f"broke: {score.error}"
+    if score.value is None:
+        return "does not apply"
+    of = f" of {criterion.maximum:g}" if criterion and criterion.maximum != 1 else ""
+    return f"{score.value:.4g}{of}"
+
+
+def _reasoning(scores: Iterable[Score]) -> list[str]:
+    """Each distinct text once: the criteria of one call share theirs."""
+    found: dict[str, None] = {}
+    for score in scores:
+        given = score.details.get("reasoning") or ()
+        found.update(dict.fromkeys([given] if isinstance(given, str) else map(str, given)))
+    return [text for text in found if text]
+
+
+def _wanted(outcome: Outcome, profile: Profile | None) -> list[str]:
+    if profile is None:
+        return []
+    ruler = profile.ruler_for(outcome.response.route)
+    parts = {part.metric: part for part in outcome.verdict.parts}
+    lines = [
+        f"profile {profile.name} (version {profile.version}): {ruler.pass_mark:g} of {profile.scale:g} to pass"
+    ]
+    for criterion in ruler.criteria:
+        limit = ""
+        if criterion.floor is not None:
+            limit = f", {'at most' if criterion.better == 'lower' else 'at least'} {criterion.floor:g}"
+            limit += " or it fails" if criterion.required else ""
+        brought = "left out, does not apply"
+        if part := parts.get(criterion.metric):
+            brought = f"brought {part.points:.4g} of {part.weight * profile.scale:.4g} points"
+        lines.append(f"{criterion.metric}: {brought if criterion.weight else 'no weight'}{limit}")
+    return [*lines, *(f"short: {text}" for text in outcome.verdict.shortfalls)]
+
+
+def _criteria(outcome: Outcome, profile: Profile | None) -> dict[str, Criterion]:
+    if profile is None:
+        return {}
+    return {criterion.metric: criterion for criterion in profile.ruler_for(outcome.response.route).criteria}
+
+
+def _extra(outcome: Outcome) -> list[str]:
+    return [f"{key}: {value}" for key, value in outcome.response.extra.items()]
+
+
+def _commands(commands: Sequence[tuple[str, str]]) -> list[str]:
+    """Never wrapped: they are there to be copied."""
+    lines = [line for what, command in commands for line in (f"  {what}:", f"    {printable(command)}")]
+    return ["To go on", *lines] if lines else []
