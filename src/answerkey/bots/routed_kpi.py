@@ -78,15 +78,22 @@ class RoutedKpiBot:
             extra={"kpi": request.kpi.name, "filters": dict(request.filters), "period": asked.period.label},
         )
 
+    def _figures(self) -> str:
+        return ", ".join(kpi.title.lower() for kpi in self._catalog.kpis)
+
     def _which(self) -> str:
-        names = ", ".join(kpi.title.lower() for kpi in self._catalog.kpis)
         return (
-            f"Which figure do you mean? I can report {names}. Please specify the figure, the timeframe "
+            f"Which figure do you mean? I can report {self._figures()}. Please specify the figure, the timeframe "
             "(such as December 2025, Q3 2025 or last year) and, if you wish, the state, product or department."
         )
 
     def _from_documents(self, question: Question) -> Response:
-        return self._documents.ask(question) if self._documents else Response(answer=OUT_OF_SCOPE)
+        response = self._documents.ask(question) if self._documents else Response(answer=OUT_OF_SCOPE)
+        if response.answer == OUT_OF_SCOPE:
+            return replace(
+                response, answer=f"{OUT_OF_SCOPE}\n- Figures that I can report: {self._figures()}."
+            )
+        return response
 
 
 def make(settings: Mapping[str, Any], folder: Path) -> RoutedKpiBot:

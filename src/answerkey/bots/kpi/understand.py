@@ -11,7 +11,7 @@ from rapidfuzz import fuzz, process
 from answerkey.bots.kpi.catalog import Catalog, Kpi
 from answerkey.text import words
 
-_NEAR = 84.0  # similarity in percent from which a word is a misspelling of another
+_NEAR = 80.0  # similarity in percent from which a word is a misspelling of another
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,9 @@ class Reader:
         text = " ".join(words(question))
         text = self._spelled(text) if self.spelling else text
         scores = {kpi.name: self._score(kpi, text) for kpi in self.catalog.kpis}
-        best = max(self.catalog.kpis, key=lambda kpi: scores[kpi.name])
+        best = max(
+            self.catalog.kpis, key=lambda kpi: scores[kpi.name]
+        )  # of equals the first in the catalogue
         documents = 1.5 * _count(text, self.catalog.words.get("documents", ()))
         top = scores[best.name]
         if top > documents and top >= 1:
@@ -77,7 +79,10 @@ class Reader:
         hits = {word for word in kpi.words if _has(rest, word)}
         # A longer phrase holds its shorter ones: "units sold" is one hit, and a better one than "units".
         whole = [word for word in hits if not any(word != other and word in other for other in hits)]
-        return sum(1 + 0.1 * word.count(" ") for word in whole) + (0.5 * len(named) if whole else 0)
+        # Longer words say more: "tenure of staff" is about tenure.
+        return sum(1 + 0.1 * word.count(" ") + 0.01 * len(word) for word in whole) + (
+            0.5 * len(named) if whole else 0
+        )
 
     def _filters(self, kpi: Kpi, text: str) -> dict[str, str]:
         found = {}
