@@ -244,7 +244,7 @@ class Run:
 
     folder: str
     name: str
-    profile: Profile
+    profile: Profile | None
     fingerprint: Mapping[str, str]
     settings: Mapping[str, Any]
     created: str

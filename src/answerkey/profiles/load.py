@@ -39,9 +39,13 @@ def builtin_text(name: str) -> str:
     return (_HOME / f"{name}.toml").read_text(encoding="utf-8")
 
 
+def words_text() -> str:
+    return (_HOME / "words.toml").read_text(encoding="utf-8")
+
+
 @cache
 def default_words() -> Mapping[str, tuple[str, ...]]:
-    table = tomllib.loads((_HOME / "words.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(words_text())
     return {name: tuple(listed) for name, listed in table.items()}
 
 

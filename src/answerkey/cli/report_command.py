@@ -1,0 +1,31 @@
+"""`answerkey report`: the reports of a run, written again from its journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from answerkey.cli.shared import json_option, print_json, say, show
+
+
+@click.command("report")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--no-pictures", is_flag=True, help="Leave out the page and the plots.")
+@json_option
+def command(run: Path, no_pictures: bool, as_json: bool) -> None:
+    """Write every report of a run again from its journal, and print the text report.
+
+    \b
+    Example:
+      answerkey report results/support-bot_20260102_030405
+    """
+    from answerkey.reports.text import text_report
+    from answerkey.reports.write import write_reports
+
+    summary = write_reports(run, pictures=not no_pictures)
+    if as_json:
+        print_json(summary)
+    else:
+        show(text_report(summary))
+    say(f"reports written to {run}")

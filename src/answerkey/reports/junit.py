@@ -1,0 +1,60 @@
+"""junit.xml: each case as a test, so that CI shows the failing ones."""
+
+from __future__ import annotations
+
+import re
+from typing import IO
+from xml.sax.saxutils import escape, quoteattr
+
+from answerkey.profiles.decide import ERROR
+from answerkey.types import Outcome
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ROOM = 200  # the counts are known last: the head is written over this many blanks
+
+
+class Junit:
+    def __init__(self, file: IO[str], name: str) -> None:
+        self._file, self._name = file, name
+        self._tests = self._failures = self._errors = 0
+        self._seconds = 0.0
+        file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
+        self._head = file.tell()
+        file.write(" " * (_ROOM + len(name.encode())) + "\n")
+
+    def add(self, outcome: Outcome) -> None:
+        case, verdict, seconds = outcome.case, outcome.verdict, outcome.response.seconds or 0.0
+        self._tests += 1
+        self._seconds += seconds
+        group = _attribute(case.type or case.source_file or self._name)
+        self._file.write(
+            f'<testcase classname={group} name={_attribute(f"{case.id}: {case.question}"[:200])} time="{seconds:.3f}"'
+        )
+        if verdict.status == ERROR:
+            self._errors += 1
+            self._file.write(f"><error message={_attribute(verdict.justification[:300])}/></testcase>\n")
+        elif not verdict.passed and verdict.score is not None:
+            self._failures += 1
+            told = f"{verdict.status} {verdict.score:.3g}: {verdict.justification}"
+            body = f"expected: {' / '.join(case.expected)}\nanswer: {outcome.response.answer or ''}"
+            self._file.write(
+                f"><failure message={_attribute(told[:300])}>{_text(body)}</failure></testcase>\n"
+            )
+        else:
+            self._file.write("/>\n")
+
+    def finish(self) -> None:
+        self._file.write("</testsuite>\n")
+        self._file.seek(self._head)
+        self._file.write(
+            f'<testsuite name={_attribute(self._name)} tests="{self._tests}" failures="{self._failures}" '
+            f'errors="{self._errors}" time="{self._seconds:.3f}">'
+        )
+
+
+def _text(text: str) -> str:
+    return escape(_NOT_XML.sub("�", text))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_NOT_XML.sub("�", text))

@@ -1,0 +1,106 @@
+"""All the reports of a run, from one pass over its journal."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+from answerkey.errors import StorageError
+from answerkey.profiles import load_profile
+from answerkey.reports.failures import write_failures
+from answerkey.reports.junit import Junit
+from answerkey.reports.markdown import markdown_report
+from answerkey.reports.table import Table
+from answerkey.reports.text import text_report
+from answerkey.runs.folder import Index, read_manifest, write_manifest, write_whole
+from answerkey.runs.gate import answer_gates, parse_gates
+from answerkey.runs.records import result_line
+from answerkey.runs.summary import Summary, headed
+from answerkey.types import Json, Outcome
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str).encode
+
+
+def write_reports(folder: Path, *, pictures: bool = True) -> Json:
+    """Write every report of the run and return the summary."""
+    manifest = read_manifest(folder)
+    profile = load_profile(manifest["profile"]) if manifest.get("profile") else None
+    summary, index = Summary(profile), Index(folder)
+    failing: list[tuple[float, int]] = []
+    with ExitStack() as stack:
+        lines = stack.enter_context(replacing(folder / "results.jsonl"))
+        table = Table(stack.enter_context(replacing(folder / "results.csv")), manifest.get("metrics", []))
+        junit = Junit(stack.enter_context(replacing(folder / "junit.xml")), manifest["name"])
+        for n, outcome in index.numbered():
+            summary.add(outcome)
+            line = result_line(outcome)
+            lines.write(_encode(line) + "\n")
+            table.add(line)
+            junit.add(outcome)
+            if not outcome.verdict.passed and outcome.verdict.status != "SCORED":
+                failing.append((badness(outcome), n))
+        junit.finish()
+    figures = headed(summary, _about(manifest))
+    figures["gates"] = [
+        {"condition": a.condition, "value": a.value, "ci95": a.ci95, "passed": a.passed, "note": a.note}
+        for a in answer_gates(parse_gates(manifest.get("gate", [])), figures)
+    ]
+    write_manifest(folder, {**manifest, "fingerprint": figures["fingerprint"]})
+    write_whole(
+        folder / "summary.json", json.dumps(figures, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    )
+    write_whole(folder / "report.txt", text_report(figures))
+    write_whole(folder / "report.md", markdown_report(figures))
+    write_failures(folder, index, [n for _, n in sorted(failing)], profile)
+    if pictures:
+        _pictures(folder, figures)
+    return figures
+
+
+def badness(outcome: Outcome) -> float:
+    """What sorts failures worst first: an error before the lowest score."""
+    return -1.0 if outcome.verdict.score is None else outcome.verdict.score
+
+
+@contextmanager
+def replacing(path: Path) -> Generator[IO[str]]:
+    """A file written beside the old one, which it replaces when it is whole."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+            yield file
+        beside.replace(path)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _about(manifest: Json) -> Json:
+    return {
+        "name": manifest["name"],
+        "created": manifest["created"],
+        "partial": manifest.get("partial", ""),
+        "selected": manifest.get("count"),
+        "profile": {
+            "name": (manifest.get("profile") or {}).get("name"),
+            "version": manifest.get("profile_version"),
+            "digest": manifest.get("profile_digest"),
+            "scale": (manifest.get("profile") or {}).get("scale", 1),
+        },
+        "notes": manifest.get("notes", []),
+        "changes": manifest.get("changes", []),
+        "settings": manifest.get("settings", {}),
+        "fingerprint": manifest["fingerprint"],
+    }
+
+
+def _pictures(folder: Path, figures: Json) -> None:
+    """The page and the plots, by the parts that draw; they are heavy, and loaded only here."""
+    from answerkey.reports.html import write_page
+
+    write_page(folder, figures)

@@ -1,0 +1,119 @@
+"""The nouns as JSON and back. What equals its default is left out, so journals stay small."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import cache
+from typing import Any, TypeVar
+
+from answerkey.types import (
+    AnswerCriteria,
+    Case,
+    Json,
+    Outcome,
+    Part,
+    Passage,
+    Response,
+    Score,
+    Turn,
+    Verdict,
+)
+
+T = TypeVar("T")
+_TUPLES: dict[tuple[type, str], type] = {
+    (Case, "history"): Turn,
+    (Response, "passages"): Passage,
+    (Verdict, "parts"): Part,
+}
+_OBJECTS: dict[tuple[type, str], type] = {(Case, "criteria"): AnswerCriteria, (Case, "recorded"): Response}
+_NESTED = frozenset((*_TUPLES, *_OBJECTS))
+
+
+def to_json(noun: Any) -> Json:
+    """A frozen noun as plain JSON values; a case without its recorded response, which is stored as the response."""
+    kind = type(noun)
+    record: Json = {}
+    for name, default in _shape(kind):
+        if name == "recorded":
+            continue
+        value = getattr(noun, name)
+        if value == default or (value == {} and default is MISSING):
+            continue
+        if (kind, name) in _TUPLES:
+            value = [to_json(item) for item in value]
+        elif (kind, name) in _OBJECTS:
+            value = to_json(value)
+        record[name] = value
+    return record
+
+
+def from_json(kind: type[T], record: Mapping[str, Any]) -> T:
+    """The noun again; keys that a newer version wrote are passed over."""
+    given: Json = {}
+    for name, _ in _shape(kind):
+        if name not in record:
+            continue
+        value = record[name]
+        if (kind, name) in _TUPLES:
+            value = tuple(from_json(_TUPLES[kind, name], item) for item in value)
+        elif (kind, name) in _OBJECTS:
+            value = from_json(_OBJECTS[kind, name], value)
+        elif isinstance(value, list):
+            value = tuple(value)
+        given[name] = value
+    return kind(**given)
+
+
+@cache
+def _shape(kind: type) -> tuple[tuple[str, Any], ...]:
+    return tuple((field.name, field.default) for field in fields(kind))  # pyright: ignore[reportArgumentType]
+
+
+def scores_to_json(scores: Mapping[str, Score]) -> Json:
+    return {name: to_json(score) for name, score in scores.items()}
+
+
+def scores_from_json(record: Mapping[str, Any]) -> dict[str, Score]:
+    return {
+        name: Score(
+            value=score.get("value"),
+            reason=score.get("reason", ""),
+            error=score.get("error"),
+            details=score.get("details", {}),
+        )
+        for name, score in record.items()
+    }
+
+
+def result_line(outcome: Outcome) -> Json:
+    """A line of results.jsonl."""
+    case, response, verdict = outcome.case, outcome.response, outcome.verdict
+    return {
+        "id": case.id,
+        "question": case.question,
+        "expected_answer": case.expected[0] if len(case.expected) == 1 else list(case.expected) or None,
+        "answer": response.answer,
+        "route": response.route,
+        "expected_route": case.expected_route,
+        "type": case.type,
+        "sources": list(response.sources),
+        "contexts": list(response.contexts),
+        "source_file": case.source_file,
+        "question_num": case.question_num,
+        "response_time": response.seconds,
+        "error": response.error,
+        "scores": {
+            name: {"value": score.value, "reason": score.reason, "error": score.error}
+            for name, score in outcome.scores.items()
+        },
+        "verdict": {
+            "status": verdict.status,
+            "score": verdict.score,
+            "quality": verdict.quality,
+            "route_score": verdict.route_score,
+            "band": verdict.band,
+            "justification": verdict.justification,
+            "passed": verdict.passed,
+        },
+    }

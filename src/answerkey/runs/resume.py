@@ -1,0 +1,81 @@
+"""Going on with a run: what is left, what changed since, and whether that was agreed to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from answerkey.errors import SettingsError
+from answerkey.runs.asking import Numbered
+from answerkey.runs.fingerprint import changed
+from answerkey.runs.folder import RESPONSES, read_manifest
+from answerkey.runs.journal import Journal
+from answerkey.runs.options import Selection
+from answerkey.runs.prepare import Prepared, manifest_of
+from answerkey.runs.state import FINISHED, REMOVED, State, places_of, replaced
+from answerkey.types import Json
+
+RULER = ("profile", "metrics", "judge", "embedding")
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    manifest: Json
+    state: State
+    cases: Callable[[], Iterator[Numbered]] | None = None
+
+
+class AlreadyFinished(SettingsError):
+    """Not a mistake: there is nothing left to do."""
+
+    exit_code = 0
+
+
+def selection_of(folder: Path) -> Selection:
+    return Selection(**read_manifest(folder).get("settings", {}).get("selection", {}))
+
+
+def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
+    """The run's state. Changed cases, profile, judge, model or settings are refused unless accepted, then recorded."""
+    manifest, state = read_manifest(folder), State(folder)
+    old = manifest["fingerprint"]
+    different = changed(old, prepared.fingerprint)
+    if different and not accept:
+        raise SettingsError(
+            f"{folder}: the {', '.join(different)} changed since this run began; "
+            "start a new run, or add --accept-changes to go on with the change on record"
+        )
+    cases = None
+    if different:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        change = {"at": now, "changed": {name: [old[name], prepared.fingerprint[name]] for name in different}}
+        manifest = {
+            **manifest_of(prepared, manifest["created"]),
+            "changes": [*manifest.get("changes", []), change],
+        }
+        if any(name in RULER for name in different):
+            state.score_again()
+        if "cases" in different:
+            cases = _moved(folder, prepared, state)
+    if state.count(FINISHED) >= prepared.count:
+        raise AlreadyFinished(
+            f"{folder}: this run is finished, all {prepared.count} cases are done; nothing to resume"
+        )
+    return Resumed({**manifest, "count": prepared.count, "partial": "in progress"}, state, cases)
+
+
+def _moved(folder: Path, prepared: Prepared, state: State) -> Callable[[], Iterator[Numbered]]:
+    """The new cases at the positions the journal knows them by; those that are gone are taken out of the run."""
+    places = places_of(folder)
+    kept = {case.id for _, case in prepared.cases()}
+    gone = {key: n for key, (n, _) in places.items() if key not in kept}
+    if gone:
+        journal = Journal(folder / RESPONSES, "responses")
+        journal.append([{"n": n, "id": key, "removed": True} for key, n in gone.items()])
+        journal.close()
+        for n in gone.values():
+            state[n] = REMOVED
+    numbered = list(replaced((case for _, case in prepared.cases()), places, state))
+    return lambda: iter(numbered)

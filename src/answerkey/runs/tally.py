@@ -1,0 +1,148 @@
+"""Running figures that stay small and can be merged: the same to the last digit however the cases were split."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+
+from answerkey.intervals import BOOTSTRAP_LIMIT, interval_from_moments, mean_interval
+from answerkey.types import Json
+
+_GROWTH = math.log(1.01)  # quantiles of many values are read from bins 1 % wide
+
+
+class Tally:
+    """Count, exact sum, extremes and quantiles of a stream of numbers.
+
+    Up to 2,000 values are kept, for the bootstrap and exact quantiles; beyond, an exact sum (Shewchuk's partials,
+    so that order does not matter) and logarithmic bins stand in.
+    """
+
+    __slots__ = ("bins", "count", "high", "low", "squares", "sums", "values")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.low, self.high = math.inf, -math.inf
+        self.sums: list[float] = []
+        self.squares: list[float] = []
+        self.values: array[float] | None = array("d")
+        self.bins: Counter[int] = Counter()
+
+    def add(self, value: float) -> None:
+        self.count += 1
+        self.low, self.high = min(self.low, value), max(self.high, value)
+        _grow(self.sums, value)
+        _grow(self.squares, value * value)
+        if self.values is None:
+            self.bins[_bin(value)] += 1
+        else:
+            self.values.append(value)
+            if self.count > BOOTSTRAP_LIMIT:
+                self._drop_values()
+
+    def _drop_values(self) -> None:
+        if self.values is not None:
+            self.bins.update(map(_bin, self.values))
+            self.values = None
+
+    def merge(self, other: Tally) -> None:
+        self.count += other.count
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        for value in other.sums:
+            _grow(self.sums, value)
+        for value in other.squares:
+            _grow(self.squares, value)
+        if self.values is not None and other.values is not None and self.count <= BOOTSTRAP_LIMIT:
+            self.values.extend(other.values)
+        else:
+            self._drop_values()
+            self.bins.update(other.bins if other.values is None else map(_bin, other.values))
+
+    @property
+    def mean(self) -> float | None:
+        return math.fsum(self.sums) / self.count if self.count else None
+
+    @property
+    def deviation(self) -> float | None:
+        """The sample's standard deviation; None for fewer than two values."""
+        if self.count < 2 or self.mean is None:
+            return None
+        spread = math.fsum(self.squares) - self.count * self.mean**2
+        return math.sqrt(max(spread, 0.0) / (self.count - 1))
+
+    def quantile(self, share: float) -> float | None:
+        """Exact up to 2,000 values; beyond, right to within 1 %."""
+        if not self.count:
+            return None
+        if self.values is not None:
+            return _exact_quantile(sorted(self.values), share)
+        rank, seen = share * (self.count - 1), 0
+        for key in sorted(self.bins):
+            seen += self.bins[key]
+            if seen > rank:
+                return min(max(_unbin(key), self.low), self.high)
+        return self.high
+
+    def summary(self, out_of: int | None = None) -> Json:
+        """Mean with its denominator and 95 % interval."""
+        mean, deviation = self.mean, self.deviation
+        if self.values is not None:
+            interval = mean_interval(sorted(self.values))
+        else:
+            interval = interval_from_moments(self.count, mean or 0.0, deviation or 0.0)
+        return {
+            "mean": mean,
+            "n": self.count,
+            "of": self.count if out_of is None else out_of,
+            "ci95": [interval.low, interval.high] if interval else None,
+            "ci95_method": interval.method if interval else None,
+            "sd": deviation,
+            "min": self.low if self.count else None,
+            "max": self.high if self.count else None,
+        }
+
+
+def tally_of(values: Iterable[float]) -> Tally:
+    tally = Tally()
+    for value in values:
+        tally.add(value)
+    return tally
+
+
+def _grow(partials: list[float], value: float) -> None:
+    """Add to a list of floats whose sum is exact."""
+    kept = 0
+    for partial in partials:
+        if abs(value) < abs(partial):
+            value, partial = partial, value
+        high = value + partial
+        low = partial - (high - value)
+        if low:
+            partials[kept] = low
+            kept += 1
+        value = high
+    partials[kept:] = [value]
+
+
+def _bin(value: float) -> int:
+    """Bins of equal ratio on both sides of zero; negative keys hold negative values."""
+    if abs(value) < 1e-9:
+        return 0
+    key = math.floor(math.log(abs(value) / 1e-9) / _GROWTH) + 1
+    return key if value > 0 else -key
+
+
+def _unbin(key: int) -> float:
+    if key == 0:
+        return 0.0
+    size = 1e-9 * math.exp((abs(key) - 0.5) * _GROWTH)
+    return size if key > 0 else -size
+
+
+def _exact_quantile(ordered: list[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
