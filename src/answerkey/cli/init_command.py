@@ -1,0 +1,41 @@
+"""`answerkey init`: a suite to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from answerkey.cli.shared import say
+from answerkey.errors import InputError, StorageError
+from answerkey.world import FOLDER
+
+FILES = ("suite.toml", "cases.md", "bot.py")
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), default=".")
+def command(folder: Path) -> None:
+    """Write a commented suite, three cases and a small bot into FOLDER (here, unless given). It runs at once.
+
+    Nothing is asked and no file is overwritten.
+
+    \b
+    Example:
+      answerkey init mybot && answerkey run mybot/suite.toml
+    """
+    present = [name for name in FILES if (folder / name).exists()]
+    if present:
+        raise InputError(
+            f"{folder} already holds {', '.join(present)}; give another folder: answerkey init mybot"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            (folder / name).write_text(
+                (FOLDER / "starter" / name).read_text(encoding="utf-8"), encoding="utf-8"
+            )
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be written: {error.strerror}; give another folder") from None
+    say(f"wrote {', '.join(str(folder / name) for name in FILES)}")
+    say(f"next: answerkey run {folder / 'suite.toml'}")
