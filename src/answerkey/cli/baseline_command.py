@@ -1,0 +1,66 @@
+"""`answerkey baseline`: keep a run to compare with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from answerkey.cli.shared import json_option, print_json, say, show
+
+_folder_option = click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=".",
+    show_default=True,
+    help="The folder that keeps it, in .answerkey/baseline.json.",
+)
+
+
+@click.group("baseline")
+def command() -> None:
+    """Keep a run to compare with: `answerkey compare RUN` then takes it as A.
+
+    \b
+    Example:
+      answerkey baseline set results/bot_20260102_030405
+      answerkey compare results/bot_20260103_030405 --gate
+    """
+
+
+@command.command("set")
+@click.argument("run", type=click.Path(path_type=Path))
+@_folder_option
+def set_command(run: Path, folder: Path) -> None:
+    """Keep RUN as the baseline.
+
+    \b
+    Example:
+      answerkey baseline set results/bot_20260102_030405
+    """
+    from answerkey.compare.baseline import set_baseline
+    from answerkey.runs.folder import open_run
+
+    path = set_baseline(open_run(run), folder)
+    say(f"{run} is now the baseline, kept in {path}")
+
+
+@command.command("show")
+@_folder_option
+@json_option
+def show_command(folder: Path, as_json: bool) -> None:
+    """Which run is the baseline, and is it still there?
+
+    \b
+    Example:
+      answerkey baseline show --json
+    """
+    from answerkey.compare.baseline import find_baseline
+    from answerkey.runs.folder import is_run
+
+    path, kept = find_baseline(folder)
+    there = is_run(path)
+    if as_json:
+        print_json({"run": str(path), "name": kept.name, "created": kept.created, "exists": there})
+    else:
+        show(f"{path}  {kept.name}, made {kept.created}{'' if there else '; the folder is gone'}")

@@ -1,0 +1,82 @@
+"""`answerkey compare`: is B really better than A?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from answerkey.cli.shared import json_option, print_json, say, show
+from answerkey.errors import EXIT_GATE
+
+
+@click.command("compare")
+@click.argument("run_a", type=click.Path(path_type=Path), metavar="A")
+@click.argument("run_b", type=click.Path(path_type=Path), metavar="[B]", required=False)
+@click.option("--repeats", multiple=True, type=click.Path(path_type=Path), metavar="RUN",
+              help="Another run of A's bot, for the noise floor; may be repeated.")  # fmt: skip
+@click.option("--gate", is_flag=True, help="Exit 1 when B is worse, or when that cannot be told.")
+@click.option("--margin", type=click.FloatRange(min=0), metavar="X",
+              help="With --gate: accept a loss of up to X in the mean overall score, and no larger one.")  # fmt: skip
+@click.option(
+    "--cases",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many improved and degraded cases to list.",
+)
+@click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write comparison.html, .md, .txt, .json and the plots here.",
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[Path, ...], gate: bool,
+            margin: float | None, cases: int, markdown: bool, out: Path | None, as_json: bool) -> None:  # fmt: skip
+    """Compare run B with run A, case by case; with one run, compare it with the baseline.
+
+    First it says what changed: answers, profile, judge, cases. The verdict is decided on the overall score, where
+    the paired t-test and Wilcoxon's test agree at 0.05. Differences are B − A.
+
+    \b
+    Example:
+      answerkey compare results/bot_20260102_030405 results/bot_20260103_030405
+      answerkey compare results/bot_20260103_030405 --gate --margin 0.02
+    """
+    from answerkey.compare.export import comparison_json
+    from answerkey.compare.gate import gate_failures
+    from answerkey.reports.compare_runs import compare_runs
+    from answerkey.reports.comparison import comparison_markdown, comparison_text
+
+    if margin is not None and not gate:
+        raise click.UsageError("--margin goes with --gate", ctx)
+    if run_b is None:
+        run_a, run_b = _baseline(run_a), run_a
+    comparison = compare_runs(run_a, run_b, repeats)
+    failures = gate_failures(comparison, margin) if gate else []
+    if as_json:
+        verdict = {"gate": {"passed": not failures, "reasons": failures, "margin": margin}} if gate else {}
+        print_json(comparison_json(comparison, cases) | verdict)
+    elif markdown:
+        show(comparison_markdown(comparison, cases).rstrip("\n"))
+    else:
+        show(comparison_text(comparison, cases).rstrip("\n"))
+    if out:
+        from answerkey.reports.write_comparison import write_comparison
+
+        write_comparison(comparison, out, cases)
+        say(f"written to {out}: comparison.html, .md, .txt, .json, plots/")
+    if gate:
+        say(f"gate failed: {'; '.join(failures)}" if failures else "gate passed")
+        ctx.exit(EXIT_GATE if failures else 0)
+
+
+def _baseline(run: Path) -> Path:
+    from answerkey.compare.baseline import find_baseline
+
+    path, _ = find_baseline(Path(), run.parent)
+    say(f"compared with the baseline {path}")
+    return path

@@ -1,0 +1,57 @@
+"""The run to compare with, remembered in `.answerkey/baseline.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from os.path import relpath
+from pathlib import Path
+
+from answerkey.errors import InputError, StorageError
+from answerkey.types import Run
+
+WHERE = Path(".answerkey") / "baseline.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """`run` is relative to the folder that holds `.answerkey`, so that a checkout can be moved."""
+
+    run: str
+    name: str
+    created: str
+    fingerprint: Mapping[str, str]
+
+
+def set_baseline(run: Run, folder: Path) -> Path:
+    """Remember the run in that folder; returns the file written."""
+    path = folder / WHERE
+    kept = Baseline(relpath(run.folder, folder), run.name, run.created, dict(run.fingerprint))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(kept), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    return path
+
+
+def find_baseline(*folders: Path) -> tuple[Path, Baseline]:
+    """The run's folder and what is kept of it, from the first of the folders that has a baseline."""
+    for folder in folders:
+        if (folder / WHERE).is_file():
+            kept = _read(folder / WHERE)
+            return Path(relpath(folder / kept.run)), kept
+    looked = ", ".join(str(folder / WHERE) for folder in folders)
+    raise InputError(
+        f"no baseline in {looked}; keep one with `answerkey baseline set RUN`, or name both runs"
+    )
+
+
+def _read(path: Path) -> Baseline:
+    try:
+        return Baseline(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"{path}: not a baseline ({error}); set it again with `answerkey baseline set RUN`"
+        ) from None

@@ -1,0 +1,179 @@
+"""A comparison for readers: the terminal, a pull request, a page. The verdict's sentence always comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from answerkey.compare.comparison import Comparison, Move
+from answerkey.compare.significance import Difference, effect_size
+from answerkey.reports.markdown import cell, code
+from answerkey.reports.text import figure
+from answerkey.text import printable
+
+SHOWN_CASES = 20
+HEADER = ("", "n", "A", "B", "B − A", "95 % interval", "p", "p Holm", "Wilcoxon", "d", "d_z", "won/lost/tied")
+
+
+def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
+    """For the terminal, plain."""
+    c = comparison
+    lines = [c.sentence, "", f"A  {c.name_a}", f"B  {c.name_b}", "", "What changed"]
+    lines += [f"  {line}" for line in c.changed.sentences()]
+    lines += ["", *_aligned([list(HEADER), *rows(c)]), "", *notes(c)]
+    for title, moves in case_lists(c):
+        if moves:
+            lines += ["", f"{title}: {len(moves)}{_first_of(moves, cases)}"]
+            lines += [f"  {_move_line(move)}" for move in moves[:cases]]
+    return printable("\n".join(lines) + "\n")
+
+
+def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
+    """For a pull request; a bot's text stays text."""
+    c = comparison
+    lines = [
+        f"## {cell(c.verdict)}",
+        "",
+        cell(c.sentence),
+        "",
+        f"A `{code(c.name_a)}`, B `{code(c.name_b)}`",
+        "",
+    ]
+    lines += [f"- {cell(line)}" for line in c.changed.sentences()]
+    lines += ["", f"| {' | '.join(HEADER)} |", f"|{'---|' * len(HEADER)}"]
+    lines += [f"| {' | '.join(cell(value) for value in row)} |" for row in rows(c)]
+    lines += ["", *(f"- {cell(note)}" for note in notes(c))]
+    for title, moves in case_lists(c):
+        if moves:
+            lines += ["", f"<details><summary>{title}: {len(moves)}{_first_of(moves, cases)}</summary>", ""]
+            lines += ["| case | question | A | B | |", "|---|---|---:|---:|---|"]
+            lines += [
+                f"| `{code(m.id)}` | {cell(m.question)} | {figure(m.score_a)} | {figure(m.score_b)} | {cell(_status(m))} |"
+                for m in moves[:cases]
+            ]
+            lines += ["", "</details>"]
+    return "\n".join(lines) + "\n"
+
+
+def comparison_page(
+    comparison: Comparison, pictures: Sequence[tuple[str, str]] = (), cases: int = SHOWN_CASES
+) -> str:
+    """One HTML page, its pictures (title, data address) inside; works from disk, runs no script."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    pages = Environment(loader=PackageLoader("answerkey.reports"), autoescape=True, undefined=StrictUndefined)
+    pages.filters |= {"figure": figure, "status": _status}
+    return pages.get_template("comparison.html").render(
+        c=comparison,
+        header=HEADER,
+        rows=rows(comparison),
+        notes=notes(comparison),
+        lists=[(title, len(moves), moves[:cases]) for title, moves in case_lists(comparison) if moves],
+        pictures=pictures,
+    )
+
+
+def case_lists(c: Comparison) -> list[tuple[str, list[Move]]]:
+    """The cases that moved; under another ruler they are scored differently, and did not get better or worse."""
+    lower, higher = ("Scored lower", "Scored higher") if c.changed.ruler else ("Degraded", "Improved")
+    return [(lower, c.degraded), (higher, c.improved)]
+
+
+def rows(c: Comparison) -> list[list[str]]:
+    """The table's cells as text, the overall score first."""
+    named = {"overall score": c.overall} if c.overall.n else {}
+    return [_row(name, d) for name, d in {**named, **c.metrics}.items()]
+
+
+def notes(c: Comparison) -> list[str]:
+    """What the table cannot say: pass and fail, what could have been found, what is missing."""
+    m = c.mcnemar
+    n = m.both + m.only_a + m.only_b + m.neither
+    told: list[str] = []
+    if n and m.p is not None:
+        told.append(
+            f"passed: A {(m.both + m.only_a) / n:.1%}, B {(m.both + m.only_b) / n:.1%} of {n}; only A passes {m.only_a}, "
+            f"only B {m.only_b}; McNemar p = {m.p:.3g} ({m.method})"
+        )
+    if c.overall.smallest_detectable:
+        told.append(
+            f"smallest difference in the overall score that {c.overall.n} cases show 4 times in 5: "
+            f"{c.overall.smallest_detectable:.3g}"
+        )
+    if c.overall.d_pooled is not None:
+        told.append(f"effect: {effect_size(c.overall.d_pooled)} (Cohen's d {c.overall.d_pooled:.2f}, pooled)")
+    told.append(f"intervals of the difference: {_methods(c)}")
+    if c.noise:
+        told.append(
+            f"noise floor from {c.noise.runs} runs of A: ±{c.noise.floor:.3g} in the mean; "
+            f"{len(c.noise.flaky)} cases pass and fail by turns; {sum(m.flaky for m in c.moves)} moved within their own range"
+        )
+    if c.lost:
+        told.append(f"{len(c.lost)} cases have a verdict in A and none in B: {', '.join(c.lost[:5])}")
+    by_note: dict[str, list[str]] = {}
+    for name, d in {"overall score": c.overall, **c.metrics}.items():
+        if d.note:
+            by_note.setdefault(d.note, []).append(name)
+    told += [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
+    told += [f"{name}: broke {a} times in A, {b} in B" for name, (a, b) in c.broken.items() if a or b]
+    if c.only_a or c.only_b:
+        told.append(
+            f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}"
+        )
+    return told
+
+
+def _row(name: str, d: Difference) -> list[str]:
+    arrow = " ↓" if d.better == "lower" else ""
+    interval = f"{_signed(d.interval.low)} to {_signed(d.interval.high)}" if d.interval else "-"
+    return [
+        f"{name}{arrow}",
+        str(d.n),
+        figure(d.mean_a),
+        figure(d.mean_b),
+        _signed(d.diff),
+        interval,
+        _p(d.p),
+        _p(d.p_holm) if name != "overall score" else "",
+        _p(d.wilcoxon_p),
+        figure(d.d_pooled),
+        figure(d.d_z),
+        f"{d.wins}/{d.losses}/{d.ties}",
+    ]
+
+
+def _methods(c: Comparison) -> str:
+    used = {d.interval.method for d in (c.overall, *c.metrics.values()) if d.interval}
+    spoken = {"bootstrap": "bootstrap, 10,000 draws, fixed seed", "t": "Student's t (more than 2,000 cases)"}
+    return " and ".join(spoken.get(method, method) for method in sorted(used)) or "none"
+
+
+def _signed(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.3f}" if abs(value) < 10 else f"{value:+,.1f}"
+
+
+def _p(value: float | None) -> str:
+    return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _first_of(moves: Sequence[Move], cases: int) -> str:
+    return f", the first {cases}" if len(moves) > cases else ""
+
+
+def _status(move: Move) -> str:
+    return move.status_b if move.status_a == move.status_b else f"{move.status_a} → {move.status_b}"
+
+
+def _move_line(move: Move) -> str:
+    question = " ".join(move.question.split())
+    return f"{_signed(move.diff)}  {move.id}: {question[:70]}  {figure(move.score_a)} → {figure(move.score_b)}  {_status(move)}"
+
+
+def _aligned(table: list[list[str]]) -> list[str]:
+    widths = [max(len(row[n]) for row in table) for n in range(len(table[0]))]
+    return [
+        "  ".join(
+            value.ljust(width) if n == 0 else value.rjust(width)
+            for n, (value, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in table
+    ]
