@@ -13,6 +13,7 @@ from answerkey.embed.base import Embedder
 from answerkey.errors import SettingsError
 from answerkey.llm import Chat, load_chat
 from answerkey.retrieval import Retriever, open_retriever
+from answerkey.retrieval.settings import RetrievalSettings
 from answerkey.types import Passage, Question, Response
 
 OWN_SETTINGS = ("k", "minimum", "llm", "embedding")
@@ -56,7 +57,7 @@ def make(settings: Mapping[str, Any], folder: Path) -> RagBot:
     table = {"model": embedding} if isinstance(embedding, str) else dict(embedding)
     embed = load_embedder(table.pop("model", "all-MiniLM-L6-v2"), **table)
     rest = {key: value for key, value in settings.items() if key not in (*OWN_SETTINGS, "kind")}
-    retriever = open_retriever(_with_folder(rest, folder), embed)
+    retriever = open_retriever(RetrievalSettings.from_table(rest, folder), embed)
     chat = load_chat(own["llm"]) if "llm" in own else None
     return RagBot(retriever, embed, chat, _whole(own.get("k", 5)), float(own.get("minimum", 0.35)))
 
@@ -71,14 +72,6 @@ def _with_context(question: Question) -> str:
 def _source(passage: Passage) -> str:
     name = passage.id or ""
     return f"{name} p. {passage.page}" if passage.page and passage.page not in name else name
-
-
-def _with_folder(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Paths are relative to the suite's folder."""
-    documents = settings.get("documents")
-    return (
-        {**settings, "documents": str(folder / documents)} if isinstance(documents, str) else dict(settings)
-    )
 
 
 def _whole(k: Any) -> int:
