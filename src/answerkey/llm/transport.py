@@ -19,19 +19,20 @@ import httpcore2
 from answerkey.llm.failures import TimedOut, Transient
 
 MOST_BYTES = 32 * 1024 * 1024
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _deadline = threading.local()
 
 
 class Transport:
     def __init__(self, url: str, connections: int) -> None:
         self._url = url
-        self._pool = _open_pool(url, connections)
+        self._pool = open_pool(url, connections)
 
     def post(
         self, content: bytes, headers: Mapping[str, str], timeout: float
     ) -> tuple[int, dict[str, str], str]:
         """Status, lower-cased headers and body. Raises `TimedOut` or `Transient` when there is none."""
-        _deadline.at = time.monotonic() + timeout
+        set_deadline(timeout)
         limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout)}
         try:
             with self._pool.stream(
@@ -89,6 +90,11 @@ class _Backend(httpcore2.SyncBackend):
         return _Stream(super().connect_tcp(host, port, _left(), local_address, socket_options))
 
 
+def set_deadline(seconds: float) -> None:
+    """From now on, for what the calling thread does over a pool of ours."""
+    _deadline.at = time.monotonic() + seconds
+
+
 def _left() -> float:
     left = _deadline.at - time.monotonic()
     if left <= 0:
@@ -96,11 +102,12 @@ def _left() -> float:
     return left
 
 
-def _open_pool(url: str, connections: int) -> httpcore2.ConnectionPool:
-    """Through the proxy that the environment names for this address, if any."""
+def open_pool(url: str, connections: int) -> httpcore2.ConnectionPool:
+    """Through the proxy that the environment names for this address, if any; this machine is reached directly."""
     parts = urlsplit(url)
     proxy = None
-    if parts.hostname and not proxy_bypass(parts.hostname) and (address := getproxies().get(parts.scheme)):
+    direct = parts.hostname in _LOOPBACK or proxy_bypass(parts.hostname or "")
+    if not direct and (address := getproxies().get(parts.scheme)):
         proxy = httpcore2.Proxy(address)
     return httpcore2.ConnectionPool(
         ssl_context=httpcore2.default_ssl_context() if parts.scheme == "https" else None,

@@ -32,7 +32,7 @@ def make(table: Table, manners: Manners) -> HttpTarget:
 
     def exchange(question: Question) -> Response:
         body = {"model": model.name(), "messages": messages(question, system), **more}
-        reply = parse(wire.text("POST", f"{base}/chat/completions", json=body))
+        reply = parse(wire.text("POST", f"{base}/chat/completions", body=body))
         return reply if isinstance(reply, Response) else fields.read(reply)
 
     return HttpTarget(exchange, wire)

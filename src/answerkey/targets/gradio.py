@@ -14,7 +14,7 @@ from answerkey.targets.live import KEYS, Manners
 from answerkey.targets.respond import content_error
 from answerkey.targets.settings import Table, check_keys, take
 from answerkey.targets.template import check_places, fill
-from answerkey.targets.wire import Wire, WireError
+from answerkey.targets.wire import Wire, WireError, chunks
 from answerkey.types import Question, Response
 
 _KEYS = ("gradio", "api_name", "data", "headers", "api_key_env")
@@ -55,7 +55,7 @@ class _App:
         with self._wire.stream(
             "GET", f"{self._base}{self._prefix}/{self._name}/{quote(str(event))}"
         ) as stream:
-            for name, text in events(self._wire.chunks(stream)):
+            for name, text in events(chunks(stream)):
                 if name == "complete":
                     return parse(self._wire.scrub(text))
                 if name == "error":
@@ -65,7 +65,7 @@ class _App:
     def _begin(self, data: list[Any]) -> str:
         for prefix in [self._prefix] if self._prefix else _PREFIXES:
             try:
-                text = self._wire.text("POST", f"{self._base}{prefix}/{self._name}", json={"data": data})
+                text = self._wire.text("POST", f"{self._base}{prefix}/{self._name}", body={"data": data})
             except WireError as failed:
                 if failed.response.extra["error_name"] != "HTTP 404" or prefix == _PREFIXES[-1]:
                     raise

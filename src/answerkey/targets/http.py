@@ -13,10 +13,10 @@ from typing import Any
 from answerkey.errors import SettingsError
 from answerkey.targets.fields import FIELDS, parse, read_fields
 from answerkey.targets.live import KEYS, Manners
+from answerkey.targets.respond import content_error
 from answerkey.targets.settings import Table, check_keys, need, take, with_variables
 from answerkey.targets.template import check_places, each_text, fill, fill_address
-from answerkey.targets.waiting import Patience, TookTooLong
-from answerkey.targets.wire import Wire, WireError, timed_out
+from answerkey.targets.wire import Wire, WireError
 from answerkey.types import Question, Response
 
 Exchange = Callable[[Question], Response]
@@ -30,25 +30,21 @@ class HttpTarget:
     """Asks through one exchange of messages and times it; what goes wrong on the wire is that question's error."""
 
     def __init__(self, exchange: Exchange, wire: Wire) -> None:
-        self._exchange, self._wire, self._threads = exchange, wire, Patience()
+        self._exchange, self._wire = exchange, wire
 
     def ask(self, question: Question) -> Response:
-        try:
-            return self._threads.call(lambda: self._timed(question), self._wire.timeout)
-        except TookTooLong:
-            return timed_out(self._wire.timeout)
-
-    def close(self) -> None:
-        self._threads.close()
-        self._wire.close()
-
-    def _timed(self, question: Question) -> Response:
+        self._wire.begin()
         start = perf_counter()
         try:
             response = self._exchange(question)
         except WireError as failed:
             response = failed.response
+        except UnicodeError as error:
+            response = content_error("the question cannot be sent", str(error))
         return replace(response, seconds=perf_counter() - start)
+
+    def close(self) -> None:
+        self._wire.close()
 
 
 def make(table: Table, folder: Path, manners: Manners) -> HttpTarget:
@@ -84,11 +80,8 @@ class Sent:
         content: dict[str, Any] = {"params": fill(self.params, question)} if self.params else {}
         if self.method == "GET":
             return content
-        if isinstance(self.body, str):
-            text = {"Content-Type": "text/plain; charset=utf-8"}
-            return {**content, "content": fill(self.body, question).encode(), "headers": text}
         history = {"history": "{history}"} if self.usual and question.history else {}
-        return {**content, "json": fill({**self.body, **history} if history else self.body, question)}
+        return {**content, "body": fill({**self.body, **history} if history else self.body, question)}
 
 
 def _read_sent(table: Table, wire: Wire) -> Sent:
