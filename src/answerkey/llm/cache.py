@@ -9,21 +9,20 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
-from dataclasses import asdict, fields
+import threading
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from answerkey.llm.base import Reply
 
 FORMAT = 1
+_SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _TYPES = get_type_hints(Reply)
 
 
 def digest(*parts: Any) -> str:
     """One hash of plain values, whatever their order of keys."""
-    written = json.dumps(parts, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(written.encode()).hexdigest()
+    return hashlib.sha256(_SORTED.encode(parts).encode()).hexdigest()
 
 
 def cache_folder() -> Path:
@@ -42,7 +41,7 @@ class ReplyCache:
             entry = json.loads(path.read_text("utf-8"))
             values = entry["reply"]
             if entry["format"] == FORMAT and entry["key"] == key and entry["sum"] == digest(values):
-                return Reply(**{f.name: _typed(f.name, values[f.name]) for f in fields(Reply)})
+                return Reply(**{name: _typed(name, values[name]) for name in _TYPES})
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -54,14 +53,14 @@ class ReplyCache:
         """Keep a reply. A cache that cannot be written is no reason to stop: it is then left alone."""
         if not self._usable:
             return
-        values = asdict(reply)
+        values = {name: getattr(reply, name) for name in _TYPES}
         entry = {"format": FORMAT, "key": key, "sum": digest(values), "reply": values}
         path = self._path(key)
+        temporary = path.with_suffix(f".{threading.get_ident()}.{os.getpid()}.part")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-            with open(handle, "w", encoding="utf-8") as file:
-                json.dump(entry, file)
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(entry), "utf-8")
             os.replace(temporary, path)
         except OSError:
             self._usable = False

@@ -27,7 +27,8 @@ from answerkey.llm.settings import ChatSettings
 from answerkey.llm.transport import Transport
 
 # How often one call is tried for each kind of failure; a hanging server costs a whole timeout each time.
-MOST_TRIES = {Throttled: 8, TimedOut: 2, Transient: 4}
+MOST_TRIES = {Throttled: 14, TimedOut: 2, Transient: 4}
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _UNSUPPORTED = re.compile(r"unsupported|not supported|does not support|unrecognized", re.IGNORECASE)
 
 
@@ -97,7 +98,7 @@ class Endpoint:
 
     def _once(self, messages: Sequence[Message], schema: Schema | None, rung: str) -> Reply:
         fields = {"model": self.model, **self._parameters, **request_fields(rung, messages, schema)}
-        content = json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace")
+        content = _JSON.encode(fields).encode("utf-8", "replace")
         with self.limiter.slot() as wave:
             try:
                 status, headers, body = self._transport.post(content, self._headers, self.settings.timeout)

@@ -24,12 +24,13 @@ log = logging.getLogger("answerkey.llm")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to bear with an endpoint; seconds and counts."""
+    """How long to bear with an endpoint; seconds and counts. The least wait grows even where a shorter one is told."""
 
     first_wait: float = 0.5
-    longest_wait: float = 30.0
+    longest_wait: float = 16.0
+    longest_wait_when_told: float = 4.0
     longest_retry_after: float = 300.0
-    refusals: int = 6
+    refusals: int = 12
     failed_calls: int = 25
     minute: float = 60.0
     between_notices: float = 5.0
@@ -100,11 +101,12 @@ class Limiter:
                     f"the endpoint asks to wait {retry_after:.0f} s (429): go on later, or use another key"
                 )
             wait = retry_after or 0.0
+            own = self.patience.longest_wait if retry_after is None else self.patience.longest_wait_when_told
             if wave == self._wave:
                 self._wave += 1
                 self._refused_waves += 1
                 self._allowed = max(1, self._most // 4, self._allowed // 2)
-                wait = max(wait, self.patience.wait(self._refused_waves))
+                wait = max(wait, min(own, self.patience.wait(self._refused_waves)))
                 if self._refused_waves > self.patience.refusals:
                     hint = "set requests_per_minute or a lower concurrency, and go on later"
                     return self._stop(

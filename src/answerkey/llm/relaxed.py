@@ -13,8 +13,10 @@ from typing import Any
 
 _START = re.compile(r"""\{\s*(?:["'“‘`\w/#*}])""")
 _STRICT = json.JSONDecoder(strict=False)  # strict=False: raw newlines in strings are read
-_MOST_STARTS = 300
-_LONGEST_LOOSE = 50_000
+_MOST_STARTS = 300  # that are no object, before only the tail of the text is looked at
+_TAIL = 20_000
+_COST_OF_LONG = 30  # a start that was followed far in vain counts as so many
+_LONGEST_LOOSE = 20_000
 
 # What may follow a closing quote; a quote before anything else belongs to the text.
 _AFTER = r"(?=\s*(?:[,:}\]]|//|/\*|$))"
@@ -39,6 +41,10 @@ class Found:
     end: int
 
 
+class TooLong(ValueError):
+    """No object within the length that is read loosely."""
+
+
 class Unclosed(Exception):
     """The text ended inside the object that starts at `start`."""
 
@@ -51,15 +57,20 @@ def find_objects(text: str) -> tuple[list[Found], int | None]:
     """The objects from left to right, none inside another, and where one starts that the text's end cuts off."""
     found: list[Found] = []
     place = misses = 0
-    while misses <= _MOST_STARTS and (match := _START.search(text, place)):
+    while match := _START.search(text, place):
         try:
             value, place = _read(text, match.start())
             found.append(Found(value, match.start(), place))
         except Unclosed as error:
             return found, error.start
-        except ValueError:
-            misses += 1
+        except ValueError as error:
+            tail = misses >= _MOST_STARTS
+            misses += _COST_OF_LONG if isinstance(error, TooLong) else 1
             place = match.start() + 1
+            if misses >= _MOST_STARTS and not tail:
+                place = max(place, len(text) - _TAIL)
+            elif misses > 10 * _MOST_STARTS:
+                break
     return found, None
 
 
@@ -81,7 +92,7 @@ def _read_loosely(text: str, start: int) -> tuple[dict[str, Any], int]:
         value, end = _object(tokens, 1)
     except StopIteration:
         if len(piece) < len(text) - start:
-            raise ValueError("too long to be read loosely") from None
+            raise TooLong from None
         raise Unclosed(start) from None
     return value, start + end
 

@@ -46,6 +46,7 @@ class ModelJudge:
         self.concurrency = concurrency
         self._cache = cache
         self._usage = Usage()
+        self._chat_fingerprint = chat.fingerprint()
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         """For each pair the four criteria of the rubric, on their own scales."""
@@ -59,7 +60,7 @@ class ModelJudge:
         return self._usage.as_dict()
 
     def fingerprint(self) -> str:
-        shaped = digest(self.chat.fingerprint(), self.votes, [load_prompt(name).digest for name in PROMPTS])
+        shaped = digest(self._chat_fingerprint, self.votes, [load_prompt(name).digest for name in PROMPTS])
         return f"{self.name} {shaped[:16]}"
 
     def close(self) -> None:
@@ -76,8 +77,8 @@ class ModelJudge:
 
     def _vote(self, prompt: Prompt, pair: Pair, vote: int) -> Vote:
         """From the cache, or asked now. Only a reply with a whole verdict is kept in the cache."""
-        blank = prompt.messages(pair, "")  # without the random marker, which must not decide about a hit
-        call = digest(self.chat.fingerprint(), [dict(m) for m in blank], prompt.schema(), vote)
+        blank = prompt.messages(pair, "")[-1]["content"]  # the random marker must not decide about a hit
+        call = digest(self._chat_fingerprint, prompt.digest, blank, vote)
         known = self._cache.get(call) if self._cache else None
         if self._cache and known:
             read = read_verdict(known, prompt.scales)
@@ -98,7 +99,7 @@ class ModelJudge:
         read = Read({}, {})
         for _ in range(2):
             try:
-                reply = self.chat.complete(messages, prompt.schema())
+                reply = self.chat.complete(messages, prompt.schema)
             except CallFailed as failure:
                 self._usage.add_failed()
                 problem = "; ".join([*_distinct(read), str(failure)])

@@ -27,26 +27,12 @@ class Prompt:
     steps: Mapping[str, tuple[float, ...]]
     shows: tuple[str, ...]
     empty: float | None
+    schema: Schema
     digest: str
 
     @property
     def scales(self) -> dict[str, tuple[float, float]]:
         return {name: (steps[0], steps[-1]) for name, steps in self.steps.items()}
-
-    def schema(self) -> Schema:
-        """Reason first, so that the score follows from it; steps as an enum, which every endpoint can hold to."""
-        kinds = {
-            name: "integer" if isinstance(steps[0], int) else "number" for name, steps in self.steps.items()
-        }
-        scores = {name: {"type": kinds[name], "enum": list(steps)} for name, steps in self.steps.items()}
-        why = "reasoning" if len(scores) > 1 else "reason"
-        properties = {why: {"type": "string"}, **scores}
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
 
     def messages(self, pair: Pair, marker: str) -> list[Message]:
         """The same first message for every pair, which endpoints can keep; then the pair's own texts, fenced."""
@@ -72,8 +58,22 @@ def load_prompt(name: str) -> Prompt:
         steps=steps,
         shows=tuple(head["shows"]),
         empty=head.get("empty"),
+        schema=_schema(steps),
         digest=digest(head, instructions),
     )
+
+
+def _schema(steps: Mapping[str, tuple[float, ...]]) -> Schema:
+    """Reason first, so that the score follows from it; steps as an enum, which every endpoint can hold to."""
+    kinds = {name: "integer" if isinstance(values[0], int) else "number" for name, values in steps.items()}
+    scores = {name: {"type": kinds[name], "enum": list(values)} for name, values in steps.items()}
+    properties = {"reasoning" if len(scores) > 1 else "reason": {"type": "string"}, **scores}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def _read(name: str) -> tuple[dict[str, Any], str]:

@@ -1,0 +1,375 @@
+"""The chat client against an endpoint that behaves well, and against ones that do not."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from answerkey.errors import EndpointError
+from answerkey.llm import CallFailed, load_chat
+from answerkey.llm.endpoint import Endpoint
+from answerkey.llm.failures import retry_after
+from answerkey.llm.limiter import Patience
+from answerkey.llm.settings import read_settings
+from answerkey.llm.threads import in_threads
+from support.fake_endpoint import Drip, FakeEndpoint, Hang, Request, Reset, Said, completion, error, verdict
+
+pytestmark = pytest.mark.network
+
+QUICK = Patience(first_wait=0.01, longest_wait=0.05, between_notices=0)
+HELLO = [{"role": "user", "content": "hello"}]
+SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}, "required": ["score"]}
+
+
+def open_chat(endpoint: FakeEndpoint, **settings: Any) -> Endpoint:
+    return endpoint.closing(Endpoint(read_settings(endpoint.settings(**settings)), QUICK))
+
+
+def ask_many(chat: Endpoint, count: int, schema: Any = None) -> list[Any]:
+    def one(_: int) -> Any:
+        try:
+            return chat.complete(HELLO, schema)
+        except CallFailed as failure:
+            return failure
+
+    return in_threads(one, range(count), chat.settings.concurrency)
+
+
+def test_a_reply_with_its_tokens_and_cost() -> None:
+    with FakeEndpoint(lambda request: completion("hi", reasoning_content="I greet")) as endpoint:
+        chat = load_chat(endpoint.settings(price_in=2.0, price_out=10.0))
+        reply = chat.complete(HELLO)
+        chat.close()
+    assert (reply.text, reply.reasoning, reply.model) == ("hi", "I greet", "fake-1")
+    assert (reply.prompt_tokens, reply.completion_tokens) == (100, 10)
+    assert reply.cost == pytest.approx((100 * 2 + 10 * 10) / 1e6)
+    assert endpoint.requests[0].body["temperature"] == 0
+
+
+@pytest.mark.parametrize(
+    "usage", [None, {}, {"prompt_tokens": "many"}, {"prompt_tokens": None, "completion_tokens": -1}]
+)
+def test_unknown_tokens_and_cost_are_not_zero(usage: Any) -> None:
+    body = {"choices": [{"message": {"content": "hi"}}], "usage": usage}
+    with FakeEndpoint(lambda request: Said(body=json.dumps(body))) as endpoint:
+        reply = open_chat(endpoint, price_in=1, price_out=1).complete(HELLO)
+    assert (reply.prompt_tokens, reply.completion_tokens, reply.cost) == (None, None, None)
+
+
+def test_content_in_parts_is_joined() -> None:
+    parts: Any = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    with FakeEndpoint(lambda request: completion(parts)) as endpoint:
+        assert open_chat(endpoint).complete(HELLO).text == "ab"
+
+
+class TestLadder:
+    @pytest.mark.parametrize("status", [400, 422, 500, 501])
+    @pytest.mark.parametrize("works", ["json_schema", "json_object", "tool", "prompt"])
+    def test_the_best_form_that_works_is_found_and_remembered(self, works: str, status: int) -> None:
+        def answer(request: Request) -> Said:
+            if request.rung != works:
+                return error(status, "response_format is not supported")
+            if works == "tool":
+                return completion(
+                    None, tool_calls=[{"function": {"name": "verdict", "arguments": '{"score": 1}'}}]
+                )
+            return completion('{"score": 1}')
+
+        with FakeEndpoint(answer) as endpoint:
+            chat = open_chat(endpoint)
+            first, second = chat.complete(HELLO, SCHEMA), chat.complete(HELLO, SCHEMA)
+        assert first.text == second.text == '{"score": 1}'
+        assert first.rung == works
+        tried = ["json_schema", "json_object", "tool", "prompt"]
+        assert [r.rung for r in endpoint.requests] == [*tried[: tried.index(works) + 1], works]
+
+    def test_the_lower_rungs_tell_the_schema_in_the_prompt(self) -> None:
+        with FakeEndpoint(lambda r: completion("{}") if r.rung == "prompt" else error(400)) as endpoint:
+            open_chat(endpoint).complete(HELLO, SCHEMA)
+        assert json.dumps(SCHEMA) in endpoint.requests[-1].text
+
+    def test_no_tool_call_is_no_reply(self) -> None:
+        with FakeEndpoint(
+            lambda r: error(400) if "json" in r.rung else completion("" if r.rung == "tool" else "{}")
+        ) as endpoint:
+            assert open_chat(endpoint).complete(HELLO, SCHEMA).rung == "prompt"
+
+    def test_a_prompt_that_is_too_long_is_not_asked_in_other_forms(self) -> None:
+        with (
+            FakeEndpoint(lambda r: error(400, "maximum context length is 4096 tokens")) as endpoint,
+            pytest.raises(CallFailed, match="context length"),
+        ):
+            open_chat(endpoint).complete(HELLO, SCHEMA)
+        assert len(endpoint.requests) == 1
+
+    def test_a_rejection_after_the_rung_is_known_is_about_the_request(self) -> None:
+        with FakeEndpoint(lambda r: completion("{}") if r.n == 0 else error(400, "bad")) as endpoint:
+            chat = open_chat(endpoint)
+            chat.complete(HELLO, SCHEMA)
+            with pytest.raises(CallFailed, match="bad"):
+                chat.complete(HELLO, SCHEMA)
+        assert len(endpoint.requests) == 2
+
+    def test_models_that_take_no_temperature_or_max_tokens(self) -> None:
+        def answer(request: Request) -> Said:
+            for name in ("max_tokens", "temperature"):
+                if name in request.body:
+                    return error(400, f"Unsupported parameter: '{name}' is not supported with this model.")
+            return completion("hi")
+
+        with FakeEndpoint(answer) as endpoint:
+            assert open_chat(endpoint, max_tokens=7).complete(HELLO).text == "hi"
+        assert endpoint.requests[-1].body["max_completion_tokens"] == 7
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("kind", ["seconds", "date", "absent", "nonsense", "milliseconds"])
+    def test_a_storm_that_ends(self, kind: str) -> None:
+        def answer(request: Request) -> Said:
+            if request.n >= 8:
+                return completion("hi")
+            return error(429, "slow down", **wait_header(kind))
+
+        with FakeEndpoint(answer) as endpoint:
+            replies = ask_many(open_chat(endpoint, concurrency=4), 8)
+        assert [reply.text for reply in replies] == ["hi"] * 8
+        assert len(endpoint.requests) == 8 + 8
+
+    @pytest.mark.parametrize("kind", ["seconds", "date", "absent"])
+    def test_a_storm_that_does_not_end_stops_the_run_with_few_requests(self, kind: str) -> None:
+        with (
+            FakeEndpoint(lambda r: error(429, "slow down", **wait_header(kind))) as endpoint,
+            pytest.raises(EndpointError, match=r"kept refusing \(429\).*requests_per_minute"),
+        ):
+            ask_many(open_chat(endpoint, concurrency=20), 200)
+        # 20 under way, then ever fewer, 13 waves in all
+        assert len(endpoint.requests) <= 20 + 10 + 11 * 5
+
+    def test_the_wait_that_is_asked_for_is_kept_by_every_call(self) -> None:
+        with FakeEndpoint(
+            lambda r: error(429, retry_after="1") if r.n == 0 else completion("hi")
+        ) as endpoint:
+            ask_many(open_chat(endpoint, concurrency=1), 3)
+        first, second = endpoint.requests[0].at, endpoint.requests[1].at
+        assert second - first >= 1.0
+
+    def test_a_wait_beyond_patience_stops_at_once(self) -> None:
+        with (
+            FakeEndpoint(lambda r: error(429, "tokens per day", retry_after="7200")) as endpoint,
+            pytest.raises(EndpointError, match="asks to wait 7200 s"),
+        ):
+            ask_many(open_chat(endpoint, concurrency=2), 50)
+        assert len(endpoint.requests) <= 2
+
+    def test_a_line_is_shown_when_a_limit_binds(self, caplog: pytest.LogCaptureFixture) -> None:
+        with (
+            caplog.at_level(logging.WARNING),
+            FakeEndpoint(lambda r: error(429) if r.n == 0 else completion("hi")) as endpoint,
+        ):
+            open_chat(endpoint).complete(HELLO)
+        assert "429" in caplog.text
+
+    def test_half_of_all_calls_refused_at_random_all_come_through(self) -> None:
+        with FakeEndpoint(lambda r: error(429) if r.n % 2 else completion("hi")) as endpoint:
+            replies = ask_many(open_chat(endpoint, concurrency=8), 40)
+        assert [reply.text for reply in replies] == ["hi"] * 40
+        assert len(endpoint.requests) <= 90
+
+    def test_503_with_a_wait_counts_as_a_refusal(self) -> None:
+        with FakeEndpoint(
+            lambda r: error(503, "loading", retry_after="0") if r.n < 6 else completion("hi")
+        ) as endpoint:
+            assert open_chat(endpoint).complete(HELLO).text == "hi"
+
+
+def wait_header(kind: str) -> dict[str, str]:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=0), usegmt=True)
+    return {
+        "seconds": {"retry_after": "0"},
+        "date": {"retry_after": soon},
+        "absent": {},
+        "nonsense": {"retry_after": "soon"},
+        "milliseconds": {"retry_after_ms": "10"},
+    }[kind]
+
+
+class TestFatal:
+    @pytest.mark.parametrize(
+        ("said", "words"),
+        [
+            (error(401, "bad key"), "api_key_env"),
+            (error(403, "forbidden"), "may not use"),
+            (error(404, "no such model"), "model and base_url"),
+            (error(402, "pay"), "no credit"),
+            (error(429, "You exceeded your current quota, please check your plan"), "quota is used up"),
+            (
+                Said(429, '{"error": {"code": "insufficient_quota", "message": "x"}}', {"retry-after": "1"}),
+                "quota",
+            ),
+            (Said(302, "", {"location": "https://elsewhere.example/v1"}), "elsewhere.example"),
+        ],
+    )
+    def test_what_cannot_get_better_stops_at_once(self, said: Said, words: str) -> None:
+        with FakeEndpoint(lambda r: said) as endpoint, pytest.raises(EndpointError, match=words):
+            ask_many(open_chat(endpoint, concurrency=4), 100)
+        assert len(endpoint.requests) <= 4
+
+    def test_no_call_is_sent_after_the_stop(self) -> None:
+        with FakeEndpoint(lambda r: error(401)) as endpoint:
+            chat = open_chat(endpoint)
+            for _ in range(3):
+                with pytest.raises(EndpointError):
+                    chat.complete(HELLO)
+        assert len(endpoint.requests) == 1
+
+
+class TestBadWeather:
+    @pytest.mark.parametrize("status", [500, 502, 503, 504, 529, 408])
+    def test_server_errors_are_tried_again(self, status: int) -> None:
+        with FakeEndpoint(lambda r: error(status) if r.n < 3 else completion("hi")) as endpoint:
+            assert open_chat(endpoint).complete(HELLO).text == "hi"
+
+    @pytest.mark.parametrize(
+        "mischief",
+        [Reset, error(503), Said(200, "<html><body>Sign in</body></html>"), Said(200, ""), Said(200, "[]"), Said(200, '{"choices": []}'),
+         Said(200, '{"error": {"message": "upstream"}}'), Said(200, b"\xff\xfe\x00"), Said(200, '{"choices": [{"message": null}]}')],
+        ids=["reset", "503", "html", "empty", "list", "no choice", "error in 200", "binary", "no message"],
+    )  # fmt: skip
+    def test_what_may_pass_is_tried_four_times_and_then_fails_this_call_only(self, mischief: Any) -> None:
+        with FakeEndpoint(lambda r: completion("hi") if "fine" in r.text else mischief) as endpoint:
+            chat = open_chat(endpoint)
+            with pytest.raises(CallFailed):
+                chat.complete(HELLO)
+            assert chat.complete([{"role": "user", "content": "fine"}]).text == "hi"
+        assert len(endpoint.requests) == 5
+
+    def test_the_raw_body_is_kept(self) -> None:
+        with (
+            FakeEndpoint(lambda r: Said(200, "<html>Sign in</html>")) as endpoint,
+            pytest.raises(CallFailed) as caught,
+        ):
+            open_chat(endpoint).complete(HELLO)
+        assert caught.value.raw == "<html>Sign in</html>"
+
+    @pytest.mark.parametrize(
+        "mischief",
+        [Hang, Drip(headers_first=True), Drip(headers_first=False)],
+        ids=["hang", "drip headers", "drip body"],
+    )
+    def test_a_call_that_never_returns_ends_at_its_deadline(self, mischief: Any) -> None:
+        with (
+            FakeEndpoint(lambda r: mischief) as endpoint,
+            pytest.raises(CallFailed, match="no full reply within"),
+        ):
+            open_chat(endpoint, timeout=0.2).complete(HELLO)
+        assert len(endpoint.requests) == 2
+
+    def test_a_dead_endpoint_stops_the_run_after_a_few_calls(self) -> None:
+        with FakeEndpoint(lambda r: completion("hi")) as endpoint:
+            settings = endpoint.settings(concurrency=5)
+        chat = Endpoint(read_settings(settings), QUICK)
+        with pytest.raises(
+            EndpointError, match=r"25 calls in a row failed, the last with: no connection to 127\.0\.0\.1"
+        ):
+            ask_many(chat, 500)
+
+    def test_server_errors_without_end_are_no_storm(self) -> None:
+        with FakeEndpoint(lambda r: error(500)) as endpoint, pytest.raises(EndpointError, match="in a row"):
+            ask_many(open_chat(endpoint, concurrency=10), 1000, SCHEMA)
+        assert len(endpoint.requests) <= (25 + 10) * 4
+
+
+class TestLimits:
+    def test_no_more_calls_at_once_than_allowed(self) -> None:
+        with FakeEndpoint(lambda r: completion("hi"), delay=0.01) as endpoint:
+            chat = open_chat(endpoint, concurrency=3)
+            in_threads(lambda _: chat.complete(HELLO), range(30), 12)
+        assert endpoint.most_at_once == 3
+
+    def test_requests_per_minute(self, caplog: pytest.LogCaptureFixture) -> None:
+        patience = Patience(minute=0.4, between_notices=0)
+        with caplog.at_level(logging.WARNING), FakeEndpoint(lambda r: completion("hi")) as endpoint:
+            chat = endpoint.closing(
+                Endpoint(read_settings(endpoint.settings(requests_per_minute=4)), patience)
+            )
+            ask_many(chat, 10)
+        at = [request.at for request in endpoint.requests]
+        # A call is timed here when it arrives, a little after it was let go: hence the slack.
+        assert all(later - earlier > 0.3 for earlier, later in zip(at, at[4:], strict=False))
+        assert "requests_per_minute = 4 reached" in caplog.text
+
+    def test_connections_are_kept(self) -> None:
+        ports: set[str] = set()
+        with FakeEndpoint(lambda r: completion("hi")) as endpoint:
+            chat = open_chat(endpoint, concurrency=1)
+            ask_many(chat, 20)
+            ports = {request.headers["host"] for request in endpoint.requests}
+            pool = chat._transport._pool
+            assert len(pool.connections) == 1
+        assert ports == {endpoint.base_url.split("/")[2]}
+
+
+class TestSecrets:
+    def test_the_key_is_sent_and_shown_nowhere(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setenv("MY_KEY", "sk-very-secret-123")
+        with FakeEndpoint(lambda r: error(401, "Incorrect API key provided: sk-very-secret-123")) as endpoint:
+            chat = open_chat(endpoint, api_key_env="MY_KEY")
+            with pytest.raises(EndpointError) as caught:
+                chat.complete(HELLO)
+        assert endpoint.requests[0].headers["authorization"] == "Bearer sk-very-secret-123"
+        shown = (
+            f"{caught.value} {caught.value.__cause__!r} {chat.settings!r} {chat.fingerprint()} {caplog.text}"
+        )
+        assert "secret" not in shown
+
+    def test_a_redirect_does_not_carry_the_key_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MY_KEY", "sk-very-secret-123")
+        with (
+            FakeEndpoint(lambda r: completion("hi")) as other,
+            FakeEndpoint(
+                lambda r: Said(307, "", {"location": f"{other.base_url}/chat/completions"})
+            ) as endpoint,
+            pytest.raises(EndpointError),
+        ):
+            open_chat(endpoint, api_key_env="MY_KEY").complete(HELLO)
+        assert other.requests == []
+
+
+def test_retry_after_in_all_its_forms() -> None:
+    now = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+    assert retry_after({"retry-after": "3"}, now) == 3
+    assert retry_after({"retry-after": "1.5"}, now) == 1.5
+    assert retry_after({"retry-after": "Thu, 01 Jan 2026 12:00:30 GMT"}, now) == 30
+    assert retry_after({"retry-after": "Thu, 01 Jan 2026 11:00:00 GMT"}, now) == 0
+    assert retry_after({"retry-after-ms": "250"}, now) == 0.25
+    assert retry_after({"retry-after": "soon"}, now) is None
+    assert retry_after({}, now) is None
+
+
+def test_the_jitter_spreads_and_the_wait_doubles_up_to_a_limit() -> None:
+    patience = Patience(first_wait=1, longest_wait=8)
+    waits = [[patience.wait(tries) for _ in range(50)] for tries in (1, 2, 3, 4, 5, 6)]
+    for tries, base in enumerate([1, 2, 4, 8, 8, 8]):
+        assert all(0.75 * base <= wait <= 1.25 * base for wait in waits[tries])
+        assert len(set(waits[tries])) > 1
+
+
+def test_verdicts_come_back_in_order_whatever_their_time() -> None:
+    def answer(request: Request) -> Said:
+        number = float(request.text)
+        time.sleep(0.02 * (1 - number))
+        return verdict(number)
+
+    with FakeEndpoint(answer) as endpoint:
+        chat = open_chat(endpoint)
+        numbers = [n / 40 for n in range(40)]
+        texts = in_threads(lambda n: chat.complete([{"role": "user", "content": str(n)}]).text, numbers, 10)
+    assert [json.loads(text)["score"] for text in texts] == numbers
