@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from answerkey.embed.base import Embedder
 from answerkey.types import Passage
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|\n{2,}")
-_HEADING = re.compile(r"^\s*#+ .*$", re.MULTILINE)
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b\d\.)(?<!\b\d\d\.)\s+(?=[^a-z])|\n{2,}")
+# Markdown's headings, and short lines without a stop before one that begins a sentence, as PDF text has them.
+_HEADING = re.compile(r"^\s*#+ .*$|^(?:\d[\d.]*\s+)?[A-Z][^\n.!?:;,]{0,50}\n(?=[A-Z])", re.MULTILINE)
 _ITEMS = 3
 _CLOSE = 0.8  # a further sentence must come this near to the best one
 
@@ -34,14 +35,16 @@ def extract(question: str, passages: Sequence[Passage], embed: Embedder) -> Extr
     best = max(cosines)
     order = sorted(range(len(found)), key=lambda n: -cosines[n])[:_ITEMS]
     chosen = sorted(n for n in order if cosines[n] >= _CLOSE * best)
-    return Extract(" ".join(f"{_ended(found[n][1])} [{found[n][0]}]" for n in chosen), best)
+    return Extract(" ".join(_cited(found[n][1], found[n][0]) for n in chosen), best)
 
 
 def split(text: str) -> list[str]:
     """Sentences, on one line each, without the headings; `RM 0.85` stays whole."""
-    parts = _SENTENCE_END.split(_HEADING.sub("\n", text))
+    parts = _SENTENCE_END.split(_HEADING.sub("\n\n", text))
     return [" ".join(part.split()) for part in parts if re.search(r"\w", part)]
 
 
-def _ended(sentence: str) -> str:
-    return sentence if sentence[-1] in ".!?:" else f"{sentence}."
+def _cited(sentence: str, number: int) -> str:
+    """The mark stands before the stop, so that it belongs to its sentence."""
+    stop = sentence[-1] if sentence[-1] in ".!?" else "."
+    return f"{sentence.rstrip('.!?')} [{number}]{stop}"

@@ -70,8 +70,8 @@ def _with_context(question: Question) -> str:
 
 
 def _source(passage: Passage) -> str:
-    name = passage.id or ""
-    return f"{name} p. {passage.page}" if passage.page and passage.page not in name else name
+    place = passage.page or passage.id or ""
+    return f"page {place}" if place.isdigit() else place
 
 
 def _whole(k: Any) -> int:
