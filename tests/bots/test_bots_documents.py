@@ -1,0 +1,139 @@
+"""The bots over documents: extractive, with a scripted model, and with all knowledge in one prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerkey.bots import full_context, rag, routed_kpi
+from answerkey.bots.extract import split
+from answerkey.bots.prompt import OUT_OF_SCOPE, prompt
+from answerkey.embed import load_embedder
+from answerkey.errors import InputError, SettingsError
+from answerkey.llm import Reply
+from answerkey.llm.scripted import ScriptedChat
+from answerkey.quality.assess import assess_answer
+from answerkey.retrieval import open_retriever
+from answerkey.types import Passage, Question, Turn
+from answerkey.world import FOLDER
+
+
+@pytest.fixture(scope="module")
+def bot(tmp_path_factory: pytest.TempPathFactory) -> rag.RagBot:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANSWERKEY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        return rag.make({"kind": "rag", "documents": "documents", "k": 3}, FOLDER)
+
+
+def test_an_extracted_answer_holds_the_fact_and_its_citation(bot: rag.RagBot) -> None:
+    response = bot.ask(Question("q", "How long is maternity leave?"))
+    assert "98 days" in (response.answer or "")
+    assert response.sources[0] == "leave.md"
+    assert len(response.passages) == 3
+    checks = assess_answer("How long is maternity leave?", response.answer, response.passages).checks
+    assert checks["citations_valid"] is True
+
+
+def test_a_question_that_no_sentence_comes_near_is_declined(bot: rag.RagBot) -> None:
+    assert bot.ask(Question("q", "Who painted the Mona Lisa?")).answer == OUT_OF_SCOPE
+
+
+def test_a_short_follow_up_is_searched_with_the_question_before_it(bot: rag.RagBot) -> None:
+    history = (Turn("What does standard delivery cost?", "RM 8."),)
+    response = bot.ask(Question("q", "And to Sabah?", history))
+    assert response.sources[0] == "delivery.md"
+
+
+def test_pages_of_a_pdf_are_named(tmp_path: Path) -> None:
+    pdf = rag.make({"documents": "handbook", "k": 1}, FOLDER)
+    response = pdf.ask(Question("q", "How often are fire drills held?"))
+    assert response.sources == ("page 11",)
+    assert response.answer == "Fire drills are held every six months [1]."
+
+
+def test_a_model_gets_numbered_passages_and_its_tokens_are_kept() -> None:
+    embed = load_embedder()
+    chat = ScriptedChat([Reply("98 days [1].", prompt_tokens=120, completion_tokens=5)])
+    retriever = open_retriever({"documents": str(FOLDER / "documents")}, embed)
+    response = rag.RagBot(retriever, embed, chat, k=2, minimum=0.3).ask(
+        Question("q", "How long is maternity leave?")
+    )
+    assert response.answer == "98 days [1]."
+    assert (response.prompt_tokens, response.completion_tokens) == (120, 5)
+    assert "[1] # Leave policy" in chat.asked[0][-1]["content"]
+    assert "[2] " in chat.asked[0][-1]["content"]
+
+
+def test_the_prompt_holds_the_history_in_order() -> None:
+    question = Question("q", "And after?", (Turn("First?", "One."), Turn("Second?")))
+    roles = [message["role"] for message in prompt(question, [Passage(text="text")])]
+    assert roles == ["system", "user", "assistant", "user", "user"]
+
+
+def test_sentences_keep_their_numbers_and_lose_the_headings() -> None:
+    assert split("# Title\n\nA car is paid RM 0.85 a kilometre. Tolls are added.") == [
+        "A car is paid RM 0.85 a kilometre.",
+        "Tolls are added.",
+    ]
+    assert split("3. At the till\nGreet the customer.") == ["Greet the customer."]
+    assert split("") == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"documents": "documents", "k": 0}, "1 or more"),
+        ({"documents": "documents", "alpa": 1}, 'did you mean "alpha'),
+        ({}, "needs one of documents"),
+    ],
+)
+def test_bad_settings_of_rag(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        rag.make(settings, FOLDER)
+
+
+def test_the_routed_bot_takes_documents_for_the_rest() -> None:
+    settings = {"tables": "tables", "kpis": "kpis.toml", "documents": "documents"}
+    routed = routed_kpi.make(settings, FOLDER)
+    response = routed.ask(Question("q", "How long is maternity leave?"))
+    assert response.route == "rag_docs"
+    assert "98 days" in (response.answer or "")
+    declined = routed.ask(Question("q", "Who painted the Mona Lisa?")).answer or ""
+    assert declined.startswith(OUT_OF_SCOPE)
+    assert "revenue" in declined
+    routed.close()
+
+
+def test_full_context_sends_all_knowledge_and_the_question() -> None:
+    knowledge = full_context.read_knowledge(FOLDER / "documents")
+    chat = ScriptedChat([Reply("98 days.", prompt_tokens=2000, completion_tokens=4)])
+    made = full_context.FullContextBot(full_context.TEMPLATE, knowledge, chat)
+    response = made.ask(Question("q", "How long is {knowledge} leave?", (Turn("Hello", "Hi"),)))
+    sent = chat.asked[0][-1]["content"]
+    assert response.answer == "98 days."
+    assert response.prompt_tokens == 2000
+    assert "## leave.md" in sent
+    assert "Maternity leave is 98 days" in sent
+    assert sent.endswith("How long is {knowledge} leave?")
+    assert chat.asked[0][0] == {"role": "user", "content": "Hello"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "told"),
+    [
+        ({"knowledge": "documents"}, SettingsError, "needs a language model"),
+        ({"llm": "ollama"}, SettingsError, "needs knowledge"),
+        ({"knowledge": "handbook", "llm": "llama-cpp"}, InputError, "file in"),
+        (
+            {"knowledge": "documents", "llm": "llama-cpp", "template": "faq.csv"},
+            SettingsError,
+            "expected {knowledge} once",
+        ),
+        ({"knowlege": "documents"}, SettingsError, 'did you mean "knowledge"'),
+    ],
+)
+def test_bad_settings_of_full_context(settings: dict[str, Any], error: type[Exception], told: str) -> None:
+    with pytest.raises(error, match=told):
+        full_context.make(settings, FOLDER)
