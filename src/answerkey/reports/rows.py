@@ -1,0 +1,185 @@
+"""The light columns of a run: all that a table of cases shows, and where each whole case stands in the journals.
+
+Read once from the journals, then kept as one small file in the cache, so that a page of 10,000 cases comes at once and
+the answers themselves stay on disk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from answerkey.embed.cache import cache_folder
+from answerkey.errors import StorageError
+from answerkey.runs.folder import RESPONSES, SCORES, write_whole
+from answerkey.runs.journal import read_journal
+from answerkey.runs.records import from_json, scores_from_json
+from answerkey.types import Case, Json, Outcome, Response, Verdict
+
+FORMAT = 1
+EXCERPT = 240
+BROKE = "broke"
+Value = float | str | None
+
+
+@dataclass(slots=True)
+class Rows:
+    """One entry a case in every column, in case order. A metric's value is a number, None (n/a) or "broke"."""
+
+    answered_at: list[int] = field(default_factory=list[int])
+    scored_at: list[int] = field(default_factory=list[int])
+    id: list[str] = field(default_factory=list[str])
+    question: list[str] = field(default_factory=list[str])
+    answer: list[str] = field(default_factory=list[str])
+    type: list[str | None] = field(default_factory=list[str | None])
+    route: list[str | None] = field(default_factory=list[str | None])
+    expected_route: list[str | None] = field(default_factory=list[str | None])
+    seconds: list[float | None] = field(default_factory=list[float | None])
+    status: list[str] = field(default_factory=list[str])
+    band: list[str] = field(default_factory=list[str])
+    passed: list[bool] = field(default_factory=list[bool])
+    score: list[float | None] = field(default_factory=list[float | None])
+    quality: list[float | None] = field(default_factory=list[float | None])
+    metrics: dict[str, list[Value]] = field(default_factory=dict[str, list[Value]])
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def row(self, n: int) -> Json:
+        """One case's light columns."""
+        light = {name: getattr(self, name)[n] for name in _COLUMNS}
+        return {"n": n, **light, "metrics": {name: column[n] for name, column in self.metrics.items()}}
+
+
+_COLUMNS = ("id", "question", "answer", "type", "route", "expected_route", "seconds", "status", "band", "passed",
+            "score", "quality")  # fmt: skip
+
+
+def read_rows(folder: Path) -> Rows:
+    """The columns of a run, from memory, from the cache, or from the journals; always those of the present files."""
+    return _read_rows(folder.resolve(), _state(folder))
+
+
+@lru_cache(maxsize=8)
+def _read_rows(folder: Path, state: str) -> Rows:
+    kept = cache_folder() / "rows" / f"{blake2b(str(folder).encode(), digest_size=12).hexdigest()}.json"
+    with suppress(OSError, ValueError, TypeError):
+        stored: Json = json.loads(kept.read_text(encoding="utf-8"))
+        if stored.pop("state") == state:
+            return Rows(**stored)
+    rows = _from_journals(folder)
+    with suppress(OSError, StorageError):  # it only saves work
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(
+            kept, json.dumps({"state": state, **asdict(rows)}, allow_nan=False, separators=(",", ":"))
+        )
+    return rows
+
+
+def _state(folder: Path) -> str:
+    """Changes whenever a journal does."""
+    told = [str(FORMAT)]
+    for name in (RESPONSES, SCORES):
+        with suppress(OSError):
+            about = (folder / name).stat()
+            told.append(f"{name} {about.st_size} {about.st_mtime_ns}")
+    return "; ".join(told)
+
+
+def _from_journals(folder: Path) -> Rows:
+    answered: dict[int, tuple[int, Json]] = {}
+    for offset, record in read_journal(folder / RESPONSES):
+        if record.get("removed"):
+            answered.pop(record["n"], None)
+        else:
+            answered[record["n"]] = offset, _of_response(record)
+    scored = {record["n"]: (offset, _of_score(record)) for offset, record in read_journal(folder / SCORES)}
+    rows = Rows()
+    for n in sorted(answered):
+        at, light = answered[n]
+        scored_at, judged = scored.get(n, (-1, _of_score({})))
+        values: dict[str, Value] = judged.pop("values")
+        for name, value in {**light, **judged, "answered_at": at, "scored_at": scored_at}.items():
+            getattr(rows, name).append(value)
+        for name, value in values.items():
+            column = rows.metrics.setdefault(name, [])
+            column.extend([None] * (len(rows) - 1 - len(column)))
+            column.append(value)
+    for column in rows.metrics.values():
+        column.extend([None] * (len(rows) - len(column)))
+    return rows
+
+
+def _of_response(record: Json) -> Json:
+    case, response = record["case"], record["response"]
+    return {
+        "id": record["id"],
+        "question": excerpt(case["question"]),
+        "answer": excerpt(response.get("answer") or response.get("error") or ""),
+        "type": case.get("type"),
+        "route": response.get("route"),
+        "expected_route": case.get("expected_route"),
+        "seconds": response.get("seconds"),
+    }
+
+
+def _of_score(record: Json) -> Json:
+    verdict: Json = record.get("verdict", {"status": "UNSCORED"})
+    return {
+        "status": verdict["status"],
+        "band": verdict.get("band", ""),
+        "passed": verdict.get("passed", False),
+        "score": verdict.get("score"),
+        "quality": verdict.get("quality"),
+        "values": {name: _value(score) for name, score in record.get("scores", {}).items()},
+    }
+
+
+def _value(score: Json) -> Value:
+    return BROKE if score.get("error") is not None else score.get("value")
+
+
+def excerpt(text: str, length: int = EXCERPT) -> str:
+    """The beginning, on one line."""
+    return " ".join(text[: length * 2].split())[:length]
+
+
+def read_outcome(folder: Path, rows: Rows, n: int) -> Outcome:
+    """The whole case at a place in the rows: two lines are read, whatever the size of the run."""
+    answered = _line(folder / RESPONSES, rows.answered_at[n])
+    judged = _line(folder / SCORES, rows.scored_at[n]) if rows.scored_at[n] >= 0 else None
+    return Outcome(
+        case=from_json(Case, answered["case"]),
+        response=from_json(Response, answered["response"]),
+        scores=scores_from_json(judged["scores"]) if judged else {},
+        verdict=from_json(Verdict, judged["verdict"]) if judged else Verdict("UNSCORED"),
+    )
+
+
+def matching(folder: Path, rows: Rows, text: str) -> Iterator[int]:
+    """The cases whose id, question or answer holds the text, whatever the case. Answers are read a line at a time."""
+    needle = text.lower()
+    quick = json.dumps(needle, ensure_ascii=False)[1:-1]  # as it stands in a line of JSON
+    with (folder / RESPONSES).open("rb") as file:
+        for n, at in enumerate(rows.answered_at):
+            file.seek(at)
+            line = file.readline()
+            if quick in line.decode("utf-8", "replace").lower() and _holds(json.loads(line), needle):
+                yield n
+
+
+def _holds(record: Json, needle: str) -> bool:
+    texts: Iterable[Any] = (record["id"], record["case"]["question"], record["response"].get("answer"))
+    return any(needle in text.lower() for text in texts if text)
+
+
+def _line(path: Path, at: int) -> Json:
+    with path.open("rb") as file:
+        file.seek(at)
+        return json.loads(file.readline())
