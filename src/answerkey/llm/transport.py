@@ -26,7 +26,8 @@ _deadline = threading.local()
 class Transport:
     def __init__(self, url: str, connections: int) -> None:
         self._url = url
-        self._pool = open_pool(url, connections)
+        self._backend = Backend()
+        self._pool = open_pool(url, connections, self._backend)
 
     def post(
         self, content: bytes, headers: Mapping[str, str], timeout: float
@@ -51,6 +52,8 @@ class Transport:
             raise Transient(f"no connection to {_host(self._url)}: {_cause(error)}") from error
 
     def close(self) -> None:
+        """Calls under way end with an error."""
+        self._backend.closed = True
         self._pool.close()
 
 
@@ -78,7 +81,11 @@ class _Stream(httpcore2.NetworkStream):
         return self._inner.get_extra_info(info)
 
 
-class _Backend(httpcore2.SyncBackend):
+class Backend(httpcore2.SyncBackend):
+    """New connections, until the pool is closed: one that a late thread still opens is closed at once."""
+
+    closed = False
+
     def connect_tcp(
         self,
         host: str,
@@ -87,7 +94,11 @@ class _Backend(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        return _Stream(super().connect_tcp(host, port, _left(), local_address, socket_options))
+        stream = _Stream(super().connect_tcp(host, port, _left(), local_address, socket_options))
+        if self.closed:
+            stream.close()
+            raise httpcore2.ConnectError("the client was closed")
+        return stream
 
 
 def set_deadline(seconds: float) -> None:
@@ -102,7 +113,7 @@ def _left() -> float:
     return left
 
 
-def open_pool(url: str, connections: int) -> httpcore2.ConnectionPool:
+def open_pool(url: str, connections: int, backend: Backend) -> httpcore2.ConnectionPool:
     """Through the proxy that the environment names for this address, if any; this machine is reached directly."""
     parts = urlsplit(url)
     proxy = None
@@ -115,7 +126,7 @@ def open_pool(url: str, connections: int) -> httpcore2.ConnectionPool:
         max_connections=connections,
         max_keepalive_connections=connections,
         keepalive_expiry=60.0,
-        network_backend=_Backend(),
+        network_backend=backend,
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
+from queue import SimpleQueue
 
 from answerkey.runs.options import Stop
 from answerkey.types import Case, Question, Response, Target, Turn
@@ -13,6 +14,7 @@ from answerkey.types import Case, Question, Response, Target, Turn
 Numbered = tuple[int, Case]
 Answered = tuple[int, Case, Response]
 Keep = Callable[[int, Case, Response], None]
+Written = tuple[Answered, Future[None]]
 _AHEAD = 4  # units queued for each worker, so that none waits while answers are scored
 
 
@@ -21,41 +23,62 @@ def ask_all(
 ) -> Iterator[list[Answered]]:
     """Batches of what was answered since the last batch, as soon as there is one."""
     units = conversations(cases)
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="ask")
-    waiting: set[Future[list[Answered]]] = set()
+    pool, writers = ThreadPoolExecutor(workers, "ask"), ThreadPoolExecutor(workers, "write")
+    waiting: set[Future[list[Written]]] = set()
+    ended: SimpleQueue[Future[list[Written]]] = SimpleQueue()
+
+    def write(*answered: *Answered) -> Written:
+        # A disk takes milliseconds to be sure; the worker asks on meanwhile, and those that wait share one sync.
+        return answered, writers.submit(keep, *answered)
+
     try:
         while True:
             if not stop:
                 for unit in islice(units, workers * _AHEAD - len(waiting)):
-                    waiting.add(pool.submit(_ask_unit, target, unit, stop, keep))
+                    future = pool.submit(_ask_unit, target, unit, stop, write)
+                    waiting.add(future)
+                    future.add_done_callback(ended.put)
             else:
-                waiting = {future for future in waiting if not future.cancel()}
+                for future in waiting:
+                    future.cancel()
             if not waiting:
                 return
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            batch = [answered for future in done for answered in future.result()]
+            done = [ended.get()]
+            while not ended.empty():
+                done.append(ended.get())
+            waiting.difference_update(done)
+            batch = _written(done)
             if batch:
                 yield batch
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+        writers.shutdown(wait=True)
 
 
-def _ask_unit(target: Target, unit: list[Numbered], stop: Stop, keep: Keep) -> list[Answered]:
+def _written(done: Iterable[Future[list[Written]]]) -> list[Answered]:
+    """What the units that ended have answered, once it is in the journal."""
+    batch: list[Answered] = []
+    for answered, kept in (written for unit in done if not unit.cancelled() for written in unit.result()):
+        kept.result()
+        batch.append(answered)
+    return batch
+
+
+def _ask_unit(
+    target: Target, unit: list[Numbered], stop: Stop, write: Callable[..., Written]
+) -> list[Written]:
     """The turns of one conversation in order, each with what the target itself answered before."""
-    answered: list[Answered] = []
+    written: list[Written] = []
     answers: dict[str, str] = {}
     for n, case in unit:
-        if stop and answered:
-            break
         if stop:
-            return answered
+            break
         turns = tuple(Turn(t.user, t.answer or answers.get(t.user, "")) for t in case.history)
         response = target.ask(Question(case.id, case.question, turns))
         answers[case.question] = response.answer or ""
         kept = replace(case, history=turns) if turns else case
-        keep(n, kept, response)
-        answered.append((n, kept, response))
-    return answered
+        written.append(write(n, kept, response))
+    return written
 
 
 def conversations(cases: Iterable[Numbered]) -> Iterator[list[Numbered]]:

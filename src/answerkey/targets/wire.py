@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import httpcore2
 
 from answerkey import __version__
-from answerkey.llm.transport import open_pool, set_deadline
+from answerkey.llm.transport import Backend, open_pool, set_deadline
 from answerkey.targets.respond import MAX_SIZE, content_error, infrastructure_error
 from answerkey.targets.settings import with_variables
 from answerkey.types import Response
@@ -38,7 +38,8 @@ class Wire:
     def __init__(self, shown: str, headers: Mapping[str, str], secrets: set[str], timeout: float) -> None:
         self._shown, self._secrets, self._timeout = shown.partition("?")[0], secrets, timeout
         self._headers = {**_HEADERS, **headers}
-        self._pool = open_pool(shown, _CONNECTIONS)
+        self._backend = Backend()
+        self._pool = open_pool(shown, _CONNECTIONS, self._backend)
 
     def begin(self) -> None:
         """The time for one question, however many requests it takes, runs from here."""
@@ -92,6 +93,7 @@ class Wire:
         return text
 
     def close(self) -> None:
+        self._backend.closed = True
         self._pool.close()
 
     def _refused(self, reply: httpcore2.Response) -> Response:
