@@ -22,7 +22,14 @@ from answerkey.types import AnswerCriteria, Case, Response
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "question": ("query", "user_input", "input"),
-    "expected": ("reference_answer", "expected_answer", "reference", "ground_truth"),
+    "expected": (
+        "reference_answer",
+        "expected_answer",
+        "expected_output",
+        "reference",
+        "ground_truth",
+        "ground_truths",
+    ),
     "answer": ("response", "output", "actual_output", "chatbot_answer"),
     "contexts": ("retrieved_contexts", "retrieval_context", "context"),
     "relevant": ("relevant_docs", "expected_pages", "relevant_pages"),
@@ -47,6 +54,15 @@ ALIASES: dict[str, tuple[str, ...]] = {
 # Columns that real files carry beside these; near to a known name, and not meant as it.
 CARRIED = frozenset(
     {"source", "source_file", "question_num", "label", "group", "model", "title", "url", "tag", "page"}
+    # Of ragas and deepeval: test-set columns that say how a row was made.
+    | {
+        "query_style",
+        "query_length",
+        "reference_contexts",
+        "expected_tools",
+        "evolution_type",
+        "additional_metadata",
+    }
 )
 _CANONICAL = {alias: name for name, aliases in ALIASES.items() for alias in (name, *aliases)}
 _RESPONSE = frozenset({"answer", "contexts", "route", "sources", "retrieved", "response_time", "error"})
@@ -74,6 +90,10 @@ def canonical_columns(names: list[str], place: Place) -> dict[str, str]:
     columns: dict[str, str] = {}
     for written in names:
         plain = written.strip().lower().replace(" ", "_").replace("-", "_")
+        if plain.startswith("__") or (plain == "context" and "retrieval_context" in names):
+            # promptfoo's own columns; and deepeval's ideal context, which is not what was retrieved.
+            columns[written] = plain if plain.startswith("__") else "x_context"
+            continue
         known = _CANONICAL.get(plain)
         if known is None:
             if plain not in CARRIED and (near := _near(plain)):

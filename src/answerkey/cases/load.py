@@ -9,6 +9,7 @@ from pathlib import Path
 from answerkey.cases.check import checked
 from answerkey.cases.collections import is_beir, read_beir, read_trec_cases
 from answerkey.cases.conversation import conversation_cases, is_conversation, read_yaml
+from answerkey.cases.other_tools import is_promptfoo, promptfoo_rows
 from answerkey.cases.qa_markdown import read_qa_markdown
 from answerkey.cases.tables import (
     Row,
@@ -90,6 +91,8 @@ def _read(path: Path, name: str) -> Iterator[Case]:
         data = parse_json(path, name) if ending == ".json" else read_yaml(path)
         if is_conversation(data):
             return conversation_cases(data, path, name)
+        if is_promptfoo(data):
+            data = promptfoo_rows(data)
         return cases_of_rows(rows_of_list(data, name), path)
     if ending in _ROWS:
         return cases_of_rows(_ROWS[ending](path, name), path)

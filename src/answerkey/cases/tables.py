@@ -10,6 +10,7 @@ from typing import Any
 
 from answerkey.cases.columns import Place, canonical_columns, row_to_case, row_to_response
 from answerkey.cases.decode import encoding_of, read_lines, read_text
+from answerkey.cases.other_tools import with_expected_columns
 from answerkey.errors import InputError
 from answerkey.types import Case, Response
 
@@ -19,7 +20,7 @@ _PARQUET_BATCH = 1024
 
 def cases_of_rows(rows: Iterator[Row], path: Path) -> Iterator[Case]:
     for number, (row, place) in enumerate(rows, start=1):
-        yield row_to_case(row, place, default_id=f"{path.stem}#{number}")
+        yield row_to_case(with_expected_columns(row), place, default_id=f"{path.stem}#{number}")
 
 
 def responses_of_rows(rows: Iterator[Row]) -> Iterator[tuple[str, Response]]:
