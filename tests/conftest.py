@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import json
 import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("here", deadline=None)  # the machine is shared: no test asserts a time
+settings.load_profile("here")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -38,3 +48,57 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the labelled development data is not on this machine")
     return SHARED_DATA
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a command printed, and the code it ended with."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+
+    @property
+    def last_line(self) -> str:
+        return self.err.strip().splitlines()[-1]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Shown]:
+    """`cli("score", "a.jsonl", …)`: the real command line, in this process."""
+    from answerkey.cli.main import main
+
+    def call(*arguments: object, stdin: str = "") -> Shown:
+        monkeypatch.setattr(sys, "argv", ["answerkey", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        return Shown(ended.value.code, shown.out, shown.err)
+
+    return call
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, object], Path]:
+    """`write("a.jsonl", rows)`: a file in the test's own folder; text and bytes as they are, lists as JSON lines."""
+
+    def put(name: str, content: object) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        elif isinstance(content, str):
+            path.write_text(content, encoding="utf-8")
+        elif name.endswith(".jsonl"):
+            path.write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")  # type: ignore[union-attr]
+        else:
+            path.write_text(json.dumps(content), encoding="utf-8")
+        return path
+
+    return put

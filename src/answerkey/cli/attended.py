@@ -17,6 +17,12 @@ from answerkey.runs.options import Stop, Watch
 def attended(*, quiet: bool) -> Generator[tuple[Watch, Stop]]:
     """What a run reports to, and what stops it. SIGTERM is a polite Ctrl-C."""
     shown, stop = make_progress(quiet), Stop()
+    begun = False
+
+    def start(total: int, done: int) -> None:
+        nonlocal begun
+        begun = True
+        shown.start(total, done)
 
     def handle(number: int, frame: Any) -> None:
         if stop.interrupted:
@@ -27,8 +33,9 @@ def attended(*, quiet: bool) -> Generator[tuple[Watch, Stop]]:
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield Watch(shown.start, shown.advance, shown.note), stop
+        yield Watch(start, shown.advance, shown.note), stop
     finally:
-        shown.finish()
+        if begun:
+            shown.finish()
         for number, handler in before.items():
             signal.signal(number, handler)

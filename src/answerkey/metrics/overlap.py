@@ -92,20 +92,16 @@ def _rouge_l(answer: str, expected: str) -> float:
 
 
 def _chrf(answer: str, expected: str) -> float:
-    """As sacrebleu computes it for one sentence: the mean of the F-scores over orders that both sides have."""
+    """As sacrebleu computes it for one sentence: precision and recall are means over the orders both sides have."""
     given, wanted = "".join(answer.split()), "".join(expected.split())
-    factor = _CHRF_BETA**2
-    total, orders = 0.0, 0
-    for order in range(1, _CHRF_ORDER + 1):
-        in_given, in_wanted = len(given) - order + 1, len(wanted) - order + 1
-        if in_given <= 0 or in_wanted <= 0:
-            continue
-        orders += 1
+    orders = min(_CHRF_ORDER, len(given), len(wanted))
+    precision = recall = 0.0
+    for order in range(1, orders + 1):
         same = (_ngrams(given, order) & _ngrams(wanted, order)).total()
-        if same:
-            precision, recall = same / in_given, same / in_wanted
-            total += (1 + factor) * precision * recall / (factor * precision + recall)
-    return 100 * total / orders if orders else 0.0
+        precision += same / (len(given) - order + 1) / orders
+        recall += same / (len(wanted) - order + 1) / orders
+    weight = _CHRF_BETA**2
+    return 100 * (1 + weight) * precision * recall / (weight * precision + recall) if precision else 0.0
 
 
 @lru_cache(maxsize=2048)

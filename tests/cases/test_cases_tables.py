@@ -1,0 +1,151 @@
+"""JSON, JSONL, CSV, Parquet: aliases, lists in cells, encodings; and bad input as a user meets it."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from answerkey.cases import load_cases, read_responses
+from answerkey.errors import InputError
+
+ROW = {
+    "id": "a1",
+    "user_input": "How many?",
+    "ground_truth": ["34", "thirty-four"],
+    "actual_output": "34 of them",
+    "retrieval_context": ["one", "two"],
+    "expected_pages": [34, " 35"],
+    "category": "count",
+    "preferred_route": "docs",
+    "acceptable_routes": ["rag", "visual"],
+    "actual_route": "docs",
+    "retrieved_pages": ["34", 340],
+    "response_time": 1.5,
+    "answer_criteria": {"must_contain": ["34"], "numerical_range": [30, 40]},
+}
+
+
+def check_row(case):
+    assert case.id == "a1"
+    assert case.question == "How many?"
+    assert case.expected == ("34", "thirty-four")
+    assert case.relevant == {"34": 1.0, "35": 1.0}
+    assert (case.type, case.expected_route, case.acceptable_routes) == ("count", "docs", ("rag", "visual"))
+    assert case.criteria.must_contain == ("34",)
+    assert case.criteria.numerical_range == (30.0, 40.0)
+    assert case.recorded.answer == "34 of them"
+    assert case.recorded.contexts == ("one", "two")
+    assert case.recorded.retrieved == ("34", "340")
+    assert (case.recorded.route, case.recorded.seconds) == ("docs", 1.5)
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.csv", "a.parquet"])
+def test_one_row_in_every_format_is_the_same_case(name, write, tmp_path):
+    if name.endswith(".csv"):
+        cells = [value if isinstance(value, str) else repr(value) if isinstance(value, list) else json.dumps(value) for value in ROW.values()]
+        quoted = ",".join('"' + str(cell).replace('"', '""') + '"' for cell in cells)
+        path = write(name, ",".join(ROW) + "\n" + quoted + "\n")
+    elif name.endswith(".parquet"):
+        path = tmp_path / name
+        plain = {**ROW, "answer_criteria": json.dumps(ROW["answer_criteria"])}
+        plain |= {key: [str(v) for v in plain[key]] for key in ("expected_pages", "retrieved_pages")}
+        pq.write_table(pa.Table.from_pylist([plain]), path)
+    else:
+        path = write(name, [ROW])
+    (case,) = load_cases([path])
+    check_row(case)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "﻿question,expected\r\nWhat’s é?,é\r\n".encode(),
+        "question,expected\nWhat’s é?,é\n".encode("cp1252"),
+        "question,expected\nWhat’s é?,é\n".encode("utf-16"),
+        "question;expected\nWhat’s é?;é\n".encode(),
+    ],
+)
+def test_marks_line_ends_and_encodings(raw, write):
+    (case,) = load_cases([write("a.csv", raw)])
+    assert (case.question, case.expected) == ("What’s é?", ("é",))
+
+
+BAD = {
+    "empty.jsonl": ("", "the file is empty"),
+    "blank.jsonl": ("\n\n", "no case found"),
+    "nul.csv": (b"question\nwhat\0?\n", "NUL"),
+    "list.jsonl": ('{"question": ["a"]}\n', 'line 1, column "question": found'),
+    "nan.jsonl": ('{"question": "a", "response_time": NaN}\n', "line 1: not valid JSON: NaN"),
+    "broken.jsonl": ('{"question": "a"}\n{"question": \n', "line 2: not valid JSON"),
+    "twice.jsonl": ('{"id": 1, "question": "a"}\n{"id": "1", "question": "b"}\n', 'id "1" is used twice'),
+    "near.csv": ("qestion,expected\na,b\n", 'unknown column "qestion"; did you mean "question"'),
+    "noquestion.jsonl": ('{"question": "  "}\n', "expected a question"),
+    "both.csv": ("question,query\na,b\n", 'both mean "question"'),
+    "cells.csv": ("question,expected\na,b,c\n", "line 2: found 3 cells, expected 2"),
+    "criteria.jsonl": ('{"question": "a", "answer_criteria": {"must_contains": ["x"]}}\n', 'did you mean "must_contain"'),
+    "range.jsonl": ('{"question": "a", "answer_criteria": {"numerical_range": [3, 1]}}\n', "two numbers"),
+    "text.json": ('"hello"', "expected a list of cases"),
+    "number.jsonl": ("3\n", "expected an object"),
+    "cases.docx": ("x", "unknown kind of case file"),
+    "talk.yaml": ("conversation:\n- {user: hi, min_scor: 1}\n", 'did you mean "min_score"'),
+    "python.yaml": ("conversation: !!python/object/apply:os.system [ls]\n", "not valid YAML"),
+    "damaged.parquet": (b"PAR1 nothing", "not a readable Parquet file"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_line_and_exit_code_2(name, write, cli, tmp_path):
+    content, told = BAD[name]
+    shown = cli("score", write(name, content), "--metrics", "exact_match", "--out", tmp_path / "results")
+    assert shown.code == 2
+    assert told in shown.err
+    assert len(shown.err.strip().splitlines()) == 1
+    assert not (tmp_path / "results").exists(), "a run was begun on bad input"
+
+
+def test_a_missing_file_suggests_the_near_one(write, cli):
+    path = write("answers.jsonl", [{"question": "a"}])
+    shown = cli("cases", path.with_name("answer.jsonl"))
+    assert shown.code == 2
+    assert 'did you mean "answers.jsonl"' in shown.err
+
+
+def test_beir_folder_and_trec_qrels(write):
+    write("beir/corpus.jsonl", [{"_id": "d1", "text": "x"}])
+    folder = write("beir/queries.jsonl", [{"_id": "q1", "text": "What?"}, {"_id": "q2", "text": "Not labelled"}]).parent
+    write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n")
+    (case,) = load_cases([folder])
+    assert (case.id, case.question, case.relevant) == ("q1", "What?", {"d1": 2.0, "d2": 0.0})
+    (case,) = load_cases([write("my.qrels", "q1 0 d7 1\n")])
+    assert (case.id, case.relevant) == ("q1", {"d7": 1.0})
+
+
+@pytest.mark.parametrize("name", ["talk.yaml", "talk.json"])
+def test_each_turn_of_a_conversation_is_a_case_with_its_history(name, write):
+    turns = [
+        {"turn": 1, "user": "Sales in May?", "expected_answer_contains": ["RM"], "min_score": 0.5},
+        {"turn": 2, "user": "And June?", "requires_context": True, "expected_topics": ["june", "sales"]},
+    ]
+    first, second = load_cases([write(name, {"conversation": turns, "success_criteria": {"all": True}})])
+    assert (first.id, second.id) == ("talk#T1", "talk#T2")
+    assert first.criteria.must_contain == ("RM",)
+    assert [turn.user for turn in second.history] == ["Sales in May?"]
+    assert second.criteria.must_contain_any == ("june", "sales")
+    assert first.extra["min_score"] == 0.5
+
+
+def test_recorded_answers_of_a_second_file_are_read_by_id(write):
+    path = write("answers.csv", "id,answer,retrieved\na,yes,\"['1', '2']\"\n")
+    assert [(key, r.answer, r.retrieved) for key, r in read_responses(path)] == [("a", "yes", ("1", "2"))]
+    with pytest.raises(InputError, match="joined to cases by id"):
+        list(read_responses(write("noid.jsonl", [{"answer": "x"}])))
+
+
+def test_cases_lists_what_other_programs_rely_on(cli, write):
+    shown = cli("cases", write("qa.md", "Q5: Why?\nA5: So.\n"), "--json")
+    assert shown.code == 0
+    (case,) = shown.json
+    assert case["id"] == "qa#Q5"
+    assert (case["question"], case["expected"], case["question_num"], case["tags"]) == ("Why?", "So.", 5, [])
+    assert case["source_file"].endswith("qa.md")

@@ -1,0 +1,57 @@
+"""Five layouts, each read whole; what does not fit names file and line."""
+
+import pytest
+
+from answerkey.cases import load_cases
+from answerkey.errors import InputError
+
+ANSWER_1 = "Yes.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n#### A section inside\n\nIts last line."
+ANSWER_2 = "No, never."
+
+LAYOUTS = {
+    "hash3": f"# Title\n\nIntro.\n\n### Q1: Is it?\n\n**A1:** {ANSWER_1}\n\n## Next section\n\n### Q2: Was it?\n**A2:** {ANSWER_2}\n",
+    "hash2": f"# Title\n\n## Q1: Is it?\n**A1:** {ANSWER_1}\n\n# Part two\n\n## Q2: Was it?\n\n**A2:** {ANSWER_2}\n",
+    "bold_plain": f"**Q1: Is it?**\n\nA1: {ANSWER_1}\n\n## Section\n\n**Q2: Was it?**\n\nA2: {ANSWER_2}",
+    "bold_bold": f"**Q1: Is it?**\n\n**A1:** {ANSWER_1}\n\n---\n\n**Q2: Was it?**\n\n**A2:** {ANSWER_2}\n\n---\n",
+    "plain": f"Q1: Is it?\nA1: {ANSWER_1}\n\n# Section\n\nQ2: Was it?\nA2: {ANSWER_2}\n",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_each_layout_is_read_whole(layout, ends, write):
+    path = write(f"{layout}.md", LAYOUTS[layout].replace("\n", ends).encode())
+    first, second = load_cases([path])
+    assert (first.id, first.question, first.question_num) == (f"{layout}#Q1", "Is it?", 1)
+    assert first.expected == (ANSWER_1,)
+    assert (second.id, second.question) == (f"{layout}#Q2", "Was it?")
+    assert second.expected == (ANSWER_2,)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        ("### Q1: A?\n**A1:** yes\n### Q2: B?\n", 3, "Q2 has no answer"),
+        ("### Q1: A?\n**A2:** yes\n", 2, "expected A1"),
+        ("Q1: A?\nA1: yes\nQ1: B?\nA1: no\n", 3, "stands already at line 1"),
+        ("Q1: A?\nA1: yes\n\nA2: no\n", 4, "without its question"),
+        ("### Q1: A?\n**A1:** yes\n**Q2: B?**\n\nA2: no\n", 3, "one layout"),
+        ("### Q1: \n**A1:** yes\n", 1, "no text"),
+    ],
+)
+def test_what_does_not_fit_names_file_and_line(text, line, told, write):
+    path = write("faq.md", text)
+    with pytest.raises(InputError, match=rf"faq\.md, line {line}: .*{told}"):
+        list(load_cases([path]))
+
+
+def test_a_question_in_a_code_fence_is_part_of_the_answer(write):
+    path = write("faq.md", "Q1: How?\nA1: Like this:\n```\nQ2: not a question\nA2: no\n# no heading\n```\n\nQ2: Why?\nA2: So.\n")
+    cases = list(load_cases([path]))
+    assert [case.question for case in cases] == ["How?", "Why?"]
+    assert "# no heading" in cases[0].expected[0]
+
+
+def test_a_question_may_run_over_lines(write):
+    (case,) = load_cases([write("faq.md", "Q1: How long\nmay a question be?\nA1: Any.\n")])
+    assert case.question == "How long may a question be?"

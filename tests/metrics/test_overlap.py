@@ -1,0 +1,51 @@
+"""Worked examples, and the field's own libraries as the reference."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerkey.metrics import overlap
+from answerkey.types import Case, Response
+
+TEXT = st.text(st.sampled_from("ab cd.'-é1\n"), max_size=40)
+
+
+def score(function, answer, *expected):
+    found = function(Case("c", "q", expected=expected), Response(answer=answer))
+    return found if isinstance(found, float) else found.value
+
+
+def test_exact_match_after_normalisation():
+    assert score(overlap.exact_match, "  The  Answer\n", "the answer") == 1
+    assert score(overlap.exact_match, "the answers", "the answer") == 0
+    assert score(overlap.exact_match, "two", "one", "Two") == 1
+
+
+def test_keyword_recall():
+    assert score(overlap.keyword_recall, "Paris is in France", "Paris, France") == 1
+    assert score(overlap.keyword_recall, "Paris", "Paris, the capital of France") == pytest.approx(1 / 5)
+    assert score(overlap.keyword_recall, "anything", "...") == 0
+    assert score(overlap.keyword_recall, "", "word") == 0
+
+
+def test_token_f1_ignores_articles_and_punctuation():
+    assert score(overlap.token_f1, "The cat sat.", "a cat sat") == 1
+    assert score(overlap.token_f1, "cat", "cat sat") == pytest.approx(2 / 3)
+    assert score(overlap.token_f1, "", "") == 1
+
+
+@given(TEXT, TEXT)
+def test_rouge_l_equals_rouge_score(answer, expected):
+    from rouge_score.rouge_scorer import RougeScorer
+
+    ascii_only = answer.replace("é", "e"), expected.replace("é", "e")  # the library knows no other letters
+    reference = RougeScorer(["rougeL"]).score(ascii_only[1], ascii_only[0])["rougeL"].fmeasure
+    assert score(overlap.rouge_l, *ascii_only) == pytest.approx(reference, abs=1e-12)
+
+
+@given(TEXT, TEXT)
+def test_chrf_equals_sacrebleu(answer, expected):
+    from sacrebleu.metrics.chrf import CHRF
+
+    reference = CHRF().sentence_score(answer, [expected]).score
+    assert score(overlap.chrf, answer, expected) == pytest.approx(reference, abs=1e-9)

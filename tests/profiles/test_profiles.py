@@ -1,0 +1,155 @@
+"""The built-in rulers, by the worked examples that define them; and profiles that cannot be used."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerkey.errors import SettingsError
+from answerkey.profiles import builtin_names, decide, load_profile
+from answerkey.types import Case, Response, Score
+
+CASE = Case("c", "What were sales?")
+
+
+def verdict(profile, values, route=None, route_score=None):
+    scores = {name: value if isinstance(value, Score) else Score(value) for name, value in values.items()}
+    scores["route_score"] = Score(route_score)
+    return decide(load_profile(profile), CASE, Response(answer="x", route=route), scores)
+
+
+DIMENSIONS = ("semantic_relevance", "information_completeness", "factual_accuracy", "presentation_quality", "executive_format")
+
+
+def dimensions(*values):
+    return dict(zip(DIMENSIONS, values, strict=False))
+
+
+def test_route_aware_on_a_kpi_route():
+    found = verdict("route-aware", dimensions(0.60, 0.65, 0.75, 0.90, 0.85), "sales_kpi", 1.0)
+    assert found.quality == pytest.approx(0.7325)
+    assert found.score == pytest.approx(0.3 + 0.7 * 0.7325)
+    assert (found.status, found.passed) == ("ACCEPTABLE", True)
+
+
+def test_uniform_on_the_same_route():
+    found = verdict("uniform", dimensions(0.40, 0.65, 0.75, 0.90), "sales_kpi", 1.0)
+    assert found.quality == pytest.approx(0.655)
+    assert found.status == "ACCEPTABLE"  # the KPI pass mark, 0.65, holds under either profile
+
+
+@pytest.mark.parametrize(
+    ("quality", "route", "route_score", "status"),
+    [
+        (0.80, None, None, "PERFECT"),
+        (0.80, "docs", 1.0, "PERFECT"),
+        (0.80, "docs", 0.7, "ACCEPTABLE"),
+        (0.95, "docs", 0.0, "ACCEPTABLE"),
+        (0.70, "docs", 1.0, "ACCEPTABLE"),
+        (0.699, "docs", 1.0, "FAILED"),
+        (0.75, "hr_kpi", 1.0, "PERFECT"),
+        (0.74, "hr_kpi", 1.0, "ACCEPTABLE"),
+        (0.65, "hr_kpi", 0.0, "ACCEPTABLE"),
+        (0.649, "hr_kpi", 1.0, "FAILED"),
+    ],
+)
+def test_marks_of_route_aware(quality, route, route_score, status):
+    found = verdict("route-aware", dict.fromkeys(DIMENSIONS, quality), route, route_score)
+    assert found.status == status
+    assert found.passed == (status != "FAILED")
+
+
+RUBRIC = {"rubric.accuracy": 4.2, "rubric.completeness": 3.8, "rubric.citation_quality": 4.5, "rubric.coherence": 2.9}
+
+
+def test_rubric_divides_each_criterion_by_its_own_maximum():
+    found = verdict("rubric", RUBRIC)
+    assert round(found.score, 1) == 83.5
+    assert (found.band, found.status) == ("good", "PASSED")
+    assert sum(part.points for part in found.parts) == pytest.approx(found.score)
+
+
+@pytest.mark.parametrize(("share", "band", "passed"), [(0.85, "excellent", True), (0.70, "good", True), (0.69, "needs review", False), (0.5, "needs review", False), (0.49, "failed", False)])  # fmt: skip
+def test_bands_of_rubric(share, band, passed):
+    found = verdict("rubric", {n: share * (3 if n.endswith("coherence") else 5) for n in RUBRIC})
+    assert (found.band, found.passed) == (band, passed)
+
+
+def test_citations_can_be_switched_off_and_the_rest_renormalised():
+    off = {"base": "rubric", "without": ["rubric.citation_quality"]}
+    found = verdict(off, {**RUBRIC, "rubric.citation_quality": 0.0})
+    assert found.score == pytest.approx((42 + 22.8 + 2.9 / 3 * 10) / 0.9)
+
+
+def test_zero_not_applicable_and_broken_are_three_things():
+    zero = verdict("rubric", {**RUBRIC, "rubric.citation_quality": 0.0})
+    left_out = verdict("rubric", {**RUBRIC, "rubric.citation_quality": Score.not_applicable("no citations wanted")})
+    broke = verdict("rubric", {**RUBRIC, "rubric.citation_quality": Score.broke("no reply")})
+    assert zero.score == pytest.approx(83.4667 - 9, abs=1e-3)
+    assert left_out.score == pytest.approx((42 + 22.8 + 2.9 / 3 * 10) / 0.9)
+    assert (broke.status, broke.score, broke.passed) == ("ERROR", None, False)
+    assert "no reply" in broke.justification
+
+
+def test_nothing_that_applies_is_unscored_not_failed():
+    found = verdict("rubric", dict.fromkeys(RUBRIC, Score.not_applicable("-")))
+    assert (found.status, found.score) == ("UNSCORED", None)
+
+
+def test_the_readings_of_rag_are_shortfalls():
+    values = {"context_relevance": 0.4, "context_sufficiency": 0.6, "answer_relevance": 0.9, "answer_correctness": 0.9, "answer_hallucination": 0.5}
+    found = verdict("rag", values)
+    assert [text.partition(": ")[2] for text in found.shortfalls] == ["off-topic retrieval", "significant unsupported claims"]
+    assert found.quality == pytest.approx((0.4 + 0.6 + 0.9 + 0.9 + 0.5) / 5)  # lower is better is turned round
+
+
+def test_a_required_floor_fails_the_case_whatever_the_rest():
+    profile = {"criteria": [{"metric": "a", "floor": 0.5, "required": True}, {"metric": "b", "weight": 9}], "pass": 0.5}
+    assert verdict(profile, {"a": 0.4, "b": 1.0}).status == "FAILED"
+    assert verdict(profile, {"a": 0.5, "b": 1.0}).status == "PASSED"
+
+
+def test_a_verdict_says_what_was_low_and_what_was_strong():
+    found = verdict("route-aware", dimensions(0.9, 0.2, 0.5, 0.9), "docs", 0.0)
+    assert "Low: information_completeness 0.20" in found.justification
+    assert "Strong: semantic_relevance, presentation_quality" in found.justification
+
+
+@given(st.lists(st.floats(0, 1), min_size=4, max_size=4))
+def test_quality_is_between_the_lowest_and_the_highest_component(values):
+    found = verdict("uniform", dimensions(*values), "docs", 1.0)
+    assert min(values) - 1e-9 <= found.quality <= max(values) + 1e-9
+
+
+def test_content_changes_the_digest_and_the_name_of_a_builtin_does_not_lie():
+    digests = {load_profile(name).digest for name in builtin_names()}
+    assert len(digests) == len(builtin_names()) == 5
+    assert load_profile({"base": "uniform", "pass": 0.71}).digest not in digests
+    assert load_profile("uniform").digest == load_profile({"base": "uniform"}).digest
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ({}, "no criteria"),
+        ({"criteria": [{"metric": "a", "weight": -1}]}, "weight is -1"),
+        ({"criteria": [{"metric": "a", "weight": 0}]}, "add up to 0"),
+        ({"criteria": [{"metric": "a", "wieght": 1}]}, 'did you mean "weight"'),
+        ({"criteria": [{"weight": 1}]}, "lacks 'metric'"),
+        ({"criteria": [{"metric": "a"}], "bnads": []}, 'did you mean "bands"'),
+        ({"criteria": [{"metric": "a"}], "words": {"declinez": []}}, 'did you mean "declines"'),
+        ({"criteria": [{"metric": "a", "weight": float("nan")}]}, "weight is nan"),
+        ({"criteria": [{"metric": "a", "better": "up"}]}, 'expected "higher" or "lower"'),
+        ({"criteria": [{"metric": "a"}], "on": {"kpi": {}}}, "has no routes"),
+        ("route-awre", 'did you mean "route-aware"'),
+        ("missing.toml", "cannot be read"),
+    ],
+)
+def test_a_profile_that_cannot_be_used_says_why(table, told):
+    with pytest.raises(SettingsError, match=told):
+        load_profile(table)
+
+
+def test_profiles_are_listed_and_shown_as_toml(cli, write):
+    assert {entry["name"] for entry in cli("profiles", "--json").json} == set(builtin_names())
+    text = cli("profiles", "show", "route-aware").out
+    assert load_profile(str(write("mine.toml", text))).digest == load_profile("route-aware").digest

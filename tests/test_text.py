@@ -1,0 +1,38 @@
+import pytest
+
+from answerkey.text import numbers, printable, sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "values"),
+    [
+        ("RM 99,852.83", ".", [99852.83]),
+        ("1.2M and 3k, 2 billion", ".", [1.2e6, 3e3, 2e9]),
+        ("up 12% or 12.5 percent", ".", [12, 12.5]),
+        ("1.234,5", ".", [1234.5]),
+        ("1.234", ",", [1234]),
+        ("1.234", ".", [1.234]),
+        ("1,234", ".", [1234]),
+        ("1,234", ",", [1.234]),
+        ("0,8", ".", [0.8]),
+        ("12'345 and 1\u00a0234", ".", [12345, 1234]),
+        ("1,23,456", ".", [123456]),
+        ("-5, −6, 2020-2021", ".", [-5, -6, 2020, 2021]),
+        ("version 1.2.3 of Q3", ".", []),
+        ("$5 and 5 USD, RM1,000", ".", [5, 5, 1000]),
+        ("page 34.", ".", [34]),
+        ("", ".", []),
+    ],
+)
+def test_numbers_are_read_as_people_write_them(text, decimal, values):
+    assert [number.value for number in numbers(text, decimal)] == pytest.approx(values)
+
+
+def test_sentences_split_at_full_stops_and_marks():
+    assert sentences("One. Two!  Three? ...") == ["One", "Two", "Three"]
+    assert sentences("") == sentences(" .!? ") == []
+
+
+def test_nothing_invisible_reaches_a_terminal():
+    assert printable("a\x1b[31mred\u202e\x07") == "a�[31mred��"
+    assert printable("tab\tline\nñ 漢字 👍") == "tab\tline\nñ 漢字 👍"
