@@ -1,0 +1,104 @@
+"""Documents as pages: text, Markdown, PDF, JSONL and BEIR folders; each page knows its document and number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from answerkey.errors import InputError, SettingsError, did_you_mean
+from answerkey.retrieval.rankings import clean_id
+from answerkey.retrieval.trec import read_text
+
+TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
+MARKDOWN_ENDINGS = frozenset({".md", ".markdown"})
+ENDINGS = TEXT_ENDINGS | {".pdf", ".jsonl"}
+ID_STYLES = ("auto", "page", "document", "document#page")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`id` is what labels name: a page number, a document, or both. `number` is None where there are no pages."""
+
+    id: str
+    text: str
+    document: str
+    number: str | None = None
+
+
+def read_corpus(path: Path, ids: str = "auto") -> list[Page]:
+    """The pages of a file, of a folder with all below it, or of a BEIR folder.
+
+    `ids` "auto": a record's own id; else the page number where a single document has pages, `document#page` where
+    several have, and the document's name where it has no pages.
+    """
+    if ids not in ID_STYLES:
+        raise SettingsError(f'ids = "{ids}": expected {", ".join(ID_STYLES)}{did_you_mean(ids, ID_STYLES)}')
+    pages = [page for file in corpus_files(path) for page in _read_file(file, path)]
+    if not pages:
+        raise InputError(f"{path} holds no page of text")
+    return _named(pages, ids)
+
+
+def corpus_files(path: Path) -> list[Path]:
+    """The files to read, sorted by name; of a BEIR folder the corpus alone."""
+    if path.is_file():
+        if path.suffix.lower() not in ENDINGS:
+            raise InputError(
+                f"{path}: cannot read {path.suffix or 'this'} files; give {', '.join(sorted(ENDINGS))}"
+            )
+        return [path]
+    if not path.is_dir():
+        raise InputError(f"no documents at {path}: give a file, a folder or a BEIR folder")
+    if (path / "corpus.jsonl").is_file():
+        return [path / "corpus.jsonl"]
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
+    if not files:
+        raise InputError(f"{path} holds no document; expected {', '.join(sorted(ENDINGS))}")
+    return files
+
+
+def _read_file(file: Path, root: Path) -> Iterator[Page]:
+    name = file.relative_to(root).as_posix() if root.is_dir() else file.name
+    ending = file.suffix.lower()
+    if ending == ".jsonl":
+        yield from _read_records(file)
+    elif ending == ".pdf":
+        from answerkey.retrieval.pdf import read_pdf
+
+        for number, text in enumerate(read_pdf(file), start=1):
+            yield Page("", text, name, str(number))
+    else:
+        parts = read_text(file).split("\f")  # a form feed ends a page
+        for number, text in enumerate(parts, start=1):
+            yield Page("", text, name, str(number) if len(parts) > 1 else None)
+
+
+def _read_records(file: Path) -> Iterator[Page]:
+    """One JSON object a line: `id` or `_id`, `text`, and optionally `title` and `page`."""
+    for number, line in enumerate(read_text(file).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row: Any = json.loads(line)
+            name = clean_id(row.get("_id", row.get("id", row.get("doc_id"))))
+            text = str(row.get("text", row.get("contents")) or "")
+            page = clean_id(row["page"]) if row.get("page") is not None else None
+        except (ValueError, AttributeError):
+            raise InputError(f'{file}, line {number}: expected {{"id": …, "title": …, "text": …}}') from None
+        title = str(row.get("title") or "").strip()
+        yield Page(name, f"{title}\n{text}" if title and not text.startswith(title) else text, name, page)
+
+
+def _named(pages: list[Page], ids: str) -> list[Page]:
+    paged = {page.document for page in pages if page.number is not None and not page.id}
+    style = ids if ids != "auto" else ("page" if len(paged) == 1 else "document#page")
+    return [page if page.id and ids == "auto" else replace(page, id=_name(page, style)) for page in pages]
+
+
+def _name(page: Page, style: str) -> str:
+    if style == "document" or page.number is None:
+        return page.document
+    return page.number if style == "page" else f"{page.document}#{page.number}"

@@ -1,0 +1,105 @@
+"""Dense and sparse candidates in one ranking: the weighted sum for all α at once, or reciprocal ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from answerkey.retrieval.top import Floats, Ints, Top
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The union of both pools, a row a query, by chunk; a side's value is NaN where it did not retrieve the chunk."""
+
+    chunk: Ints
+    dense: Floats
+    sparse: Floats
+    dense_rank: Floats
+    sparse_rank: Floats
+
+
+def pool_candidates(dense: Top, sparse: Top) -> Candidates:
+    """Each chunk of either pool once, lowest chunk first; raw scores, and ranks from 1."""
+    chunk = np.concatenate([dense.chunk, sparse.chunk], axis=1)
+    missing = np.iinfo(np.int64).max  # absent entries go last
+    order = np.argsort(np.where(chunk < 0, missing, chunk), axis=1, kind="stable")
+    chunk = np.take_along_axis(chunk, order, axis=1)
+    sides = [_spread(dense, 0, order), _spread(sparse, dense.chunk.shape[1], order)]
+    # A chunk of both pools stands twice, the dense entry first: the sparse values move up to it.
+    twice = (chunk[:, 1:] == chunk[:, :-1]) & (chunk[:, 1:] >= 0)
+    for values in sides[1]:
+        values[:, :-1] = np.where(twice, values[:, 1:], values[:, :-1])
+    chunk[:, 1:][twice] = -1
+    (dense_score, dense_rank), (sparse_score, sparse_rank) = sides
+    return Candidates(chunk, dense_score, sparse_score, dense_rank, sparse_rank)
+
+
+def weighted_sum(candidates: Candidates, alphas: Sequence[float]) -> Ints:
+    """For each α the chunks of each query, best first, -1 at the end: shape (α, queries, candidates).
+
+    Each side is scaled to 0..1 over its own pool (equal scores all become 1), and what a side did not retrieve
+    gets 0 from it. α = 1 is exactly the dense ranking and α = 0 exactly the sparse one, chunks and all.
+    """
+    dense, sparse = np.nan_to_num(_scaled(candidates.dense)), np.nan_to_num(_scaled(candidates.sparse))
+    scores = np.empty((len(alphas), *candidates.chunk.shape))
+    for row, alpha in enumerate(alphas):
+        if alpha == 1.0:
+            scores[row] = np.nan_to_num(candidates.dense, nan=-np.inf)
+        elif alpha == 0.0:
+            scores[row] = np.nan_to_num(candidates.sparse, nan=-np.inf)
+        else:
+            scores[row] = alpha * dense + (1.0 - alpha) * sparse
+    return _ranked(candidates.chunk, scores)
+
+
+def reciprocal_ranks(candidates: Candidates, constant: float = 60.0) -> Ints:
+    """The chunks of each query by 1/(constant + rank) summed over both sides, best first, -1 at the end."""
+    dense, sparse = (
+        np.nan_to_num(1.0 / (constant + rank)) for rank in (candidates.dense_rank, candidates.sparse_rank)
+    )
+    return _ranked(candidates.chunk, (dense + sparse)[None])[0]
+
+
+def collapse(ranking: Ints, page_of: Ints) -> Ints:
+    """Chunks to pages, each page once, at the place of its first chunk; -1 at the end."""
+    pages = np.where(ranking >= 0, page_of[ranking], -1)
+    order = np.argsort(pages, axis=-1, kind="stable")
+    ordered = np.take_along_axis(pages, order, axis=-1)
+    again = np.zeros(pages.shape, bool)
+    np.put_along_axis(again, order[..., 1:], ordered[..., 1:] == ordered[..., :-1], axis=-1)
+    again |= pages < 0
+    first = np.argsort(again, axis=-1, kind="stable")
+    return np.take_along_axis(np.where(again, -1, pages), first, axis=-1)
+
+
+def _spread(top: Top, offset: int, order: Ints) -> tuple[Floats, Floats]:
+    """Score and rank of one side over the columns of the union, NaN where the side has none."""
+    width = order.shape[1]
+    both: list[Floats] = []
+    for values in (top.score, np.broadcast_to(np.arange(1.0, top.chunk.shape[1] + 1), top.chunk.shape)):
+        spread = np.full((len(order), width), np.nan)
+        spread[:, offset : offset + top.chunk.shape[1]] = np.where(top.valid, values, np.nan)
+        both.append(np.take_along_axis(spread, order, axis=1))
+    return both[0], both[1]
+
+
+def _scaled(side: Floats) -> Floats:
+    """Min-max over the pool of each query; a side with one score only gives 1 to all that it retrieved."""
+    there = ~np.isnan(side)
+    low = np.min(side, axis=1, initial=np.inf, where=there, keepdims=True)
+    high = np.max(side, axis=1, initial=-np.inf, where=there, keepdims=True)
+    spread = high - low
+    scaled = np.divide(side - low, spread, out=np.ones_like(side), where=spread > 0)
+    return np.where(there, scaled, np.nan)
+
+
+def _ranked(chunk: Ints, scores: NDArray[np.float64]) -> Ints:
+    scores = np.where(chunk >= 0, scores, -np.inf)
+    order = np.argsort(-scores, axis=-1, kind="stable")
+    best = np.take_along_axis(scores, order, axis=-1)
+    chunks = np.take_along_axis(np.broadcast_to(chunk, scores.shape), order, axis=-1)
+    return np.where(best > -np.inf, chunks, -1)

@@ -1,0 +1,76 @@
+"""What can be searched: the chunks, BM25 over their words, and dense search over their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from answerkey.retrieval.chunk import Chunk, cut
+from answerkey.retrieval.corpus import read_corpus
+from answerkey.retrieval.dense import DenseSearch, Exact, embed_chunks
+from answerkey.retrieval.sparse import Bm25, Formula, build_bm25
+from answerkey.retrieval.top import Ints
+
+if TYPE_CHECKING:
+    from answerkey.embed.base import Embedder
+    from answerkey.retrieval.settings import RetrievalSettings
+
+
+@dataclass(frozen=True)
+class Index:
+    """Chunks stand by page id, descending, so that of equal scores the first wins as in trec_eval."""
+
+    chunks: tuple[Chunk, ...]
+    sparse: Bm25
+    dense: DenseSearch
+    embed: Embedder
+    source: str
+
+    @cached_property
+    def pages(self) -> list[str]:
+        """The page ids, each once; `page_of` gives a chunk's number in this list."""
+        return list(dict.fromkeys(chunk.page for chunk in self.chunks))
+
+    @cached_property
+    def page_of(self) -> Ints:
+        numbers = {page: number for number, page in enumerate(self.pages)}
+        return np.array([numbers[chunk.page] for chunk in self.chunks], np.int64)
+
+    def embed_questions(self, questions: Sequence[str]) -> Any:
+        return np.asarray(self.embed.embed(questions), dtype=np.float32)
+
+
+def open_index(settings: RetrievalSettings, embed: Embedder) -> Index:
+    """The index that the settings name: built from documents (or the cache), a FAISS file, a Qdrant collection."""
+    formula = Formula(settings.bm25, settings.k1, settings.b)
+    if settings.index is not None and settings.chunks is not None:
+        from answerkey.retrieval.stores.faiss_file import open_faiss
+
+        chunks, dense = open_faiss(settings.index, settings.chunks, embed.dimension)
+        source = f"FAISS index {settings.index.name}"
+    elif settings.qdrant_url is not None:
+        from answerkey.retrieval.stores.qdrant import open_qdrant
+
+        chunks, dense = open_qdrant(settings, embed.dimension)
+        source = f"Qdrant collection {settings.qdrant_collection}"
+    else:
+        assert settings.documents is not None, "settings.check() holds this"
+        chunks = in_order(cut(read_corpus(settings.documents, settings.ids), settings.chunking))
+        dense = Exact(embed_chunks([chunk.text for chunk in chunks], embed))
+        source = f"documents {settings.documents.name}"
+    return Index(tuple(chunks), build_bm25([chunk.text for chunk in chunks], formula), dense, embed, source)
+
+
+def in_order(chunks: Sequence[Chunk]) -> list[Chunk]:
+    """By page id, descending; the chunks of one page in their own order."""
+    return [chunks[n] for n in order_of([chunk.page for chunk in chunks])]
+
+
+def order_of(pages: Sequence[str]) -> list[int]:
+    return sorted(
+        range(len(pages)), key=lambda n: pages[n], reverse=True
+    )  # stable, so equal pages keep their order

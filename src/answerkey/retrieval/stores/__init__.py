@@ -1,0 +1,1 @@
+"""Vector stores that exist already: FAISS index files and Qdrant collections."""
