@@ -17,6 +17,7 @@ from answerkey.types import Passage, Question, Response
 
 _LIGHT_PUNCTUATION = " \t.,;:!?¡¿…\"'`´“”‘’«»()[]{}*_-–—。，？！（）"
 _COLUMNS = {"question": ("question", "query", "q"), "answer": ("answer", "response", "a")}
+SETTINGS = ("faq", "minimum")
 NO_MATCH = "No match: no question of the FAQ shares a word with this one."
 
 
@@ -71,7 +72,7 @@ class FaqBot:
 
 def make(settings: Mapping[str, Any], folder: Path) -> FaqBot:
     """`faq` is a CSV, JSON or JSONL file with the columns question and answer; `minimum` a cosine, 0 to 1."""
-    check_settings("faq", settings, ("faq", "minimum"))
+    check_settings("faq", settings, SETTINGS)
     minimum = settings.get("minimum", 0.0)
     if not isinstance(minimum, int | float) or not 0 <= minimum <= 1:
         raise SettingsError(f"[target] minimum = {minimum!r}: expected a cosine from 0 to 1")

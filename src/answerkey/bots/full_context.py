@@ -19,6 +19,7 @@ Knowledge:
 {knowledge}
 
 Question: {question}"""
+SETTINGS = ("knowledge", "llm", "template")
 _ENDINGS = (".md", ".txt", ".csv", ".json")
 
 
@@ -45,7 +46,7 @@ class FullContextBot:
 
 def make(settings: Mapping[str, Any], folder: Path) -> FullContextBot:
     """`knowledge` a file or folder of text, `llm` a table; `template` a file with {knowledge} and {question}."""
-    check_settings("full-context", settings, ("knowledge", "llm", "template"))
+    check_settings("full-context", settings, SETTINGS)
     if not settings.get("llm"):
         raise SettingsError(
             '[target] kind "full-context" needs a language model: [target.llm] base_url and model'

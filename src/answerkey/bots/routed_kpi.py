@@ -19,7 +19,7 @@ from answerkey.types import Question, Response, Target
 
 # What the bot can do besides adding up the latest month; a suite may leave some out to see what each is worth.
 SKILLS = ("periods", "spelling", "clarify", "executive")
-_SETTINGS = (
+SETTINGS = (
     "tables",
     "kpis",
     "documents",
@@ -98,7 +98,7 @@ class RoutedKpiBot:
 
 def make(settings: Mapping[str, Any], folder: Path) -> RoutedKpiBot:
     """`tables` a folder of CSV or Parquet, `kpis` the catalogue; `documents` and its settings as for `rag`."""
-    check_settings("routed-kpi", settings, _SETTINGS)
+    check_settings("routed-kpi", settings, SETTINGS)
     skills = _skills(settings.get("skills", list(SKILLS)))
     catalog = read_catalog(path_of("routed-kpi", settings, "kpis", folder))
     database = Database(path_of("routed-kpi", settings, "tables", folder), catalog)
