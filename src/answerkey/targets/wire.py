@@ -109,11 +109,15 @@ class Wire:
 
 def chunks(reply: httpcore2.Response) -> Iterator[bytes]:
     """The body piece by piece, up to the size limit."""
+    too_large = WireError(content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB"))
+    announced = header(reply, "content-length")
+    if announced.isdecimal() and int(announced) > MAX_SIZE:
+        raise too_large
     size = 0
     for chunk in reply.iter_stream():
         size += len(chunk)
         if size > MAX_SIZE:
-            raise WireError(content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB"))
+            raise too_large
         yield chunk
 
 

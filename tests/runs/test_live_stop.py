@@ -1,0 +1,204 @@
+"""Stop at the first bad answer, look, fix the bot, ask just that one again, go on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from live_suite import LiveSuite, case, question, right
+
+from loopback import Bot
+
+pytestmark = pytest.mark.network
+
+BAD = question(17)
+
+
+class BrokenBot(Bot):
+    """Answers one question badly until it is fixed."""
+
+    broken = True
+
+    def __init__(self) -> None:
+        super().__init__(self.answer, delay=0.005)
+
+    def answer(self, body):
+        if self.broken and body["question"] == BAD:
+            return {"answer": "No idea, sorry.", "sources": ["rumours.txt"]}
+        return right(body)
+
+
+@pytest.fixture
+def bot():
+    with BrokenBot() as bot:
+        yield bot
+
+
+@pytest.fixture
+def suite(tmp_path: Path, bot: BrokenBot) -> LiveSuite:
+    return LiveSuite(tmp_path, {"kind": "http", "url": bot.url})
+
+
+def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: Path) -> None:
+    stopped = cli("run", suite.path, "--stop-on-fail", "--workers", 5, "--no-pictures")
+    assert stopped.code == 1
+    assert stopped.last_line == "failed: stopped at c17, which is under the threshold"
+    for part in (
+        "FAILED: c17",
+        BAD,
+        "topic17 explained",
+        "No idea, sorry.",
+        "rumours.txt",
+        "missing: explained, topic17",
+    ):
+        assert part in stopped.out
+    assert f"answerkey run {suite.path} --resume --resume-limit 1" in stopped.out
+    kept = suite.outcomes()
+    assert {f"c{n}" for n in range(17)} <= set(kept), "earlier outcomes are kept"
+    assert "c17" not in kept, "the failed one is not counted as done"
+    assert set(bot.asked) == {o.case.question for o in kept.values()} | {BAD}, (
+        "and so is all that was asked meanwhile"
+    )
+    assert len(kept) < 39, "it stopped"
+
+    before = bot.asked.copy()
+    again = cli("run", suite.path, "--resume", "--resume-limit", 1, "--stop-on-fail", "--no-pictures")
+    assert bot.asked - before == Counter({BAD: 1})
+    assert again.last_line == stopped.last_line
+    assert "c17" not in suite.outcomes()
+
+    bot.broken = False
+    before = bot.asked.copy()
+    fixed = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-pictures")
+    assert bot.asked - before == Counter({BAD: 1}), "exactly that one"
+    assert fixed.code == 3
+    assert "left after --resume-limit 1" in fixed.last_line
+    assert suite.outcomes()["c17"].verdict.passed
+
+    ended = cli("run", suite.path, "--resume", "--no-pictures")
+    assert (ended.code, ended.last_line) == (0, "passed: 40 of 40 cases done")
+    assert bot.asked == Counter({question(n): 1 for n in range(40)}) + Counter({BAD: 2})
+
+    (tmp_path / "whole").mkdir()
+    whole = LiveSuite(tmp_path / "whole", suite.target)
+    assert cli("run", whole.path, "--no-pictures").code == 0
+    assert suite.results() == whole.results(), "the final run equals one that was never stopped"
+    assert figures(suite) == figures(whole)
+
+
+def figures(suite: LiveSuite) -> dict:
+    summary = json.loads((suite.run / "summary.json").read_text())
+    return {
+        key: summary[key]
+        for key in ("totals", "score", "average_scores", "pass_rate", "partial", "performance")
+    }
+
+
+def test_a_threshold_of_ones_own(cli, suite: LiveSuite, bot: BrokenBot) -> None:
+    """`--stop-on-fail N` stops below N on the profile's scale, whatever the pass mark."""
+    bot.reply = lambda body: (
+        {"answer": "topic17"} if body["question"] == BAD else right(body)
+    )  # a recall of one half: a pass
+    assert cli("run", suite.path, "--stop-on-fail", "--no-pictures").code == 0
+    strict = cli("run", suite.path, "--stop-on-fail", "0.8", "--no-pictures")
+    assert (strict.code, strict.last_line) == (1, "failed: stopped at c17, which is under the threshold")
+    assert cli("run", suite.path, "--stop-on-fail", "high").code == 2
+
+
+@pytest.mark.slow
+def test_investigate_days_later_in_a_new_process_from_the_folder_alone(
+    suite: LiveSuite, bot: BrokenBot, cli, tmp_path: Path
+) -> None:
+    cli("run", suite.path, "--stop-on-fail", "--no-pictures")
+    bot.asked.clear()
+    seen = fresh("run", str(suite.path), "--investigate")
+    assert seen.returncode == 0
+    assert bot.asked == Counter({BAD: 1}), "asked once more"
+    assert seen.stdout.count("FAILED: c17") == 2
+    assert "No idea, sorry." in seen.stdout
+    assert "c17" not in suite.outcomes(), "looking does not change the run"
+
+    elsewhere = tmp_path / "archive" / suite.run.name
+    elsewhere.parent.mkdir()
+    shutil.move(suite.run, elsewhere)
+    suite.path.unlink()
+    (tmp_path / "cases.jsonl").unlink()
+    bot.asked.clear()
+    seen = fresh("run", str(elsewhere), "--investigate")
+    assert seen.returncode == 0
+    for part in (
+        "FAILED: c17",
+        BAD,
+        "topic17 explained",
+        "No idea, sorry.",
+        "rumours.txt",
+        "profile words (version 1)",
+    ):
+        assert part in seen.stdout
+    assert "not asked again" in seen.stderr
+    assert not bot.asked
+
+
+def fresh(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "answerkey", *arguments], capture_output=True, text=True, timeout=120
+    )
+
+
+def change_the_profile(suite: LiveSuite) -> None:
+    suite.mark = 0.6
+    suite.write()
+
+
+def change_the_cases(suite: LiveSuite) -> None:
+    suite.write_cases(
+        [
+            *(case(n) for n in range(40) if n != 3),
+            {**case(5), "id": "c40", "question": question(40), "expected": "topic40"},
+        ]
+    )
+
+
+def change_the_settings(suite: LiveSuite) -> None:
+    suite.target["body"] = '{"question": "{question}", "mode": "brief"}'
+    suite.write()
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [(change_the_profile, "profile"), (change_the_cases, "cases"), (change_the_settings, "settings")],
+)
+def test_a_change_is_named_refused_and_recorded_when_accepted(
+    cli, suite: LiveSuite, bot: BrokenBot, change, name: str
+) -> None:
+    cli("run", suite.path, "--stop-on-fail", "--no-pictures")
+    bot.broken = False
+    done, before = suite.outcomes(), bot.asked.copy()
+    change(suite)
+    refused = cli("run", suite.path, "--resume")
+    assert refused.code == 2
+    assert f"the {name} changed since this run began" in refused.err
+    assert "--accept-changes" in refused.err
+    assert bot.asked == before, "nobody was asked"
+    assert json.loads((suite.run / "run.json").read_text()).get("changes", []) == []
+
+    accepted = cli("run", suite.path, "--resume", "--accept-changes", "--no-pictures")
+    assert accepted.code == 0, accepted.err
+    changes = json.loads((suite.run / "run.json").read_text())["changes"]
+    assert [list(entry["changed"]) for entry in changes] == [[name]]
+    expected = {f"c{n}" for n in range(40)}
+    if name == "cases":
+        expected = expected - {"c3"} | {"c40"}
+    assert set(suite.outcomes()) == expected
+    again = {
+        key
+        for key, outcome in done.items()
+        if bot.asked[outcome.case.question] > before[outcome.case.question]
+    }
+    assert again == set(), "what is finished is not asked again"
+    assert cli("run", suite.path, "--resume").code == 0, "and the change is now what the run is"
