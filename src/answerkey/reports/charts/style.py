@@ -28,6 +28,7 @@ def config(dark: bool = False) -> Spec:
     return {
         "background": c["paper"],
         "font": _FONT,
+        "padding": 12,
         "view": {"stroke": None},
         "title": {"color": c["ink"], "fontSize": 14, "fontWeight": 600, "anchor": "start", "offset": 12,
                   "subtitleColor": c["muted"], "subtitleFontSize": 12, "subtitlePadding": 4},
@@ -51,12 +52,31 @@ def titled(title: str, spec: Spec, subtitle: str = "") -> Spec:
     return {"title": heading, "width": WIDTH, **spec}
 
 
+def number(field: str, title: str | None = None, **more: Any) -> Spec:
+    """A quantitative channel."""
+    return {"field": field, "type": "quantitative", "title": title, **more}
+
+
+def name(field: str, title: str | None = None, **more: Any) -> Spec:
+    """A nominal channel, in the order of the data."""
+    return {"field": field, "type": "nominal", "sort": None, "title": title, **more}
+
+
+def layer(mark: str, encoding: Spec, **look: Any) -> Spec:
+    return {"mark": {"type": mark, **look}, "encoding": encoding}
+
+
+def beside(field: str, x: Spec, y: Spec) -> Spec:
+    """Text at the right of a place."""
+    return layer("text", {"x": x, "y": y, "text": {"field": field}}, align="left", dx=8)
+
+
 def scale_of(names: Sequence[str]) -> Spec:
     """Colours for bands or statuses, best first: from green to red, whatever a profile calls them."""
-    graded = [name for name in names if name not in _STATUS]
+    graded = [band for band in names if band not in _STATUS]
     ramp = _RAMP.get(len(graded)) or (GREEN, BLUE, *(AMBER,) * (len(graded) - 3), RED)
     colours = dict(zip(graded, ramp, strict=False)) | _STATUS
-    return {"domain": list(names), "range": [colours[name] for name in names]}
+    return {"domain": list(names), "range": [colours[band] for band in names]}
 
 
 def svg(spec: Spec) -> str:
@@ -75,8 +95,8 @@ def png(drawn: str) -> bytes:
 
 def dark_twin(drawn: str) -> str:
     """The same drawing on the dark paper; drawing it anew would cost as much as the first."""
-    for name, colour in LIGHT.items():
-        drawn = drawn.replace(colour, DARK[name])
+    for role, colour in LIGHT.items():
+        drawn = drawn.replace(colour, DARK[role])
     return drawn
 
 

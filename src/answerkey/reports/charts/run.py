@@ -1,0 +1,110 @@
+"""The charts of one run, each once, as a Vega-Lite spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from answerkey.reports.charts.spread import metric_chart, score_chart, time_chart
+from answerkey.reports.charts.style import (
+    BLUE,
+    GREEN,
+    RED,
+    Spec,
+    beside,
+    layer,
+    name,
+    number,
+    scale_of,
+    titled,
+)
+from answerkey.reports.inert import label
+from answerkey.reports.rows import Rows
+from answerkey.types import Json, Profile
+
+_MOST_GROUPS = 24
+_BESIDES = ("ERROR", "UNSCORED", "SCORED")
+
+
+def run_charts(figures: Json, rows: Rows, profile: Profile | None) -> dict[str, Spec]:
+    """Every chart that the run has data for, by the name of its picture."""
+    charts = {
+        "bands": band_chart(figures),
+        "score_distribution": score_chart(rows, profile),
+        "metric_distributions": metric_chart(figures, rows, profile),
+        "pass_rate_by_route": group_chart("Pass rate by route", figures["by_route"]),
+        "pass_rate_by_type": group_chart("Pass rate by type", figures["by_type"]),
+        "route_confusion": confusion_chart(figures["route_confusion"]),
+        "response_times": time_chart(figures["response_time"], rows.seconds),
+    }
+    return {file: chart for file, chart in charts.items() if chart is not None}
+
+
+def band_chart(figures: Json) -> Spec | None:
+    """How many cases lie in each band, best first, errors behind."""
+    totals, bands = figures["totals"], figures["performance"]["bands"]
+    counts = {band: about["count"] for band, about in bands.items() if band}
+    counts |= {status: totals["statuses"][status] for status in _BESIDES if totals["statuses"].get(status)}
+    if not counts or not totals["cases"]:
+        return None
+    values = [
+        {"band": label(band), "cases": count, "told": f"{count:,} ({count / totals['cases']:.0%})"}
+        for band, count in counts.items()
+    ]
+    y = name("band")
+    x = number("cases", "cases", axis={"tickMinStep": 1, "format": ",d"})
+    colour = {**name("band"), "legend": None, "scale": scale_of([value["band"] for value in values])}
+    bars = layer("bar", {"x": x, "y": y, "color": colour}, height=22, cornerRadiusEnd=3, tooltip=True)
+    spec = {"data": {"values": values}, "height": {"step": 34}, "layer": [bars, beside("told", x, y)]}
+    return titled("Bands", spec, f"{totals['cases']:,} cases")
+
+
+def group_chart(title: str, groups: Mapping[str, Any]) -> Spec | None:
+    """Pass rates with Wilson intervals, lowest first."""
+    judged = {group: part for group, part in groups.items() if part["pass_rate"] is not None}
+    if len(judged) < 2:
+        return None
+    largest = sorted(judged, key=lambda group: -judged[group]["count"])[:_MOST_GROUPS]
+    values = [
+        {
+            "name": label(group),
+            "rate": judged[group]["pass_rate"],
+            "low": judged[group]["pass_rate_ci95"][0],
+            "high": judged[group]["pass_rate_ci95"][1],
+            "told": f"{judged[group]['passed']:,}/{judged[group]['count']:,}",
+        }
+        for group in sorted(largest, key=lambda group: judged[group]["pass_rate"])
+    ]
+    y = name("name")
+    x = number("low", "passed", scale={"domain": [0, 1]}, axis={"format": ".0%"})
+    rule = layer("rule", {"x": x, "x2": {"field": "high"}, "y": y}, strokeWidth=3, color=BLUE, opacity=0.55)
+    dot = layer("point", {"x": number("rate"), "y": y}, filled=True, opacity=1, size=90, tooltip=True)
+    told = "share passed with its 95 % interval"
+    if len(judged) > len(largest):
+        told += f"; the {_MOST_GROUPS} largest of {len(judged)}"
+    layers = [rule, dot, beside("told", {"datum": 1}, y)]
+    return titled(title, {"data": {"values": values}, "height": {"step": 30}, "layer": layers}, told)
+
+
+def confusion_chart(table: Mapping[str, Mapping[str, int]]) -> Spec | None:
+    """Expected routes against taken ones; each cell's strength is its share of the row."""
+    routes = sorted({*table, *(taken for row in table.values() for taken in row)})
+    if not 2 <= len(routes) <= 2 * _MOST_GROUPS:
+        return None
+    values = [
+        {"expected": label(e), "taken": label(t), "cases": n, "share": n / sum(row.values()), "right": e == t}
+        for e, row in table.items()
+        for t, n in row.items()
+    ]
+    shared = {"domain": [label(route) for route in routes]}
+    angle = -30 if len(routes) > 4 else 0
+    x = name("taken", "route taken", scale=shared, axis={"labelAngle": angle, "orient": "top"})
+    y = name("expected", "route expected", scale=shared)
+    colour = {**name("right"), "legend": None, "scale": {"domain": [True, False], "range": [GREEN, RED]}}
+    strength = number("share", legend=None, scale={"domain": [0, 1], "range": [0.15, 0.6]})
+    cell = layer("rect", {"x": x, "y": y, "color": colour, "opacity": strength}, tooltip=True, cornerRadius=3)
+    text = layer("text", {"x": x, "y": y, "text": {"field": "cases"}}, fontSize=13)
+    spec = {"data": {"values": values}, "height": {"step": 40}, "layer": [cell, text]}
+    right = sum(row.get(route, 0) for route, row in table.items())
+    total = sum(count for row in table.values() for count in row.values())
+    return titled("Routes", spec, f"{right:,} of {total:,} took the expected route")
