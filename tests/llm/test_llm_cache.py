@@ -1,0 +1,122 @@
+"""Replies on disk: what is kept, what is dropped, and the fake that tests use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from answerkey.errors import EndpointError
+from answerkey.llm.base import Reply
+from answerkey.llm.cache import ReplyCache, digest
+from answerkey.llm.scripted import ScriptedChat
+from answerkey.llm.threads import in_threads
+from answerkey.llm.usage import Usage
+
+KEY = digest("a question")
+REPLY = Reply(
+    "text é \u2028", reasoning="r", prompt_tokens=3, completion_tokens=None, model="m", cost=0.5, rung="tool"
+)
+
+
+def entry(folder: Path) -> Path:
+    return next(folder.rglob("*.json"))
+
+
+def test_a_reply_comes_back_as_it_was(tmp_path: Path) -> None:
+    ReplyCache(tmp_path).put(KEY, REPLY)
+    assert ReplyCache(tmp_path).get(KEY) == REPLY
+    assert ReplyCache(tmp_path).get(digest("another")) is None
+    assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] == [".json"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["torn", "empty", "binary", "other key", "edited", "wrong type", "missing field", "old format", "list"],
+)
+def test_a_damaged_entry_is_dropped(tmp_path: Path, damage: str) -> None:
+    cache = ReplyCache(tmp_path)
+    cache.put(KEY, REPLY)
+    path = entry(tmp_path)
+    whole = json.loads(path.read_text())
+    reply = whole["reply"]
+    written = {
+        "torn": path.read_text()[:40],
+        "empty": "",
+        "binary": "\x00\x01",
+        "other key": json.dumps({**whole, "key": digest("other")}),
+        "edited": json.dumps({**whole, "reply": {**reply, "text": "5"}}),
+        "wrong type": json.dumps(
+            {**whole, "reply": {**reply, "text": 5}, "sum": digest({**reply, "text": 5})}
+        ),
+        "missing field": json.dumps({**whole, "reply": {"text": "x"}, "sum": digest({"text": "x"})}),
+        "old format": json.dumps({**whole, "format": 0}),
+        "list": "[]",
+    }[damage]
+    path.write_text(written)
+    assert cache.get(KEY) is None
+    assert not path.exists()
+    cache.put(KEY, REPLY)
+    assert cache.get(KEY) == REPLY
+
+
+def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    cache = ReplyCache(blocked)
+    cache.put(KEY, REPLY)
+    assert cache.get(KEY) is None
+
+
+def test_many_threads_may_write_one_entry(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path)
+    in_threads(lambda _: cache.put(KEY, REPLY), range(100), 8)
+    assert cache.get(KEY) == REPLY
+
+
+def test_threads_raise_the_first_error_and_leave_the_rest() -> None:
+    done: list[int] = []
+
+    def work(n: int) -> int:
+        if n == 3:
+            raise EndpointError("no key")
+        done.append(n)
+        return n
+
+    with pytest.raises(EndpointError, match="no key"):
+        in_threads(work, range(10_000), 2)
+    assert len(done) < 10_000
+    assert in_threads(lambda n: n * n, range(50), 7) == [n * n for n in range(50)]
+    assert in_threads(lambda n: n, [], 7) == []
+
+
+def test_usage_is_unknown_as_soon_as_one_part_is() -> None:
+    usage = Usage()
+    assert usage.as_dict()["cost"] is None
+    usage.add(Reply("a", prompt_tokens=1, completion_tokens=2, cost=0.5))
+    assert usage.as_dict() == {
+        "calls": 1, "failed_calls": 0, "cached": 0, "prompt_tokens": 1, "completion_tokens": 2, "cost": 0.5,
+    }  # fmt: skip
+    usage.add(Reply("b", prompt_tokens=1))
+    assert usage.as_dict()["prompt_tokens"] == 2
+    assert usage.as_dict()["completion_tokens"] is None
+    assert usage.as_dict()["cost"] is None
+
+
+def test_the_scripted_chat_follows_its_script() -> None:
+    chat = ScriptedChat(["one", Reply("two", prompt_tokens=5), EndpointError("gone")])
+    assert chat.complete([{"role": "user", "content": "a"}]).text == "one"
+    assert chat.complete([]).prompt_tokens == 5
+    for _ in range(2):
+        with pytest.raises(EndpointError):
+            chat.complete([])
+    assert [len(messages) for messages in chat.asked] == [1, 0, 0, 0]
+    assert (
+        ScriptedChat(lambda messages: messages[-1]["content"].upper())
+        .complete([{"role": "user", "content": "a"}])
+        .text
+        == "A"
+    )
+    with pytest.raises(ValueError, match="empty script"):
+        ScriptedChat([])
