@@ -28,7 +28,7 @@ def failure_screen(
         ("", _headline(outcome, profile)),
         ("Earlier in the conversation", _history(outcome)),
         ("Question", [outcome.case.question]),
-        ("Expected", _expected(outcome)),
+        ("Expected", expected_lines(outcome)),
         ("Answer", _answer(outcome)),
         ("Sources", list(outcome.response.sources)),
         ("Passages", _passages(outcome, debug)),
@@ -84,7 +84,8 @@ def _history(outcome: Outcome) -> list[str]:
     return [line for turn in outcome.case.history for line in (f"user: {turn.user}", f"bot:  {turn.answer}")]
 
 
-def _expected(outcome: Outcome) -> list[str]:
+def expected_lines(outcome: Outcome) -> list[str]:
+    """All that the case says of a good answer, a line each."""
     case, criteria = outcome.case, outcome.case.criteria
     lines = [f"{'or: ' if n else ''}{text}" for n, text in enumerate(case.expected)]
     lists = {

@@ -1,0 +1,163 @@
+"""Why a case got its verdict, as plain JSON: the report page, the viewer and programs all read this."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from answerkey.reports.failure_screen import expected_lines
+from answerkey.reports.marked import answer_pieces, passage_pieces, sentences_of
+from answerkey.types import Criterion, Json, Outcome, Part, Profile, Score
+
+
+def explain(outcome: Outcome, profile: Profile | None, longest: int | None = None) -> Json:
+    """Everything that led to the verdict. Texts longer than `longest` are cut, and their whole length is given."""
+    case, response = outcome.case, outcome.response
+    return {
+        "id": case.id,
+        "question": _clip(case.question, longest),
+        "history": [{"user": t.user, "answer": t.answer} for t in case.history],
+        "expected": [_clip(line, longest) for line in expected_lines(outcome)],
+        "about": _about(outcome),
+        "answer": None if response.answer is None else answer_pieces(outcome, longest),
+        "answer_length": len(response.answer or ""),
+        "answer_cut": longest is not None and len(response.answer or "") > longest,
+        "error": response.error,
+        "sentences": len(sentences_of(outcome)),
+        "unsupported": sum(bool(sentence.get("flag")) for sentence in sentences_of(outcome)),
+        "passages": _passages(outcome, longest),
+        "sources": list(response.sources),
+        "verdict": _verdict(outcome, profile),
+        "scores": _scores(outcome, profile),
+        "judge": _judge(outcome),
+        "extra": {str(key): value for key, value in response.extra.items()},
+    }
+
+
+def _about(outcome: Outcome) -> Json:
+    case, response = outcome.case, outcome.response
+    return {
+        "type": case.type,
+        "route": response.route,
+        "expected_route": case.expected_route,
+        "acceptable_routes": list(case.acceptable_routes),
+        "seconds": response.seconds,
+        "prompt_tokens": response.prompt_tokens,
+        "completion_tokens": response.completion_tokens,
+        "cost": response.cost,
+        "priority": case.priority,
+        "note": case.note,
+        "tags": list(case.tags),
+        "source_file": case.source_file,
+        "question_num": case.question_num,
+    }
+
+
+def _passages(outcome: Outcome, longest: int | None) -> list[Json]:
+    return [
+        {
+            "number": number,
+            "id": passage.id,
+            "page": passage.page,
+            "score": passage.score,
+            "length": len(passage.text),
+            "cut": longest is not None and len(passage.text) > longest,
+            "pieces": passage_pieces(outcome, number, longest),
+        }
+        for number, passage in enumerate(outcome.response.passages, 1)
+    ]
+
+
+def _verdict(outcome: Outcome, profile: Profile | None) -> Json:
+    """The verdict with the sum that gives it: the parts make the quality, quality and route make the score."""
+    verdict = outcome.verdict
+    told: Json = {
+        "status": verdict.status,
+        "passed": verdict.passed,
+        "score": verdict.score,
+        "quality": verdict.quality,
+        "route_score": verdict.route_score,
+        "band": verdict.band,
+        "justification": verdict.justification,
+        "shortfalls": list(verdict.shortfalls),
+        "parts": [_part(part) for part in verdict.parts],
+    }
+    if profile is None:
+        return {**told, "scale": 1.0, "pass_mark": None, "route_weight": 0.0, "own_mark": None}
+    return {
+        **told,
+        "scale": profile.scale,
+        "pass_mark": profile.ruler_for(outcome.response.route).pass_mark,
+        "route_weight": profile.route_weight if verdict.route_score is not None else 0.0,
+        "own_mark": outcome.case.extra.get("min_score"),
+    }
+
+
+def _part(part: Part) -> Json:
+    share = part.points / part.weight if part.weight else 0.0
+    return {
+        "metric": part.metric,
+        "value": part.value,
+        "maximum": part.maximum,
+        "weight": part.weight,
+        "points": part.points,
+        "share": share,
+    }
+
+
+def _scores(outcome: Outcome, profile: Profile | None) -> list[Json]:
+    """Those the profile weighs first, in its order; then the rest."""
+    ruler = profile.ruler_for(outcome.response.route) if profile else None
+    criteria = {c.metric: c for c in ruler.criteria} if ruler else {}
+    weights = {part.metric: part for part in outcome.verdict.parts}
+    names = [name for name in criteria if name in outcome.scores]
+    names += [name for name in outcome.scores if name not in criteria]
+    return [_score(name, outcome.scores[name], criteria.get(name), weights.get(name)) for name in names]
+
+
+def _score(name: str, score: Score, criterion: Criterion | None, part: Part | None) -> Json:
+    kind = "broke" if score.error is not None else "not applicable" if score.value is None else "value"
+    return {
+        "metric": name,
+        "kind": kind,
+        "value": score.value,
+        "error": score.error,
+        "reason": score.reason,
+        "maximum": criterion.maximum if criterion else None,
+        "weight": part.weight if part else None,
+        "points": part.points if part else None,
+        "floor": criterion.floor if criterion else None,
+        "required": bool(criterion and criterion.required),
+        "better": criterion.better if criterion else None,
+    }
+
+
+def _judge(outcome: Outcome) -> list[Json]:
+    """Each call of the judge once, with the scores that came of it, its reasoning and its raw reply."""
+    calls: dict[str, Json] = {}
+    for name, score in outcome.scores.items():
+        raw, reasoning = _texts(score.details.get("raw")), _texts(score.details.get("reasoning"))
+        if not raw and not reasoning:
+            continue
+        key = str(score.details.get("call") or f"{raw}{reasoning}")
+        call = calls.setdefault(
+            key,
+            {
+                "metrics": [],
+                "model": str(score.details.get("model") or ""),
+                "raw": raw,
+                "reasoning": reasoning,
+            },
+        )
+        call["metrics"].append(name)
+    return list(calls.values())
+
+
+def _texts(given: Any) -> list[str]:
+    several = given if isinstance(given, list | tuple) else [given]
+    return [str(text) for text in several if text]
+
+
+def _clip(text: str, longest: int | None) -> str:
+    if longest is None or len(text) <= longest:
+        return text
+    return f"{text[:longest]}… ({len(text):,} characters in all)"
