@@ -54,7 +54,7 @@ def run_suite(
     """Begin a run or go on with one. Whatever ends it, the folder is valid and can be resumed."""
     options = options or Options()
     with closing(prepare(suite, options.selection)) as prepared:
-        return run_prepared(prepared, options, watch or Watch(), stop or Stop())
+        return run_prepared(prepared, options, watch or Watch(), Stop() if stop is None else stop)
 
 
 def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop) -> Finished:

@@ -34,7 +34,7 @@ def rescore(
             yield n, replace(outcome.case, recorded=outcome.response)
 
     with closing(prepare(suite, Selection(), answered)) as prepared:
-        return run_prepared(prepared, Options(), watch or Watch(), stop or Stop())
+        return run_prepared(prepared, Options(), watch or Watch(), Stop() if stop is None else stop)
 
 
 def _suite(folder: Path, changes: Mapping[str, Any]) -> Suite:
