@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from answerkey.compare.comparison import Comparison
+from answerkey.reports.charts.style import BLUE, GREY, RED, Spec, titled
 
-Spec = dict[str, Any]
-WIDTH = 640
-_UP, _DOWN, _SURE, _UNSURE = "#2a78b5", "#c8553d", "#2a78b5", "#8a8a8a"
 _MOST_BARS = 1_500  # more would be thinner than a pixel
 
 
@@ -27,15 +23,14 @@ def case_chart(comparison: Comparison) -> Spec | None:
         "field": "moved",
         "type": "nominal",
         "title": None,
-        "scale": {"domain": ["higher", "lower"], "range": [_UP, _DOWN]},
+        "scale": {"domain": ["higher", "lower"], "range": [BLUE, RED]},
     }
     x = {"field": "place", "type": "ordinal", "axis": None, "scale": {"paddingInner": 0.1}}
     y = {"field": "diff", "type": "quantitative", "title": "overall score, B − A"}
     up = sum(move.diff > 0 for move in moves)
     title = f"{up} cases score higher in B, {len(moves) - up} lower, of {comparison.overall.n}"
-    return _spec(
-        title, {"values": values}, {"mark": "bar", "encoding": {"x": x, "y": y, "color": colour}}, height=240
-    )
+    bars = {"mark": "bar", "encoding": {"x": x, "y": y, "color": colour}}
+    return titled(title, {"height": 240, "data": {"values": values}, **bars})
 
 
 def metric_chart(comparison: Comparison) -> Spec | None:
@@ -57,7 +52,7 @@ def metric_chart(comparison: Comparison) -> Spec | None:
         "field": "sure",
         "type": "nominal",
         "title": None,
-        "scale": {"domain": ["p < 0.05 after Holm", "not significant"], "range": [_SURE, _UNSURE]},
+        "scale": {"domain": ["p < 0.05 after Holm", "not significant"], "range": [BLUE, GREY]},
     }
     x = {
         "field": "low",
@@ -73,10 +68,5 @@ def metric_chart(comparison: Comparison) -> Spec | None:
         "mark": {"type": "point", "filled": True, "size": 70},
         "encoding": {"x": {"field": "d", "type": "quantitative"}, "y": y, "color": colour},
     }
-    return _spec(
-        "Each metric with its 95 % interval", {"values": values}, {"layer": [zero, rule, dot]}, {"step": 26}
-    )
-
-
-def _spec(title: str, data: Spec, body: Spec, height: Any) -> Spec:
-    return {"title": title, "width": WIDTH, "height": height, "data": data, **body}
+    body = {"height": {"step": 26}, "data": {"values": values}, "layer": [zero, rule, dot]}
+    return titled("Each metric with its 95 % interval", body)

@@ -1,0 +1,146 @@
+"""One metric against human labels, with the baselines that unmask it beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from answerkey.calibrate.agreement import Agreement, agreement, auroc, spearman
+from answerkey.calibrate.direction import Direction, Meaning, direction_of
+from answerkey.calibrate.noise import Noise, judge_noise
+from answerkey.calibrate.reliability import Reliability, reliability
+from answerkey.calibrate.resampling import auroc_draws, draws_for, interval95
+from answerkey.calibrate.threshold import Aim, best_threshold, cross_validated
+from answerkey.errors import InputError
+from answerkey.types import Better, Score
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user may pin: the meaning of label 1, the cut of labels that are not 0 and 1, and what is best."""
+
+    positive: Meaning | None = None
+    label_cut: float | None = None
+    aim: Aim = "balanced"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Labels, groups and answer lengths of the labelled rows, in order."""
+
+    labels: Sequence[float]
+    lengths: Sequence[int]
+    groups: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Agreement figures are at `threshold`, fitted to all rows; `cross` is the honest estimate for new rows."""
+
+    metric: str
+    n: int
+    of: int
+    broken: int
+    positives: int
+    label_cut: float
+    direction: Direction
+    auroc: float | None
+    auroc_ci95: list[float] | None
+    spearman: float | None
+    threshold: float | None
+    fitted: Agreement | None
+    cross: Agreement | None
+    cross_thresholds: list[float]
+    length_auroc: float | None
+    length_auroc_ci95: list[float] | None
+    over_length_ci95: list[float] | None
+    reliability: Reliability
+    draws: int
+    groups: int | None
+    noise: Noise | None = None
+    notes: list[str] = field(default_factory=list[str])
+
+
+def calibrate_metric(
+    metric: str, better: Better, repeats: Sequence[Sequence[Score]], rows: Rows, asked: Asked | None = None
+) -> Calibration:
+    """`repeats` holds the scores of every row, once for each time they were computed; the first is judged."""
+    import numpy as np
+
+    asked = asked or Asked()
+    kept = [n for n, score in enumerate(repeats[0]) if score.value is not None]
+    if not kept:
+        reason = next((s.error or s.reason for s in repeats[0] if s.error or s.reason), "no value")
+        raise InputError(f"{metric} has no value on any of {len(repeats[0])} labelled rows: {reason}")
+    values = np.array([repeats[0][n].value for n in kept], dtype=float)
+    labels = np.array([rows.labels[n] for n in kept], dtype=float)
+    lengths = np.array([rows.lengths[n] for n in kept], dtype=float)
+    groups = [rows.groups[n] for n in kept] if rows.groups else None
+    cut = _label_cut(np.asarray(rows.labels), asked.label_cut)
+    positive = labels > cut
+    raw = auroc(values, positive)
+    direction = direction_of(better, raw, asked.positive)
+    turned = direction.sign * values
+    long_sign = 1 if (auroc(lengths, positive) or 0.5) >= 0.5 else -1
+    both = raw is not None
+    draws = auroc_draws([turned, long_sign * lengths], positive, groups) if both else []
+    threshold = best_threshold(turned, positive, asked.aim)
+    crossed = cross_validated(turned, positive, groups, asked.aim)
+    made = Calibration(
+        metric=metric,
+        n=len(kept),
+        of=len(repeats[0]),
+        broken=sum(score.error is not None for score in repeats[0]),
+        positives=int(positive.sum()),
+        label_cut=cut,
+        direction=direction,
+        auroc=None if raw is None else direction.turned(raw),
+        auroc_ci95=interval95(draws[0]) if draws else None,
+        spearman=spearman(values, labels),
+        threshold=None if threshold is None else direction.sign * threshold,
+        fitted=None if threshold is None else agreement(turned > threshold, positive),
+        cross=crossed[0] if crossed else None,
+        cross_thresholds=[direction.sign * cut for cut in crossed[1]] if crossed else [],
+        length_auroc=auroc(long_sign * lengths, positive),
+        length_auroc_ci95=interval95(draws[1]) if draws else None,
+        over_length_ci95=interval95(draws[0] - draws[1]) if draws else None,
+        reliability=reliability(values, positive, direction.sign),
+        draws=draws_for(len(kept)),
+        groups=len(set(groups)) if groups else None,
+        noise=judge_noise(repeats, direction.sign, threshold),
+    )
+    made.notes.extend(_notes(made, better))
+    return made
+
+
+def _label_cut(labels: NDArray[Any], given: float | None) -> float:
+    """Labels above it are positive: ½ for 0 and 1, else the middle of their range unless told."""
+    if given is not None:
+        return given
+    return float((labels.min() + labels.max()) / 2) if labels.min() < labels.max() else 0.5
+
+
+def _notes(c: Calibration, better: Better) -> list[str]:
+    notes: list[str] = []
+    if c.auroc is None:
+        return ["all labels are on one side: nothing to tell apart, so no AUROC and no threshold"]
+    if c.direction.guessed and c.direction.label_means and better != "neither":
+        notes.append(
+            f"label 1 was taken to mean {c.direction.label_means}, which fits the metric better; "
+            "pin it with --positive good or --positive bad"
+        )
+    low, high = c.auroc_ci95 or (0.0, 1.0)
+    if high < 0.5:
+        notes.append("points the wrong way: below chance, and the interval says so")
+    elif low <= 0.5:
+        notes.append("not shown to be better than chance: the interval holds 0.5")
+    if c.over_length_ci95 and c.over_length_ci95[0] <= 0 and c.metric != "answer_length":
+        word = "worse than" if c.over_length_ci95[1] < 0 else "not shown to be better than"
+        notes.append(
+            f"{word} answer length alone (AUROC {c.length_auroc or 0.5:.2f}): it may be measuring length"
+        )
+    return notes

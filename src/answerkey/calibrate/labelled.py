@@ -1,0 +1,152 @@
+"""Answers with human labels: a case file with a label column, or a run with `labels.jsonl` beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from answerkey.cases.check import checked
+from answerkey.cases.columns import row_to_case
+from answerkey.cases.load import load_cases
+from answerkey.cases.tables import Row, csv_rows, json_rows, jsonl_rows, parquet_rows
+from answerkey.errors import InputError, did_you_mean
+from answerkey.runs.folder import is_run, read_outcomes
+from answerkey.types import Case, Pair, Response
+
+LABELS = "labels.jsonl"
+_ROWS: dict[str, Callable[[Path, str], Iterator[Row]]] = {
+    ".jsonl": jsonl_rows,
+    ".ndjson": jsonl_rows,
+    ".json": json_rows,
+    ".csv": csv_rows,
+    ".tsv": csv_rows,
+    ".parquet": parquet_rows,
+}
+_WORDS = {
+    **dict.fromkeys(("yes", "true", "pass", "passed", "good", "correct", "right", "supported"), 1.0),
+    **dict.fromkeys(("no", "false", "fail", "failed", "bad", "incorrect", "wrong", "unsupported"), 0.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Pairs with a label each. `groups` are rows of one source, which belong together; `known` are a run's own scores."""
+
+    pairs: list[Pair]
+    labels: list[float]
+    groups: list[str] | None
+    unlabelled: int
+    known: list[dict[str, float]]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+def read_labelled(
+    path: Path, label: str = "label", group: str = "group", limit: int | None = None
+) -> Labelled:
+    """Every row that has a label and an answer; rows without a label are counted, rows without an answer refused."""
+    rows = _run_rows(path) if is_run(path) else _file_rows(path, label)
+    pairs: list[Pair] = []
+    labels: list[float] = []
+    known: list[dict[str, float]] = []
+    unlabelled = 0
+    for pair, given, scores in islice(rows, limit):
+        value = as_label(given, pair[0].id)
+        if value is None:
+            unlabelled += 1
+            continue
+        pairs.append(pair)
+        labels.append(value)
+        known.append(scores)
+    if not pairs:
+        raise InputError(f"{path}: no row has a label; {_how_to_label(path, label)}")
+    groups = [str(case.extra.get(group, "")) for case, _ in pairs]
+    return Labelled(pairs, labels, groups if all(groups) else None, unlabelled, known)
+
+
+def as_label(given: Any, where: str) -> float | None:
+    """0, 1 or any number; yes, no and their like; None where there is no label."""
+    if given is None or (isinstance(given, str) and not given.strip()):
+        return None
+    if isinstance(given, str) and given.strip().lower() in _WORDS:
+        return _WORDS[given.strip().lower()]
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(
+            f'case "{where}": the label is {given!r}, expected 0, 1, another number, or yes and no'
+        )
+    return value
+
+
+_Given = tuple[Pair, Any, dict[str, float]]
+
+
+def _file_rows(path: Path, label: str) -> Iterator[_Given]:
+    for case in _cases(path):
+        if case.recorded is None:
+            raise InputError(f'{path}: case "{case.id}" has no answer to measure; add an "answer" column')
+        if label not in case.extra and label != "label":
+            raise InputError(
+                f'{path}: case "{case.id}" has no column "{label}"{did_you_mean(label, case.extra)}'
+            )
+        yield (replace(case, recorded=None), case.recorded), case.extra.get(label), {}
+
+
+def _cases(path: Path) -> Iterator[Case]:
+    """As everywhere, but labelled data may lack questions: claims, replies and summaries are labelled too."""
+    reader = _ROWS.get(path.suffix.lower())
+    if reader is None or not path.is_file():
+        yield from load_cases([path])
+        return
+    yield from checked(_tolerant(reader(path, path.name), path), path.name)
+
+
+def _tolerant(rows: Iterator[Row], path: Path) -> Iterator[Case]:
+    for number, (row, place) in enumerate(rows, start=1):
+        asked = bool(str(row.get("question") or "").strip())
+        case = row_to_case(
+            row if asked else {**row, "question": "-"}, place, default_id=f"{path.stem}#{number}"
+        )
+        yield case if asked else replace(case, question="")
+
+
+def _run_rows(path: Path) -> Iterator[_Given]:
+    labels = read_labels(path)
+    for outcome in read_outcomes(path):
+        response: Response = outcome.response
+        scores = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
+        yield (outcome.case, response), labels.get(outcome.case.id), scores
+
+
+def read_labels(run: Path) -> dict[str, Any]:
+    """The labels that people gave a run's cases; a later line for the same case replaces an earlier one."""
+    path = run / LABELS
+    labels: dict[str, Any] = {}
+    try:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if line.strip():
+                try:
+                    row = json.loads(line)
+                    labels[str(row["id"])] = row["label"]
+                except (ValueError, KeyError, TypeError):
+                    raise InputError(
+                        f'{path}, line {number}: expected {{"id": …, "label": …, "note": …}}'
+                    ) from None
+    except OSError:
+        raise InputError(f"{run}: no {LABELS}; {_how_to_label(run, 'label')}") from None
+    return labels
+
+
+def _how_to_label(path: Path, label: str) -> str:
+    if is_run(path):
+        return f'label answers in `answerkey view`, or write {LABELS} into the run: {{"id": …, "label": 1}}'
+    return f'add a column "{label}" of 0 and 1, or name yours with --label'
