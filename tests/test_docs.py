@@ -1,0 +1,140 @@
+"""Docs can't drift: what the code has is documented, links lead somewhere, and the README's commands run."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from answerkey.cli.main import COMMANDS, answerkey
+from answerkey.metrics.registry import all_metrics
+from answerkey.profiles.load import builtin_names
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
+]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+README_COMMANDS = [
+    line.split("#")[0].strip()
+    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+]
+
+
+def page(name: str) -> str:
+    return (REFERENCE / f"{name}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_and_option_is_documented(command: str) -> None:
+    text = page("commands")
+    assert f"## answerkey {command}\n" in text
+    helped = CliRunner().invoke(answerkey, [command, "--help"])
+    assert helped.exit_code == 0
+    assert "Example" in helped.output, f"answerkey {command} --help has no example"
+    section = text.split(f"## answerkey {command}\n")[1].split("\n## ")[0]
+    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", helped.output)):
+        assert option in section, f"{option} of answerkey {command} is not in docs/reference/commands.md"
+
+
+@pytest.mark.parametrize("metric", [metric.name for metric in all_metrics()])
+def test_every_metric_is_documented(metric: str) -> None:
+    assert f"| `{metric}` |" in page("metrics")
+
+
+@pytest.mark.parametrize("profile", builtin_names())
+def test_every_profile_is_documented(profile: str) -> None:
+    assert f"## {profile}\n" in page("profiles")
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "make_reference.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        if "://" not in target and not target.startswith("#"):
+            assert (path.parent / target.split("#")[0]).exists(), f"{path.name} links to {target}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_toml_in_the_docs_is_toml(path: Path) -> None:
+    for block in re.findall(r"```toml\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
+        tomllib.loads(block)
+
+
+def test_commands_named_in_the_docs_exist() -> None:
+    for path in PAGES:
+        for name in re.findall(r"`answerkey ([a-z]+)", path.read_text(encoding="utf-8")):
+            assert name in COMMANDS, f"{path.name} names answerkey {name}"
+
+
+def test_the_readme_is_short_and_begins_with_two_commands() -> None:
+    assert len(README.splitlines()) < 120
+    assert README_COMMANDS[:2] == ["make demo", "make test"]
+
+
+def test_the_make_targets_do_what_the_readme_says() -> None:
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    for target, part in (
+        ("demo", "answerkey demo"),
+        ("test", "pytest"),
+        ("quick", "not slow"),
+        ("lint", "ruff"),
+        ("bench", "benchmarks"),
+    ):
+        plan = subprocess.run(
+            ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        assert part in plan
+
+
+# Run elsewhere: `make demo` by tests/cli/test_demo.py, `make test` is this run, the viewer has tests of its own.
+RUN_ELSEWHERE = ("make demo", "make test", "answerkey view")
+
+
+@pytest.mark.slow
+def test_each_readme_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    ran = 0
+    for command in README_COMMANDS:
+        if command.startswith(RUN_ELSEWHERE):
+            continue
+        if "RUN_" in command and ran:
+            command = _with_runs(command, tmp_path)
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        ran += 1
+    assert ran >= 6
+
+
+def _with_runs(command: str, folder: Path) -> str:
+    """RUN_A and RUN_B are the first run and one with the wrong answer mended."""
+    bot = folder / "mybot" / "bot.py"
+    if "12 months" in bot.read_text():
+        bot.write_text(bot.read_text().replace("12 months", "24 months"))
+        subprocess.run(["answerkey", "run", "mybot/suite.toml", "--quiet"], check=True, capture_output=True)
+    runs = sorted(path.name for path in (folder / "mybot" / "results").iterdir())
+    return command.replace("RUN_A", runs[0]).replace("RUN_B", runs[1])
