@@ -17,7 +17,7 @@ SERIES = (BLUE, RED, GREEN, PURPLE, AMBER, GREY)
 LIGHT = {"paper": "#ffffff", "ink": "#1f242b", "muted": "#59626e", "line": "#dfe3e8"}
 DARK = {"paper": "#1b1f25", "ink": "#e7eaee", "muted": "#a3adb9", "line": "#363d47"}
 WIDTH = 560
-_FONT = "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', Arial, sans-serif"
+_FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"  # as wide as the pictures are measured
 _STATUS = {"ERROR": PURPLE, "UNSCORED": GREY, "SCORED": BLUE}
 _RAMP = {1: (GREEN,), 2: (GREEN, RED), 3: (GREEN, BLUE, RED), 4: (GREEN, BLUE, AMBER, RED)}
 
@@ -53,8 +53,8 @@ def titled(title: str, spec: Spec, subtitle: str = "") -> Spec:
 
 
 def number(field: str, title: str | None = None, **more: Any) -> Spec:
-    """A quantitative channel."""
-    return {"field": field, "type": "quantitative", "title": title, **more}
+    """A quantitative channel; of layers that share an axis, one gives it the title."""
+    return {"field": field, "type": "quantitative", **({"title": title} if title else {}), **more}
 
 
 def name(field: str, title: str | None = None, **more: Any) -> Spec:

@@ -1,0 +1,68 @@
+"""Templates that cannot be tricked: every value is escaped, made inert, and must exist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from answerkey.reports.inert import label, shown_value
+from answerkey.reports.text import figure
+
+_TONES = {
+    "PERFECT": "good", "PASSED": "good", "ACCEPTABLE": "fair", "FAILED": "bad", "ERROR": "broken",
+    "UNSCORED": "plain", "SCORED": "plain",
+}  # fmt: skip
+
+
+def environment(*packages: str) -> Environment:
+    """The templates of the reports, with those of other rooms before them."""
+    loader = ChoiceLoader([PackageLoader(package) for package in (*packages, "answerkey.reports")])
+    made = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=shown_value,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "count": count, "figure": figure, "heat": heat, "label": _label, "percent": percent, "seconds": seconds,
+        "share_tone": share_tone, "tone": tone,
+    }  # fmt: skip
+    return made
+
+
+def tone(status: str) -> str:
+    return _TONES.get(status, "warn")
+
+
+def share_tone(share: float) -> str:
+    return "good" if share >= 0.8 else "fair" if share >= 0.6 else "warn" if share >= 0.4 else "bad"
+
+
+def heat(mean: float | None) -> str:
+    """A tint for a mean between 0 and 1; none for what lies outside."""
+    if mean is None or not 0 <= mean <= 1:
+        return ""
+    return f"heat-{sum(mean >= edge for edge in (0.4, 0.6, 0.7, 0.85))}"
+
+
+def percent(share: float | None) -> str:
+    if share is None:
+        return "-"
+    return f"{share:.0%}" if abs(share * 100 - round(share * 100)) < 1e-9 else f"{share:.1%}"
+
+
+def count(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
+
+
+def seconds(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.3g} s"
+
+
+def _label(text: Any, longest: int = 60) -> str:
+    return label(str(text), longest)
