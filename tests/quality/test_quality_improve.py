@@ -90,3 +90,11 @@ def test_an_empty_answer_can_be_filled() -> None:
     result = improve_answer("How?", None, CONTEXTS, model=ScriptedChat(["By post [1]."]))
     assert result.answer == "By post [1]."
     assert result.assessment.passed
+
+
+@pytest.mark.parametrize("bad", ["", "Unable to generate an answer."])
+def test_an_answer_that_says_nothing_never_wins(bad: str) -> None:
+    """It has one finding where a real answer may have two."""
+    result = improve_answer(QUESTION, bad, CONTEXTS, model=ScriptedChat([BAD]), attempts=1)
+    assert result.answer == BAD
+    assert improve_answer(QUESTION, BAD, CONTEXTS, model=ScriptedChat([bad]), attempts=1).answer == BAD

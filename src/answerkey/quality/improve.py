@@ -18,6 +18,9 @@ _INSTRUCTION = (
 # No rewriting brings better passages: these are told to the caller, and no model is asked for them.
 _NOT_MENDABLE = frozenset({"contexts_exist", "retrieval_scores"})
 
+# How many other checks such a finding keeps from firing: an empty answer must not win by saying nothing.
+_HIDES = {"not_empty": 3, "no_fallback": 2}
+
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
@@ -41,7 +44,7 @@ def improve_answer(
     attempts: int = 2,
     limits: Limits | None = None,
 ) -> Improvement:
-    """At most `attempts` rewrites; the answer with the fewest findings is kept, the earlier one of equals.
+    """At most `attempts` rewrites; the answer with the fewest findings is kept, the earlier one of equals; empty is worst.
 
     `model` is a chat client, a table of settings or a preset's name. Without one, or where a rewrite could not help,
     the answer comes back unchanged with its findings. A model that fails is told in `error`, never raised: the live
@@ -73,12 +76,16 @@ def _rewritten(
         except AnswerkeyError as error:
             return replace(best, rewrites=number - 1, error=str(error))
         assessment = assess(candidate)
-        if len(assessment.findings) < len(best.assessment.findings):
+        if _badness(assessment) < _badness(best.assessment):
             best = Improvement(candidate, assessment, changed=candidate != original)
         best = replace(best, rewrites=number)
         if not _mendable(best.assessment):
             break
     return best
+
+
+def _badness(assessment: Assessment) -> int:
+    return sum(_HIDES.get(finding.check, 0) + 1 for finding in assessment.findings)
 
 
 def _mendable(assessment: Assessment) -> list[Finding]:
