@@ -29,7 +29,8 @@ def judge_noise(repeats: Sequence[Sequence[Score]], sign: int, threshold: float 
     if not complete:
         return None
     values = sign * np.array([[score.value for score in row] for row in complete], dtype=float)
-    sd = float(np.sqrt(values.var(axis=1, ddof=1).mean()))
+    spread = values - values[:, :1]  # so that equal values have no spread at all, not even a rounding
+    sd = float(np.sqrt(spread.var(axis=1, ddof=1).mean()))
     flips = None
     if threshold is not None:
         above = values > threshold

@@ -1,0 +1,135 @@
+"""`answerkey compare` and `answerkey baseline`, from scored files to exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOSTILE = "<script>alert(1)</script>|`x` [a](javascript:alert(1)) \x1b[31m"
+PROFILE = """
+name = "words"
+pass = 0.5
+[[criteria]]
+metric = "token_f1"
+[[criteria]]
+metric = "keyword_recall"
+"""
+
+
+def rows(good: int, total: int = 40, wording: str = "the river runs") -> list[dict[str, Any]]:
+    """The first `good` answers are right, the others wrong in words that differ from row to row."""
+    return [
+        {
+            "id": f"q{n}",
+            "question": f"{HOSTILE} {n}",
+            "expected": f"the river runs north {n}",
+            "answer": f"{wording} north {n}" if n < good else f"nothing is known of place {n} today",
+            "route": "sales_kpi" if n % 2 else "rag",
+            "expected_route": "sales_kpi",
+        }
+        for n in range(total)
+    ]
+
+
+@pytest.fixture
+def score(
+    cli: Callable[..., Any], write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """`score("a", rows)`: a run in the test's folder, without models and pictures."""
+    monkeypatch.chdir(tmp_path)
+    profile = write("words.toml", PROFILE)
+
+    def run(name: str, cases: list[dict[str, Any]], *options: str) -> str:
+        path = write(f"{name}.jsonl", cases)
+        options = options or ("--profile", str(profile))
+        shown = cli("score", path, "--name", name, *options, "--model", "none", "--no-pictures", "--quiet")
+        assert shown.code == 0, shown.err
+        return str(next(Path("results").glob(f"{name}_*")))
+
+    return run
+
+
+def test_the_same_answers_under_uniform_and_route_aware(cli: Callable[..., Any], score: Callable[..., str]):
+    a = score("before", rows(20, 50), "--profile", "uniform")
+    b = score("after", rows(20, 50), "--profile", "route-aware")
+    shown = cli("compare", a, b)
+    assert shown.code == 0
+    assert shown.out.startswith("the bot did not change: 50 of 50 answers are identical; the profile did")
+    data = cli("compare", a, b, "--json").json
+    assert data["verdict"] == "not comparable as an improvement"
+    assert data["identical_answers"] == 50
+    assert data["changed"]["profile"] is True
+    assert data["changed"]["answers"] is False
+    assert data["overall"]["n"] == 50
+    assert data["metrics"]["semantic_relevance"]["mean_b"] is not None
+    assert cli("compare", a, b, "--gate").code == 0
+
+
+def test_worse_fails_the_gate_and_a_margin_forgives(cli: Callable[..., Any], score: Callable[..., str]):
+    a, b = score("good", rows(35)), score("bad", rows(10))
+    shown = cli("compare", a, b, "--gate")
+    assert shown.code == 1
+    assert shown.out.startswith("B is worse: ")
+    assert shown.last_line.startswith("gate failed: B is worse")
+    assert cli("compare", b, a, "--gate").code == 0
+    forgiven = cli("compare", a, b, "--gate", "--margin", "0.9", "--json")
+    assert (forgiven.code, forgiven.json["gate"]["passed"], forgiven.json["verdict"]) == (0, True, "worse")
+    assert cli("compare", a, b, "--gate", "--margin", "0.1").code == 1
+    assert cli("compare", a, b, "--margin", "0.1").code == 2
+
+
+def test_one_run_is_compared_with_the_baseline(cli: Callable[..., Any], score: Callable[..., str]):
+    a, b = score("good", rows(35)), score("bad", rows(10))
+    missing = cli("compare", b)
+    assert missing.code == 2
+    assert "answerkey baseline set" in missing.err
+    assert cli("baseline", "set", a).code == 0
+    assert cli("baseline", "show", "--json").json["exists"] is True
+    assert cli("compare", b, "--json").json["a"] == a
+    assert cli("compare", b, "--gate").code == 1
+    assert cli("baseline", "set", "nowhere").code == 2
+
+
+def test_files_for_readers_hold_hostile_text_as_text(
+    cli: Callable[..., Any], score: Callable[..., str], tmp_path: Path
+):
+    a, b = score("good", rows(35)), score("bad", rows(10))
+    assert cli("compare", a, b, "--out", tmp_path / "cmp").code == 0
+    page = (tmp_path / "cmp/comparison.html").read_text()
+    tags: list[str] = []
+    reader = HTMLParser()
+    reader.handle_starttag = lambda tag, attrs: tags.append(tag)  # type: ignore[method-assign]
+    reader.feed(page)
+    assert "script" not in tags
+    assert tags.count("img") == 2
+    assert "&lt;script&gt;" in page
+    markdown = (tmp_path / "cmp/comparison.md").read_text()
+    assert "<script" not in markdown
+    assert not re.search(r"(?<!\\)\]\(javascript", markdown)
+    assert "\x1b" not in cli("compare", a, b).out + markdown
+    assert json.loads((tmp_path / "cmp/comparison.json").read_text())["degraded"]["count"] == 25
+    for plot in ("compare_cases", "compare_metrics"):
+        assert (tmp_path / f"cmp/plots/{plot}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_repeats_of_the_same_bot_give_a_noise_floor(cli: Callable[..., Any], score: Callable[..., str]):
+    a, again = score("one", rows(30)), score("two", rows(28))
+    b = score("new", rows(29, wording="a river runs"))
+    data = cli("compare", a, b, "--repeats", again, "--json").json
+    assert data["noise"]["runs"] == 2
+    assert data["noise"]["floor"] > 0
+    assert data["noise"]["flaky_cases"] == ["q28", "q29"]
+
+
+def test_a_folder_that_is_no_run_is_one_line(
+    cli: Callable[..., Any], score: Callable[..., str], tmp_path: Path
+):
+    shown = cli("compare", tmp_path, tmp_path)
+    assert shown.code == 2
+    assert "not a run folder" in shown.err
