@@ -1,0 +1,56 @@
+"""`answerkey demo`, end to end: sockets are blocked in this test, so it is offline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from answerkey.cli.main import answerkey
+from answerkey.errors import StorageError
+
+
+@pytest.mark.slow
+def test_three_bots_a_comparison_and_a_sweep(tmp_path: Path) -> None:
+    done = CliRunner().invoke(answerkey, ["demo", "--out", str(tmp_path / "demo"), "--json"])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    runs = told["runs"]
+    assert {name: run["cases"] for name, run in runs.items()} == {
+        "faq": 16,
+        "docs": 26,
+        "kpi-v1": 50,
+        "kpi-v2": 50,
+    }
+    # Failures are seen in every run, and none fails whole.
+    assert all(0 < run["passed"] < run["cases"] for run in runs.values())
+    assert runs["kpi-v2"]["passed"] > runs["kpi-v1"]["passed"]
+    assert told["comparison"]["verdict"] == "better"
+    for run in runs.values():
+        names = {path.name for path in Path(run["folder"]).iterdir()}
+        assert {
+            "summary.json",
+            "report.txt",
+            "report.md",
+            "report.html",
+            "failures.txt",
+            "results.csv",
+            "junit.xml",
+        } <= names
+    assert (Path(told["comparison"]["folder"]) / "comparison.html").is_file()
+    assert len(list(Path(told["sweep"]["folder"], "plots").glob("*.png"))) == 5
+    failures = (Path(runs["faq"]["folder"]) / "failures.txt").read_text(encoding="utf-8")
+    assert "Points expire 12 months" in failures
+    # The copy of the world is the user's own, and runs again.
+    again = CliRunner().invoke(
+        answerkey, ["run", str(tmp_path / "demo" / "world" / "faq.toml"), "--quiet", "--no-pictures"]
+    )
+    assert again.exit_code == 0, again.output
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(answerkey, ["demo", "--out", str(tmp_path / "file")])
+    assert isinstance(result.exception, StorageError)
