@@ -151,7 +151,7 @@ def test_what_is_known_of_the_plain_metrics_on_public_labels(cli: Callable[..., 
     """Cosine per sentence finds unsupported answers a little better than chance and worse than their length does."""
     path = shared_data / "ragtruth_qa" / "dev.jsonl"
     shown = cli(
-        "calibrate", path, "--metric", "answer_hallucination", "--positive", "bad", "--limit", "160", "--json"
+        "calibrate", path, "--metric", "answer_hallucination", "--positive", "bad", "--limit", "110", "--json"
     )
     assert shown.code == 0, shown.err
     data = shown.json
@@ -166,5 +166,5 @@ def test_what_is_known_of_the_plain_metrics_on_public_labels(cli: Callable[..., 
 def test_shared_words_beat_cosine_for_correctness(cli: Callable[..., Any], shared_data: Path):
     path = shared_data / "evouna" / "dev.jsonl"
     metrics = ("--metric", "keyword_recall", "--metric", "answer_correctness")
-    data = cli("calibrate", path, *metrics, "--positive", "good", "--limit", "600", "--json").json["metrics"]
-    assert data["keyword_recall"]["auroc"] > data["answer_correctness"]["auroc"] + 0.05
+    data = cli("calibrate", path, *metrics, "--positive", "good", "--limit", "300", "--json").json["metrics"]
+    assert data["keyword_recall"]["auroc"] > data["answer_correctness"]["auroc"] + 0.02
