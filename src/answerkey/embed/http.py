@@ -10,7 +10,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_random_exponential,
+)
 
 from answerkey.embed.base import unit_rows
 from answerkey.errors import EndpointError, SettingsError
@@ -20,11 +26,16 @@ if TYPE_CHECKING:
 
 TEXTS_A_REQUEST = 64
 ATTEMPTS = 4
+LONGEST_PAUSE = 60.0
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
 class _TryAgain(EndpointError):
-    """A failure that may pass."""
+    """A failure that may pass; the server may say after how many seconds."""
+
+    def __init__(self, message: str, after: float = 0.0) -> None:
+        super().__init__(message)
+        self.after = after
 
 
 class HttpEmbedder:
@@ -67,7 +78,7 @@ class HttpEmbedder:
         retrying = Retrying(
             retry=retry_if_exception_type(_TryAgain),
             stop=stop_after_attempt(ATTEMPTS),
-            wait=wait_random_exponential(multiplier=0.5, max=10),
+            wait=_pause,
             reraise=True,
         )
         rows = self._rows(retrying(self._post, texts), len(texts))
@@ -86,7 +97,8 @@ class HttpEmbedder:
         except httpx2.TransportError as error:
             raise _TryAgain(f"{self._told} cannot be reached: {error}; is it running?") from None
         if reply.status_code in _PASSING:
-            raise _TryAgain(f"{self._told} answered {reply.status_code}: {_short(reply.text)}")
+            message = f"{self._told} answered {reply.status_code}: {_short(reply.text)}"
+            raise _TryAgain(message, _seconds(reply.headers.get("retry-after", "")))
         if reply.status_code in {401, 403}:
             raise EndpointError(
                 f"{self._told} refused the key ({reply.status_code}); check the variable of api_key_env"
@@ -111,6 +123,16 @@ class HttpEmbedder:
     @property
     def _told(self) -> str:
         return f'the embedding endpoint {self.url} (model "{self.name}")'
+
+
+def _pause(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.after if isinstance(error, _TryAgain) else 0.0
+    return max(asked, wait_random_exponential(multiplier=0.5, max=10)(state))
+
+
+def _seconds(retry_after: str) -> float:
+    return min(float(retry_after), LONGEST_PAUSE) if retry_after.isdecimal() else 0.0
 
 
 def _authorisation(api_key_env: str | None) -> dict[str, str]:
