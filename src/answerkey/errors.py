@@ -13,7 +13,6 @@ tree is a bug and keeps its traceback.
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 EXIT_OK, EXIT_GATE, EXIT_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -49,6 +48,8 @@ class StorageError(IncompleteError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean "recall@5"?`, or nothing where no known word is near."""
-    near = get_close_matches(word.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.6)
+    from difflib import get_close_matches
+
     names = {k.lower(): k for k in known}
+    near = get_close_matches(word.lower(), names, n=1, cutoff=0.6)
     return f'; did you mean "{names[near[0]]}"?' if near else ""

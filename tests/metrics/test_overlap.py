@@ -43,9 +43,20 @@ def test_rouge_l_equals_rouge_score(answer, expected):
     assert score(overlap.rouge_l, *ascii_only) == pytest.approx(reference, abs=1e-12)
 
 
-@given(TEXT, TEXT)
-def test_chrf_equals_sacrebleu(answer, expected):
+@given(st.lists(st.tuples(TEXT, TEXT), max_size=5))
+def test_chrf_of_many_equals_sacrebleu_one_by_one(pairs):
     from sacrebleu.metrics.chrf import CHRF
 
-    reference = CHRF().sentence_score(answer, [expected]).score
-    assert score(overlap.chrf, answer, expected) == pytest.approx(reference, abs=1e-9)
+    reference = [CHRF().sentence_score(answer, [expected]).score for answer, expected in pairs]
+    found = overlap.chrf(
+        [(Case("c", "q", expected=(expected,)), Response(answer=answer)) for answer, expected in pairs]
+    )
+    assert found == pytest.approx(reference, abs=1e-9)
+
+
+def test_chrf_takes_the_best_of_several_expected_answers():
+    pairs = [
+        (Case("c", "q", expected=("zzz", "abc")), Response(answer="abc")),
+        (Case("d", "q", expected=("x",)), Response(answer="y")),
+    ]
+    assert overlap.chrf(pairs) == [100.0, 0.0]

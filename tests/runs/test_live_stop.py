@@ -57,7 +57,10 @@ def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: P
         "missing: explained, topic17",
     ):
         assert part in stopped.out
-    assert f"answerkey run {suite.path} --resume --resume-limit 1" in stopped.out
+    assert (
+        f"answerkey run {suite.path} --no-pictures --workers 5 --resume --resume-limit 1 --stop-on-fail\n"
+        in stopped.out
+    )
     kept = suite.outcomes()
     assert {f"c{n}" for n in range(17)} <= set(kept), "earlier outcomes are kept"
     assert "c17" not in kept, "the failed one is not counted as done"

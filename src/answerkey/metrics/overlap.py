@@ -8,18 +8,19 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from rapidfuzz.distance import LCSseq
 
+from answerkey.metrics.chrf import chrf_scores
 from answerkey.metrics.registry import metric
 from answerkey.text import normalise, words
-from answerkey.types import Case, Response, Score
+from answerkey.types import Case, Pair, Response, Score
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_CHRF_ORDER, _CHRF_BETA = 6, 2
 
 
 @metric("exact_match", needs=("answer", "expected"), empty="1 where both are empty, else 0")
@@ -54,10 +55,12 @@ def rouge_l(case: Case, response: Response) -> float:
     return _best(_rouge_l, case, response)
 
 
-@metric("chrf", low=0, high=100, needs=("answer", "expected"), empty="0 where either is empty")
-def chrf(case: Case, response: Response) -> float:
+@metric("chrf", batch=True, low=0, high=100, needs=("answer", "expected"), empty="0 where either is empty")
+def chrf(pairs: Sequence[Pair]) -> list[float]:
     """Character n-gram F2 score (chrF2, 1 to 6 characters), 0 to 100."""
-    return _best(_chrf, case, response)
+    flat = [(response.answer or "", expected) for case, response in pairs for expected in case.expected]
+    scores = iter(chrf_scores([answer for answer, _ in flat], [expected for _, expected in flat]))
+    return [max(islice(scores, len(case.expected))) for case, _ in pairs]
 
 
 @metric("answer_length", low=0, high=None, better="neither", needs=("answer",), empty="0", unit="characters")
@@ -89,21 +92,3 @@ def _rouge_l(answer: str, expected: str) -> float:
     if not given or not wanted:
         return 0.0
     return 2 * LCSseq.similarity(given, wanted) / (len(given) + len(wanted))
-
-
-def _chrf(answer: str, expected: str) -> float:
-    """As sacrebleu computes it for one sentence: precision and recall are means over the orders both sides have."""
-    given, wanted = "".join(answer.split()), "".join(expected.split())
-    orders = min(_CHRF_ORDER, len(given), len(wanted))
-    precision = recall = 0.0
-    for order in range(1, orders + 1):
-        same = (_ngrams(given, order) & _ngrams(wanted, order)).total()
-        precision += same / (len(given) - order + 1) / orders
-        recall += same / (len(wanted) - order + 1) / orders
-    weight = _CHRF_BETA**2
-    return 100 * (1 + weight) * precision * recall / (weight * precision + recall) if precision else 0.0
-
-
-@lru_cache(maxsize=2048)
-def _ngrams(text: str, order: int) -> Counter[str]:
-    return Counter(text[n : n + order] for n in range(len(text) - order + 1))

@@ -71,7 +71,19 @@ def _shape(kind: type) -> tuple[tuple[str, Any], ...]:
 
 
 def scores_to_json(scores: Mapping[str, Score]) -> Json:
-    return {name: to_json(score) for name, score in scores.items()}
+    """By hand: there are more scores than anything else."""
+    return {name: _score_to_json(score) for name, score in scores.items()}
+
+
+def _score_to_json(score: Score) -> Json:
+    record: Json = {} if score.value is None else {"value": score.value}
+    if score.reason:
+        record["reason"] = score.reason
+    if score.error is not None:
+        record["error"] = score.error
+    if score.details:
+        record["details"] = score.details
+    return record
 
 
 def scores_from_json(record: Mapping[str, Any]) -> dict[str, Score]:

@@ -5,36 +5,36 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable
 
 from answerkey.intervals import BOOTSTRAP_LIMIT, interval_from_moments, mean_interval
 from answerkey.types import Json
 
+_UNIT = 2.0**60  # sums are whole numbers of 2⁻⁶⁰: exact in any order
 _GROWTH = math.log(1.01)  # quantiles of many values are read from bins 1 % wide
 
 
 class Tally:
     """Count, exact sum, extremes and quantiles of a stream of numbers.
 
-    Up to 2,000 values are kept, for the bootstrap and exact quantiles; beyond, an exact sum (Shewchuk's partials,
-    so that order does not matter) and logarithmic bins stand in.
+    Up to 2,000 values are kept, for the bootstrap and exact quantiles; beyond, moments and logarithmic bins stand in.
     """
 
-    __slots__ = ("bins", "count", "high", "low", "squares", "sums", "values")
+    __slots__ = ("bins", "count", "high", "low", "squares", "sum", "values")
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = self.sum = self.squares = 0
         self.low, self.high = math.inf, -math.inf
-        self.sums: list[float] = []
-        self.squares: list[float] = []
         self.values: array[float] | None = array("d")
         self.bins: Counter[int] = Counter()
 
     def add(self, value: float) -> None:
         self.count += 1
-        self.low, self.high = min(self.low, value), max(self.high, value)
-        _grow(self.sums, value)
-        _grow(self.squares, value * value)
+        self.sum += int(value * _UNIT)
+        self.squares += int(value * value * _UNIT)
+        if value < self.low:
+            self.low = value
+        if value > self.high:
+            self.high = value
         if self.values is None:
             self.bins[_bin(value)] += 1
         else:
@@ -42,34 +42,32 @@ class Tally:
             if self.count > BOOTSTRAP_LIMIT:
                 self._drop_values()
 
-    def _drop_values(self) -> None:
-        if self.values is not None:
-            self.bins.update(map(_bin, self.values))
-            self.values = None
-
     def merge(self, other: Tally) -> None:
         self.count += other.count
+        self.sum += other.sum
+        self.squares += other.squares
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
-        for value in other.sums:
-            _grow(self.sums, value)
-        for value in other.squares:
-            _grow(self.squares, value)
         if self.values is not None and other.values is not None and self.count <= BOOTSTRAP_LIMIT:
             self.values.extend(other.values)
         else:
             self._drop_values()
             self.bins.update(other.bins if other.values is None else map(_bin, other.values))
 
+    def _drop_values(self) -> None:
+        if self.values is not None:
+            self.bins.update(map(_bin, self.values))
+            self.values = None
+
     @property
     def mean(self) -> float | None:
-        return math.fsum(self.sums) / self.count if self.count else None
+        return self.sum / self.count / _UNIT if self.count else None
 
     @property
     def deviation(self) -> float | None:
         """The sample's standard deviation; None for fewer than two values."""
-        if self.count < 2 or self.mean is None:
+        if self.count < 2:
             return None
-        spread = math.fsum(self.squares) - self.count * self.mean**2
+        spread = (self.squares - self.sum * self.sum / self.count / _UNIT) / _UNIT
         return math.sqrt(max(spread, 0.0) / (self.count - 1))
 
     def quantile(self, share: float) -> float | None:
@@ -102,28 +100,6 @@ class Tally:
             "min": self.low if self.count else None,
             "max": self.high if self.count else None,
         }
-
-
-def tally_of(values: Iterable[float]) -> Tally:
-    tally = Tally()
-    for value in values:
-        tally.add(value)
-    return tally
-
-
-def _grow(partials: list[float], value: float) -> None:
-    """Add to a list of floats whose sum is exact."""
-    kept = 0
-    for partial in partials:
-        if abs(value) < abs(partial):
-            value, partial = partial, value
-        high = value + partial
-        low = partial - (high - value)
-        if low:
-            partials[kept] = low
-            kept += 1
-        value = high
-    partials[kept:] = [value]
 
 
 def _bin(value: float) -> int:

@@ -1,0 +1,88 @@
+"""At a real pseudo-terminal: the progress bar, the failure screen, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from live_suite import LiveSuite, question, right
+
+from loopback import Bot
+from terminal import at_a_terminal, without_escapes
+
+pytestmark = [pytest.mark.network, pytest.mark.slow]
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred"
+
+
+def command(suite: LiveSuite, *more: str) -> list[str]:
+    return [sys.executable, "-m", "answerkey", "run", str(suite.path), "--no-pictures", *more]
+
+
+def test_the_bar_and_the_failure_screen(tmp_path: Path) -> None:
+    def reply(body):
+        return {"answer": f"No idea. {HOSTILE}"} if body["question"] == question(30) else right(body)
+
+    with Bot(reply, delay=0.05) as bot:
+        suite = LiveSuite(tmp_path, {"url": bot.url})
+        code, shown = at_a_terminal(command(suite, "--stop-on-fail", "--workers", "2"))
+    assert code == 1
+    assert "\x1b[?25l" in shown, "drawn in place: the cursor is hidden meanwhile"
+    assert shown.count("\x1b[?25l") == shown.count("\x1b[?25h"), "and shown again"
+    seen = without_escapes(shown)
+    assert "━━━" in seen
+    assert "/40 " in seen
+    for part in ("/s, ", " s left", "100 % of ", " passed, mean ", " failed", "slowest "):
+        assert part in seen
+    for part in (
+        "FAILED: c30",
+        question(30),
+        "topic30 explained",
+        "Scores",
+        "What the profile wanted",
+        "To go on",
+    ):
+        assert part in seen
+    again = f"answerkey run {suite.path} --no-pictures --workers 2 --resume"
+    assert f"    {again} --resume-limit 1 --stop-on-fail\n" in seen, "whole, to be copied"
+    assert "\x1b]0;owned" not in shown
+    assert "\x1b[2J" not in shown
+    assert "No idea. �]0;owned�" in seen
+
+
+def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
+    with Bot(right, delay=0.05) as bot:
+        suite = LiveSuite(tmp_path, {"url": bot.url}, count=2000)
+        sent: list[int] = []
+
+        def watch(shown: str, send) -> None:
+            if not sent and " passed" in shown:
+                sent.append(1)
+                send(signal.SIGINT)
+
+        code, shown = at_a_terminal(command(suite), watch)
+        seen = without_escapes(shown)
+        assert code == 130
+        assert "ending after the cases in flight; once more to stop at once" in seen
+        assert f"to go on: answerkey run {suite.path} --no-pictures --resume\n" in seen
+        assert seen.strip().splitlines()[-1].startswith("interrupted: ")
+        asked = sum(bot.asked.values())
+        assert 0 < asked < 2000
+        assert len(suite.outcomes()) == asked, "the cases in flight were kept"
+
+
+def test_quiet_and_not_a_terminal(cli, tmp_path: Path) -> None:
+    with Bot(right) as bot:
+        suite = LiveSuite(tmp_path, {"url": bot.url}, count=5)
+        loud = cli("run", suite.path, "--no-pictures")
+        quiet = cli("run", suite.path, "--no-pictures", "--quiet")
+    assert "5/5 (100 %)" in loud.err
+    assert "\x1b" not in loud.err + loud.out
+    assert quiet.out == ""
+    assert (
+        quiet.err.splitlines() == [f"run folder: {os.path.relpath(suite.run)}", "passed: 5 of 5 cases done"]
+        or len(quiet.err.splitlines()) == 2
+    )

@@ -1,0 +1,184 @@
+"""Answers in a file, to a run folder: files, figures, gates, exit codes, and the same answers under another ruler."""
+
+import csv
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from answerkey.runs.folder import open_run, read_outcomes
+from answerkey.runs.gate import answer_gates, parse_gates
+from answerkey.types import Response
+
+ROWS = [
+    {"id": "good", "question": "Who wrote Emma?", "expected": "Jane Austen", "answer": "jane  austen", "type": "books", "route": "docs", "expected_route": "docs", "response_time": 1.0},
+    {"id": "bad", "question": "Who wrote Ulysses?", "expected": "James Joyce", "answer": "=cmd|' /C calc'!A0 <script>alert(1)</script>", "type": "books", "route": "sales_kpi", "expected_route": "docs", "response_time": 3.0},
+    {"id": "none", "question": "No expected answer", "answer": "text"},
+]  # fmt: skip
+PROFILE = 'name = "words"\npass = 0.5\n[[criteria]]\nmetric = "token_f1"\n'
+
+
+@pytest.fixture
+def scored(cli, write, tmp_path):
+    def score(*more, rows=ROWS):
+        path, profile = write("answers.jsonl", rows), write("words.toml", PROFILE)
+        shown = cli("score", path, "--profile", profile, "--metrics", "exact_match,keyword_recall", "--out", tmp_path / "out", *more)
+        return shown, max((tmp_path / "out").glob("score_*"), default=None)
+
+    return score
+
+
+def test_every_report_is_there_and_says_the_same(scored):
+    shown, run = scored()
+    assert shown.code == 0, shown.err
+    assert shown.last_line.startswith("passed")
+    names = {path.name for path in run.iterdir()}
+    assert {"results.jsonl", "results.csv", "summary.json", "report.txt", "failures.txt", "report.md", "junit.xml", "run.json"} <= names
+    lines = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
+    assert [line["id"] for line in lines] == ["good", "bad", "none"]
+    assert lines[0]["scores"]["exact_match"] == {"value": 1.0, "reason": "", "error": None}
+    assert lines[2]["scores"]["exact_match"] == {"value": None, "reason": "no expected answer in the case", "error": None}
+    assert lines[0]["verdict"]["status"] == "PASSED"
+    assert lines[2]["verdict"]["status"] == "UNSCORED"
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["average_scores"]["exact_match"]["mean"] == 0.5
+    assert (summary["average_scores"]["exact_match"]["n"], summary["average_scores"]["exact_match"]["of"]) == (2, 3)
+    assert summary["average_scores"]["exact_match"]["not_applicable"] == 1
+    assert summary["totals"] | {"statuses": 0} == {"cases": 3, "scored": 2, "passed": 1, "failed": 1, "errors": 0, "unscored": 1, "statuses": 0}
+    assert summary["route_confusion"] == {"docs": {"docs": 1, "sales_kpi": 1}}
+    assert summary["route_accuracy"] == 0.5
+    assert summary["response_time"]["average"] == 2.0
+    assert summary["by_type"]["books"]["pass_rate"] == 0.5
+    assert set(summary["fingerprint"]) == {"cases", "profile", "metrics", "judge", "embedding", "settings", "answers"}
+    assert "scored 2/3" in (run / "report.txt").read_text()
+
+
+def test_hostile_text_is_inert_in_every_report(scored):
+    _, run = scored()
+    with (run / "results.csv").open(newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert not [cell for cell in cells if cell[:1] in "=+-@" and cell]
+    suite = ElementTree.parse(run / "junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "0")
+    assert "<script>" in suite.find("testcase/failure").text
+    assert "<script>" not in (run / "report.md").read_text()
+
+
+def test_control_characters_do_not_reach_files_people_read(scored):
+    _, run = scored(rows=[{**ROWS[1], "answer": "\x1b[2J\u202e wrong \x00"[:-2]}])
+    for name in ("failures.txt", "report.txt", "report.md"):
+        assert "\x1b" not in (run / name).read_text()
+    ElementTree.parse(run / "junit.xml")
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        ("pass_rate >= 0.3", 0),
+        ("pass_rate >= 0.9", 1),
+        ("success[books] >= 0.5", 0),
+        ("errors == 0", 0),
+        ("mean[exact_match] >= 50%", 0),
+        ("mean[exact_match][books] > 0.5", 1),
+        ("response_time.mean < 2.5", 0),
+        ("route_accuracy >= 0.76", 1),
+        ("mean[politeness] >= 0", 1),
+        ("success[nothing] >= 0", 1),
+        ("user_satisfacton >= 0.5", 2),
+        ("pass_rate", 2),
+    ],
+)
+def test_gates_decide_the_exit_code(scored, gate, code):
+    shown, _ = scored("--gate", gate)
+    assert shown.code == code, shown.err
+    assert shown.last_line.startswith({0: "passed", 1: "failed", 2: "error"}[code])
+
+
+def test_a_gate_on_a_mean_of_which_some_broke_is_closed():
+    entry = {"mean": 1.0, "n": 1, "of": 2, "broken": 1, "ci95": None}
+    (answer,) = answer_gates(parse_gates(["mean[x] >= 0.5"]), {"average_scores": {"x": entry}})
+    assert not answer.passed
+    assert "1 broke" in answer.note
+
+
+def test_a_missing_answer_is_an_error_and_exit_code_3(scored):
+    shown, run = scored(rows=[*ROWS, {"id": "gone", "question": "Not answered?", "expected": "x"}])
+    assert shown.code == 3
+    assert shown.last_line.startswith("incomplete")
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["totals"]["errors"] == 1
+    assert summary["pass_rate"] == 0.25
+
+
+def test_rescore_changes_the_ruler_and_never_the_answers(scored, cli, write, tmp_path):
+    _, run = scored()
+    strict = write("strict.toml", PROFILE.replace("0.5", "1.0").replace("words", "strict"))
+    shown = cli("rescore", run, "--profile", strict, "--out", tmp_path / "again")
+    assert shown.code == 0, shown.err
+    (again,) = (tmp_path / "again").iterdir()
+    old, new = open_run(run), open_run(again)
+    assert old.fingerprint["answers"] == new.fingerprint["answers"]
+    assert old.fingerprint["cases"] == new.fingerprint["cases"]
+    assert old.fingerprint["profile"] != new.fingerprint["profile"]
+    assert [o.response for o in read_outcomes(run)] == [o.response for o in read_outcomes(again)]
+
+
+def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
+    shown = cli("score", write("a.jsonl", ROWS), "--metrics", "token_f1,ndcg@5", "--out", tmp_path / "o", "--json")
+    assert shown.code == 0, shown.err
+    assert shown.json["totals"]["statuses"] == {"SCORED": 3}
+    assert shown.json["pass_rate"] is None
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--metrics", "exact_macth"], 'did you mean "exact_match"'),
+        (["--metrics", "recall"], 'as in "recall@5"'),
+        (["--metrics", "recall@0"], "must be 1 or more"),
+        (["--profile", "route-awre"], 'did you mean "route-aware"'),
+        ([], "nothing to measure"),
+        (["--metrics", "rubric.accuracy"], "needs a judge"),
+        (["--metrics", "exact_match", "--module", "no_such_module"], "cannot import"),
+    ],
+)
+def test_wrong_settings_are_one_line_and_no_run(cli, write, tmp_path, more, told):
+    shown = cli("score", write("a.jsonl", ROWS), "--out", tmp_path / "o", *more)
+    assert shown.code == 2
+    assert told in shown.err
+    assert len(shown.err.strip().splitlines()) == 1
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_users_own_metric_comes_in_by_the_same_door(cli, write, tmp_path, monkeypatch):
+    write("my_metrics.py", "from answerkey import metric\n@metric('shouting', needs=('answer',), empty='0')\ndef shouting(case, response):\n    'Is it loud?'\n    return response.answer.isupper()\n")
+    write("a.jsonl", [{"question": "q", "answer": "LOUD"}])
+    suite = write("suite.toml", 'cases = ["a.jsonl"]\nmodules = ["my_metrics"]\nmetrics = ["shouting"]\n')
+    shown = cli("run", suite, "--json", "--quiet")
+    assert shown.code == 0, shown.err
+    assert shown.json["average_scores"]["shouting"]["mean"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("cases = 3\n", "expected a list of texts"),
+        ('cases = ["a.jsonl"]\nmetric = ["x"]\n', 'did you mean "metrics"'),
+        ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkrs = 3\n', 'did you mean "workers"'),
+        ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkers = 0\n', "expected a number of 1 or more"),
+        ("cases = [\n", "not valid TOML"),
+        ("", "names no cases"),
+        ('cases = ["b.jsonl"]\nmetrics = ["token_f1"]\n', "no such file"),
+    ],
+)
+def test_a_wrong_suite_is_one_line(cli, write, text, told):
+    write("a.jsonl", ROWS)
+    shown = cli("run", write("suite.toml", text))
+    assert shown.code == 2
+    assert told in shown.err
+    assert len(shown.err.strip().splitlines()) == 1
+
+
+def test_response_keeps_unknown_apart_from_zero():
+    assert Response(answer="x").cost is None
+    assert Response(answer="x").seconds is None

@@ -1,0 +1,56 @@
+"""Running figures against numpy, and the law that makes shards agree with one machine."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerkey.runs.tally import Tally
+
+VALUES = st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0, 0.5]), max_size=60)
+
+
+def tally(values):
+    made = Tally()
+    for value in values:
+        made.add(value)
+    return made
+
+
+@given(VALUES)
+def test_figures_equal_numpy(values):
+    found = tally(values).summary()
+    assert found["n"] == len(values)
+    if not values:
+        assert found["mean"] is None
+        return
+    assert found["mean"] == pytest.approx(np.mean(values), rel=1e-9, abs=1e-9)
+    assert (found["min"], found["max"]) == (min(values), max(values))
+    assert tally(values).quantile(0.95) == pytest.approx(np.quantile(values, 0.95), rel=1e-9, abs=1e-9)
+    if len(values) > 1:
+        assert found["sd"] == pytest.approx(np.std(values, ddof=1), rel=1e-6, abs=1e-4)
+        assert found["ci95"][0] <= found["ci95"][1]
+
+
+@given(VALUES, st.integers(0, 60), st.randoms())
+def test_any_split_and_order_gives_the_same_to_the_last_digit(values, cut, random):
+    whole, left, right = tally(values), tally(values[:cut]), tally(values[cut:])
+    left.merge(right)
+    shuffled = list(values)
+    random.shuffle(shuffled)
+    assert whole.summary() == left.summary() == tally(shuffled).summary()
+
+
+def test_many_values_are_not_kept_and_their_quantiles_are_near():
+    values = np.random.default_rng(1).exponential(size=20_000)
+    found = tally(values.tolist())
+    assert found.values is None
+    assert found.summary()["ci95_method"] == "t"
+    for share in (0.05, 0.5, 0.95, 0.99):
+        assert found.quantile(share) == pytest.approx(np.quantile(values, share), rel=0.02)
+    parts = [tally(part.tolist()) for part in np.array_split(values, 7)]
+    merged = Tally()
+    for part in reversed(parts):
+        merged.merge(part)
+    assert merged.summary() == found.summary()
+    assert merged.quantile(0.95) == found.quantile(0.95)
