@@ -1,0 +1,121 @@
+"""`answerkey sweep`: dense, sparse and hybrid retrieval over every α and K."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from answerkey.cli.shared import json_option, print_json, say, show
+
+if TYPE_CHECKING:
+    from answerkey.experiments.sweep import Sweep
+
+
+@click.command("sweep")
+@click.argument("suite", type=click.Path(path_type=Path))
+@click.option("--alphas", help="As in 0,0.5,1; instead of the suite's.")
+@click.option("--ks", help="As in 3,5,10; instead of the suite's.")
+@click.option(
+    "--trace", "query", help="Print this query (an id, or part of the question) step by step; writes nothing."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the results; the suite's unless given."
+)
+@click.option("--no-plots", is_flag=True, help="Leave out the pictures.")
+@json_option
+def command(
+    suite: Path, query: str | None, out: Path | None, no_plots: bool, as_json: bool, **given: Any
+) -> None:
+    """Dense, sparse and hybrid retrieval over every α and K.
+
+    \b
+    Example:
+      answerkey sweep suite.toml --alphas 0,0.5,1 --ks 3,5,10
+      answerkey sweep suite.toml --trace Q17
+    """
+    from answerkey.experiments.files import summary, write_files
+    from answerkey.experiments.prepare import prepare
+    from answerkey.experiments.sweep import run_sweep
+    from answerkey.runs.folder import new_folder
+    from answerkey.runs.suite import load_suite
+
+    numbers = {"alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int)}
+    loaded = load_suite(
+        suite, {f"retrieval.{key}": value for key, value in numbers.items() if value is not None}
+    )
+    prepared = prepare(loaded, say)
+    sweep = run_sweep(prepared.index, prepared.cases, prepared.settings, say)
+    for warning in _warnings(sweep):
+        say(f"warning: {warning}")
+    if query is not None:
+        return _trace(sweep, query)
+    folder = new_folder(out or loaded.folder / loaded.run.out, f"{loaded.name}_sweep")
+    write_files(sweep, folder)
+    if not no_plots:
+        from answerkey.reports.charts.sweep import draw_sweep
+
+        say("drawing")
+        draw_sweep(sweep, folder / "plots")
+    told = summary(sweep)
+    if as_json:
+        return print_json({"folder": str(folder), **told})
+    _show(sweep, told)
+    return show(f"\nwritten to {folder}")
+
+
+def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list[Any] | None:
+    if text is None:
+        return None
+    try:
+        return [read(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise click.BadParameter(
+            f'"{text}": expected numbers with commas between', param_hint=f"--{name}"
+        ) from None
+
+
+def _warnings(sweep: Sweep) -> list[str]:
+    found: list[str] = []
+    unlabelled = len(sweep.cases) - int(sweep.labelled.sum())
+    if unlabelled:
+        found.append(
+            f"{unlabelled} of {len(sweep.cases)} queries have no relevant page and are left out of the means"
+        )
+    if sweep.values.max() > 1.0 + 1e-9:
+        found.append(
+            'some values are above 1: several chunks of one page are each counted; use unit = "page"'
+        )
+    return found
+
+
+def _trace(sweep: Sweep, query: str) -> None:
+    from answerkey.experiments.trace import trace
+
+    for line in trace(sweep, query, sweep.best_alpha(), sweep.ks[sweep.standard]):
+        show(line)
+
+
+def _show(sweep: Sweep, told: dict[str, Any]) -> None:
+    """The methods at the standard K as a table, then what is best."""
+    from answerkey.experiments.grid import METRICS
+    from answerkey.reports.charts.sweep import method_rows
+
+    k = sweep.ks[sweep.standard]
+    show(f"{f'K = {k}':<26}" + "".join(f"{name:>10}" for name in METRICS) + f"{'ms mean ± sd':>16}{'p95':>8}")
+    means = sweep.values[:, sweep.standard][:, sweep.labelled].mean(axis=1)
+    for row in sorted(method_rows(sweep), key=lambda row: -means[row, METRICS.index("f1")]):
+        name = sweep.variants[row].name
+        times = told["milliseconds"][name]
+        taken = (
+            f"{times['mean']:>9.1f} ± {times['sd']:<4.1f}{times['p95']:>8.1f}"
+            if times
+            else f"{'-':>16}{'-':>8}"
+        )
+        show(f"{name:<26}" + "".join(f"{value:>10.4f}" for value in means[row]) + taken)
+    show(
+        f"\nscored {told['scored']}/{told['queries']} queries; {told['searched']['source']}, {told['searched']['pages']} pages"
+    )
+    show(f"methods:      {told['best_method']['sentence']}")
+    show(f"every α, K:   {told['best']['sentence']}")

@@ -1,0 +1,67 @@
+"""One query step by step: what was retrieved, what was expected, and how each metric adds up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from answerkey.errors import InputError, did_you_mean
+from answerkey.experiments.grid import METRICS
+from answerkey.experiments.sweep import Sweep
+from answerkey.retrieval.rankings import clean_id
+
+
+def trace(sweep: Sweep, query: str, variant: int, k: int) -> Iterator[str]:
+    """The lines to print; `query` is a case's id, or part of its question where that names one case."""
+    number = _find(sweep, query)
+    case, setting = sweep.cases[number], sweep.variants[variant]
+    grades = {clean_id(page): grade for page, grade in (case.relevant or {}).items() if grade > 0}
+    pages = [sweep.pages[page] for page in sweep.rankings[variant, number, :k].tolist() if page >= 0]
+    yield f"query    {case.id}: {case.question}"
+    yield f"setting  {setting.name}{'' if setting.alpha is None else f', α = {setting.alpha:g}'}, K = {k}"
+    yield f"expected {', '.join(f'{page} (grade {grade:g})' for page, grade in grades.items()) or 'nothing: unlabelled'}"
+    yield ""
+    for rank, page in enumerate(pages, start=1):
+        yield f"  {rank:>3}. {'✓' if page in grades else '✗'} {page}"
+    absent = [page for page in grades if page not in pages]
+    if absent:
+        yield f"  not retrieved: {', '.join(page + ('' if page in sweep.pages else ' (not in the index)') for page in absent)}"
+    yield ""
+    column = sweep.ks.index(k)
+    values: dict[str, float] = dict(zip(METRICS, sweep.values[variant, column, number].tolist(), strict=True))
+    yield from _sums(
+        values, [grades.get(page, 0.0) for page in pages], sorted(grades.values(), reverse=True), k
+    )
+
+
+def _sums(values: dict[str, float], gains: list[float], ideal: list[float], k: int) -> Iterator[str]:
+    """Each metric as the sum that it is."""
+    hits = [rank for rank, gain in enumerate(gains, start=1) if gain > 0]
+    found, relevant = len(hits), len(ideal)
+    first = f"1 / {hits[0]}" if hits else "no relevant page"
+    dcg = " + ".join(f"{gains[rank - 1]:g}/log2({rank + 1})" for rank in hits) or "0"
+    best = sum(grade / math.log2(rank + 1) for rank, grade in enumerate(ideal[:k], start=1))
+    precisions = " + ".join(f"{n}/{rank}" for n, rank in enumerate(hits, start=1)) or "0"
+    shown = {
+        "precision": f"{found} relevant / {k} places",
+        "recall": f"{found} found / {relevant} relevant",
+        "f1": f"2 · {values['precision']:.4f} · {values['recall']:.4f} / ({values['precision']:.4f} + {values['recall']:.4f})",
+        "mrr": first,
+        "hit_rate": f"{found} relevant among the first {k}",
+        "ndcg": f"({dcg}) / {best:.4f}",
+        "map": f"({precisions}) / {relevant}",
+    }
+    for name, sum_ in shown.items():
+        yield f"  {f'{name}@{k}':<13} {values[name]:.4f} = {sum_}"
+
+
+def _find(sweep: Sweep, query: str) -> int:
+    ids = [case.id for case in sweep.cases]
+    if query in ids:
+        return ids.index(query)
+    near = [n for n, case in enumerate(sweep.cases) if query.lower() in case.question.lower()]
+    if len(near) == 1:
+        return near[0]
+    if near:
+        raise InputError(f'"{query}" is in {len(near)} questions: give an id, such as {ids[near[0]]}')
+    raise InputError(f'no query "{query}"{did_you_mean(query, ids) or f"; ids are {ids[0]}, …"}')
