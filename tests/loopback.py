@@ -14,13 +14,13 @@ from typing import Any
 class Bot:
     """`reply(body)` gives the JSON to send; or (status, content type, bytes) to send exactly that."""
 
-    def __init__(self, reply: Callable[[Any], Any] | None = None, delay: float = 0.0) -> None:
+    def __init__(self, reply: Callable[[Any], Any] | None = None, delay: float = 0.0, port: int = 0) -> None:
         self.reply = reply or (lambda body: {"answer": f"About {body['question']}"})
         self.delay = delay
         self.asked: Counter[str] = Counter()
         self.requests: list[dict[str, Any]] = []
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(("127.0.0.1", port), _handler(self))
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     @property

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
 import sys
 from pathlib import Path
 from textwrap import dedent
 
 from answerkey.cli.progress import Figures, Lines, Quiet, make_progress
 from answerkey.types import Case, Outcome, Response, Verdict
+from terminal import at_a_terminal
 
 
 class Clock:
@@ -113,27 +112,11 @@ def test_a_bar_at_a_real_terminal(tmp_path: Path) -> None:
         bar.note("a note [bold]x[/bold]")
         bar.finish()
     """))  # fmt: skip
-    shown = at_a_terminal([sys.executable, str(script)])
+    code, shown = at_a_terminal([sys.executable, str(script)])
+    assert code == 0
     assert "\x1b[" in shown, "it draws in place"
     assert "━" in shown
     assert "4/4" in shown
     assert "33 % of 3 passed, mean 0.5 of 3, 2 failed, slowest 2 s (qa#Q2)" in shown
     assert "a note [bold]x[/bold]" in shown
     assert shown.rstrip().endswith("\x1b[?25h"), "the cursor is shown again"
-
-
-def at_a_terminal(command: list[str]) -> str:
-    """What the command shows at a pseudo-terminal of 120 columns."""
-    child, master = pty.fork()
-    if child == 0:
-        os.environ.update(TERM="xterm-256color", COLUMNS="120", LINES="40")
-        os.execv(command[0], command)
-    pieces: list[bytes] = []
-    try:
-        while piece := os.read(master, 4096):
-            pieces.append(piece)
-    except OSError:  # how a pseudo-terminal says that the other end is gone
-        pass
-    os.close(master)
-    os.waitpid(child, 0)
-    return b"".join(pieces).decode()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from answerkey.cli.again import command_again, stop_option
 from answerkey.cli.attended import attended
 from answerkey.cli.dry_run import dry_run
 from answerkey.cli.ending import end_run
@@ -47,14 +47,14 @@ def run(path: Path, given: Given) -> int:
         except AlreadyFinished as done:
             say(str(done))
             return EXIT_OK
+    again = command_again(path)
     if finished.stopped is not None or given["smoke"]:
-        _show_stop(path, finished, given)
-    again = f"answerkey run {shlex.quote(str(path))} --resume"
+        _show_stop(again, finished, given)
     return end_run(
         finished,
         as_json=given["as_json"],
         quiet=given["quiet"],
-        resume_command=again,
+        resume_command=f"{again} --resume",
         pictures=not given["no_pictures"],
     )
 
@@ -116,17 +116,18 @@ def _options(given: Given, folder: Path | None) -> Options:
     )
 
 
-def _show_stop(path: Path, finished: Finished, given: Given) -> None:
+def _show_stop(again: str, finished: Finished, given: Given) -> None:
     from answerkey.runs.folder import read_outcomes
 
     outcome = finished.stopped or next(read_outcomes(finished.folder), None)
     if outcome is None:
         return
-    run_again = f"answerkey run {shlex.quote(str(path))}"
+    stop = stop_option(given["stop_on_fail"])
     commands = [
-        ("see it again, and ask once more with everything shown", f"{run_again} --investigate"),
-        ("ask just this one again", f"{run_again} --resume --resume-limit 1"),
-        ("go on to the end", f"{run_again} --resume"),
+        ("see it again, and ask once more with everything shown", f"{again} --investigate"),
+        ("mend the bot, then ask just this one again", f"{again} --resume --resume-limit 1{stop}"),
+        ("go on to the next failure", f"{again} --resume{stop or ' --stop-on-fail'}"),
+        ("go on to the end", f"{again} --resume"),
     ]
     profile = open_run(finished.folder).profile
     show(failure_screen(outcome, profile, commands if finished.stopped else (), debug=given["debug"]))

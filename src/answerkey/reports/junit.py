@@ -43,7 +43,15 @@ class Junit:
         else:
             self._file.write("/>\n")
 
-    def finish(self) -> None:
+    def finish(self, partial: str = "") -> None:
+        """A run that was cut short is an error of its own, so that CI never takes a part for the whole."""
+        if partial:
+            self._tests += 1
+            self._errors += 1
+            group, message = _attribute(self._name), _attribute(f"partial run: {partial}")
+            self._file.write(
+                f'<testcase classname={group} name="the whole run"><error message={message}/></testcase>\n'
+            )
         self._file.write("</testsuite>\n")
         self._file.seek(self._head)
         self._file.write(

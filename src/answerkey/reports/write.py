@@ -43,7 +43,7 @@ def write_reports(folder: Path, *, pictures: bool = True) -> Json:
             junit.add(outcome)
             if not outcome.verdict.passed and outcome.verdict.status != "SCORED":
                 failing.append((badness(outcome), n))
-        junit.finish()
+        junit.finish(manifest.get("partial", ""))
     figures = headed(summary, _about(manifest))
     figures["gates"] = [
         {"condition": a.condition, "value": a.value, "ci95": a.ci95, "passed": a.passed, "note": a.note}
