@@ -125,7 +125,7 @@ EMBEDDING = {
 }
 RETRIEVAL = {
     "documents": "A file, a folder (text, Markdown, PDF) or a BEIR folder.",
-    "ids": "How pages are named in labels: by page, by document, or both; found out unless given.",
+    "ids": "How labels name pages: `auto`, `page`, `document` or `document#page`.",
     "chunk_by": "`page`, `words` or `heading`.",
     "chunk_size": "Words in a chunk.",
     "chunk_overlap": "Words that a chunk shares with the next.",
