@@ -54,6 +54,15 @@ def printable(text: str) -> str:
     )
 
 
+def duration(seconds: float) -> str:
+    """As a person says it: `0.4 ms`, `52 ms`, `4.2 s`, `3 min`, `1.5 h`."""
+    if seconds < 0.1:
+        return f"{seconds * 1000:.1g} ms" if seconds < 0.001 else f"{seconds * 1000:.0f} ms"
+    if seconds < 90:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A number as a person wrote it: `RM 1.2M` is 1,200,000 in currency; `12%` is 12 in percent."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from answerkey.text import printable
+from answerkey.text import duration, printable
 from answerkey.types import Outcome
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Figures:
             return "-/s"
         left = max(self.total - self.done, 0) / self.rate
         rate = f"{self.rate:.1f}/s" if self.rate >= 1 else f"{self.rate * 60:.1f}/min"
-        return f"{rate}, {_duration(left)} left" if left else rate
+        return f"{rate}, {duration(left)} left" if left else rate
 
     def quality(self) -> str:
         """Each figure with what it is of: `92 % of 120 passed, mean 0.81 of 118, 9 failed, 2 errors, slowest 4.2 s`."""
@@ -95,7 +95,7 @@ class Figures:
         if self.errors:
             parts.append(f"{self.errors} {'error' if self.errors == 1 else 'errors'}")
         if self.slowest[1]:
-            parts.append(f"slowest {self.slowest[0]:.2g} s ({printable(self.slowest[1])[:40]})")
+            parts.append(f"slowest {duration(self.slowest[0])} ({printable(self.slowest[1])[:40]})")
         return ", ".join(parts)
 
 
@@ -187,10 +187,3 @@ class Quiet:
         print(printable(text), file=self._stream, flush=True)
 
     def finish(self) -> None: ...
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
-from answerkey.text import printable
+from answerkey.text import duration, printable
 from answerkey.types import Criterion, Outcome, Profile, Score
 
 _WIDTH = 100
@@ -115,7 +115,7 @@ def _answer(outcome: Outcome) -> list[str]:
     else:
         lines = [response.answer if response.answer else "(empty)"]
     facts = [f"route {response.route}"] if response.route else []
-    facts += [f"{response.seconds:.3g} s"] if response.seconds is not None else []
+    facts += [duration(response.seconds)] if response.seconds is not None else []
     return [*lines, f"[{', '.join(facts)}]"] if facts else lines
 
 
