@@ -16,7 +16,7 @@ from answerkey.reports.charts.run import run_charts
 from answerkey.reports.charts.style import Spec, dark_twin, data_address, png, svg
 from answerkey.reports.explain import explain
 from answerkey.reports.pages import environment
-from answerkey.reports.rows import Rows, read_outcome, read_rows
+from answerkey.reports.rows import Rows, read_outcome, read_rows, worst_first
 from answerkey.runs.folder import open_run, write_whole
 from answerkey.types import Json, Profile
 
@@ -52,16 +52,6 @@ def page(folder: Path, figures: Json, rows: Rows, profile: Profile | None, pictu
         script_hash=_hash(script),
         version=__version__,
     )  # fmt: skip
-
-
-def worst_first(rows: Rows) -> list[int]:
-    """Errors, then the failed by score, then the rest by score; cases without any verdict last."""
-
-    def badness(n: int) -> tuple[bool, bool, bool, float, int]:
-        score, status = rows.score[n], rows.status[n]
-        return status in ("SCORED", "UNSCORED"), status != "ERROR", rows.passed[n], score or 0.0, n
-
-    return sorted(range(len(rows)), key=badness)
 
 
 def _write_plots(folder: Path, plots: dict[str, bytes]) -> None:

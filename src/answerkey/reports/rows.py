@@ -63,7 +63,7 @@ _COLUMNS = ("id", "question", "answer", "type", "route", "expected_route", "seco
 
 def read_rows(folder: Path) -> Rows:
     """The columns of a run, from memory, from the cache, or from the journals; always those of the present files."""
-    return _read_rows(folder.resolve(), _state(folder))
+    return _read_rows(folder.resolve(), journal_state(folder))
 
 
 @lru_cache(maxsize=8)
@@ -82,7 +82,7 @@ def _read_rows(folder: Path, state: str) -> Rows:
     return rows
 
 
-def _state(folder: Path) -> str:
+def journal_state(folder: Path) -> str:
     """Changes whenever a journal does."""
     told = [str(FORMAT)]
     for name in (RESPONSES, SCORES):
@@ -160,6 +160,16 @@ def read_outcome(folder: Path, rows: Rows, n: int) -> Outcome:
         scores=scores_from_json(judged["scores"]) if judged else {},
         verdict=from_json(Verdict, judged["verdict"]) if judged else Verdict("UNSCORED"),
     )
+
+
+def worst_first(rows: Rows) -> list[int]:
+    """Errors, then the failed by score, then the rest by score; cases without any verdict last."""
+
+    def badness(n: int) -> tuple[bool, bool, bool, float, int]:
+        score, status = rows.score[n], rows.status[n]
+        return status in ("SCORED", "UNSCORED"), status != "ERROR", rows.passed[n], score or 0.0, n
+
+    return sorted(range(len(rows)), key=badness)
 
 
 def matching(folder: Path, rows: Rows, text: str) -> Iterator[int]:

@@ -1,0 +1,1 @@
+"""Room 8: runs in the browser, on this machine only."""

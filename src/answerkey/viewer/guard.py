@@ -1,0 +1,118 @@
+"""Who may look: this machine's own browser, or whoever has the token. Wraps the whole application.
+
+A page of another site must not reach the viewer through the reader's browser: the Host header stops DNS rebinding,
+the Origin of a POST stops forged forms, and the policy on every page stops any script that is not ours.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+from dataclasses import dataclass
+from urllib.parse import urlencode, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from answerkey.errors import SettingsError
+
+COOKIE = "answerkey_token"
+LEAST_TOKEN = 16
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """`host` is what the server listens on; beyond loopback a token is a must."""
+
+    host: str = "127.0.0.1"
+    token: str = ""
+
+    def __post_init__(self) -> None:
+        if not is_loopback(self.host) and not self.token:
+            raise SettingsError(
+                f"--host {self.host} would show your runs to other machines: give a token too, in ANSWERKEY_VIEW_TOKEN "
+                "(make one: python3 -c 'import secrets; print(secrets.token_urlsafe())')"
+            )
+        if self.token and len(self.token) < LEAST_TOKEN:
+            raise SettingsError(f"the token has {len(self.token)} characters; give at least {LEAST_TOKEN}")
+
+    def knows(self, host: str) -> bool:
+        """Whether a Host header names this server. An address cannot be rebound by DNS; a foreign name could."""
+        name = urlsplit(f"//{host}").hostname or ""
+        if is_loopback(name) or name == self.host.lower():
+            return True
+        return not is_loopback(self.host) and (_is_address(name) or name == socket.gethostname().lower())
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Guard:
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+        self.app, self.rules = app, rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                more = [(k.lower().encode(), v.encode()) for k, v in HEADERS.items()]
+                message["headers"] = [*message["headers"], *(h for h in more if h[0] not in given)]
+            await send(message)
+
+        refusal = self._refusal(Request(scope))
+        await (refusal or self.app)(scope, receive, guarded)
+
+    def _refusal(self, request: Request) -> Response | None:
+        host = request.headers.get("host", "")
+        if not self.rules.knows(host):
+            return PlainTextResponse(f"This server does not answer for {host!r}.", 421)
+        if request.method not in ("GET", "HEAD", "POST"):
+            return PlainTextResponse("Only GET and POST.", 405)
+        if request.method == "POST" and urlsplit(request.headers.get("origin", "")).netloc != host:
+            return PlainTextResponse("A label can only be given from a page of this viewer.", 403)
+        return self._without_token(request) if self.rules.token else None
+
+    def _without_token(self, request: Request) -> Response | None:
+        """None for a reader with the cookie; a token in the address is exchanged for one, and leaves the address."""
+        if _same(request.cookies.get(COOKIE, ""), self.rules.token):
+            return None
+        if _same(request.query_params.get("token", ""), self.rules.token) and request.method == "GET":
+            rest = [(k, v) for k, v in request.query_params.multi_items() if k != "token"]
+            answer = RedirectResponse(f"{request.url.path}{'?' + urlencode(rest) if rest else ''}", 303)
+            answer.set_cookie(COOKIE, self.rules.token, httponly=True, samesite="strict")
+            return answer
+        return PlainTextResponse("A token is needed: open the address that `answerkey view` printed.", 401)
+
+
+def _same(given: str, token: str) -> bool:
+    return secrets.compare_digest(given.encode("utf-8", "replace"), token.encode())

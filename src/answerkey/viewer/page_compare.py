@@ -1,0 +1,117 @@
+"""Two runs side by side: the verdict's sentence, the figures, and the answers that differ, word by word."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from answerkey.compare.comparison import Comparison
+from answerkey.compare.export import comparison_json
+from answerkey.errors import InputError, did_you_mean
+from answerkey.reports.charts.compare import case_chart, metric_chart
+from answerkey.reports.compare_runs import compare_runs
+from answerkey.reports.comparison import HEADER, notes
+from answerkey.reports.comparison import rows as table_rows
+from answerkey.reports.rows import Rows, journal_state, read_outcome, read_rows
+from answerkey.types import Json, Outcome
+from answerkey.viewer.diff import LONGEST, diff
+from answerkey.viewer.respond import respond
+from answerkey.viewer.shelf import Shelf
+
+PAGE = 20
+SHOWS = ("degraded", "improved", "changed", "all")
+
+
+def compare_page(request: Request) -> Response:
+    shelf: Shelf = request.app.state.shelf
+    keys = [shelf.key(folder) for folder in shelf.runs()]
+    a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
+    if not (a and b):
+        return respond(request, "compare.html", {"runs": keys, "a": a, "b": b, "comparison": None})
+    side_a, side_b = shelf.run(a), shelf.run(b)
+    show, page = _wishes(request)
+    comparison = _compared(side_a, side_b, f"{journal_state(side_a)} {journal_state(side_b)}")
+    rows_a, rows_b = read_rows(side_a), read_rows(side_b)
+    chosen = _chosen(comparison, rows_a, rows_b, show)
+    pages = max(1, -(-len(chosen) // PAGE))
+    page = min(page, pages)
+    cases = [
+        _pair(read_outcome(side_a, rows_a, i), read_outcome(side_b, rows_b, j), i, j)
+        for i, j in chosen[(page - 1) * PAGE : page * PAGE]
+    ]
+    charts = {"cases": case_chart(comparison), "metrics": metric_chart(comparison)}
+    data = {
+        "runs": keys,
+        "a": a,
+        "b": b,
+        "comparison": comparison_json(comparison),
+        "what_changed": comparison.changed.sentences(),
+        "table": {"header": HEADER, "rows": table_rows(comparison)},
+        "notes": notes(comparison),
+        "charts": {name: chart for name, chart in charts.items() if chart is not None},
+        "show": show,
+        "shows": SHOWS,
+        "found": len(chosen),
+        "page": page,
+        "pages": pages,
+        "cases": cases,
+    }
+    return respond(request, "compare.html", data)
+
+
+def _wishes(request: Request) -> tuple[str, int]:
+    show, page = request.query_params.get("show", "degraded"), request.query_params.get("page", "1")
+    if show not in SHOWS:
+        raise InputError(f'show: no "{show}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}')
+    if not page.isdigit() or int(page) < 1:
+        raise InputError(f"page: expected a whole number from 1, got {page!r}")
+    return show, int(page)
+
+
+@lru_cache(maxsize=16)
+def _compared(a: Path, b: Path, state: str) -> Comparison:
+    return compare_runs(a, b)
+
+
+def _chosen(comparison: Comparison, a: Rows, b: Rows, show: str) -> list[tuple[int, int]]:
+    """Places of the pairs to show. `changed` goes by the first words of the answers, the route and the status."""
+    place_a, place_b = ({case: n for n, case in enumerate(rows.id)} for rows in (a, b))
+    if show in ("degraded", "improved"):
+        moves = comparison.degraded if show == "degraded" else comparison.improved
+        return [(place_a[move.id], place_b[move.id]) for move in moves]
+    both = [(n, place_b[case]) for case, n in place_a.items() if case in place_b]
+    if show == "all":
+        return both
+    return [(i, j) for i, j in both if a.answer[i] != b.answer[j] or a.route[i] != b.route[j]]
+
+
+def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int) -> Json:
+    left, right = diff(a.response.answer or "", b.response.answer or "")
+    return {
+        "id": a.case.id,
+        "question": a.case.question[:LONGEST],
+        "expected": [text[:LONGEST] for text in a.case.expected],
+        "a": _side(a, at_a, left),
+        "b": _side(b, at_b, right),
+        "metrics": [
+            {"metric": name, "a": score.value, "b": b.scores[name].value}
+            for name, score in a.scores.items()
+            if name in b.scores and score.value != b.scores[name].value
+        ],
+    }
+
+
+def _side(outcome: Outcome, at: int, pieces: list[Json]) -> Json:
+    return {
+        "n": at,
+        "status": outcome.verdict.status,
+        "score": outcome.verdict.score,
+        "route": outcome.response.route,
+        "seconds": outcome.response.seconds,
+        "error": outcome.response.error,
+        "answer": pieces,
+        "length": len(outcome.response.answer or ""),
+    }

@@ -1,0 +1,115 @@
+"""One run: its figures and charts, and a table of its cases to filter, sort and search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from answerkey.errors import InputError
+from answerkey.reports.charts.run import run_charts
+from answerkey.reports.rows import Rows, read_rows
+from answerkey.runs.folder import open_run, read_manifest
+from answerkey.types import Json, Profile
+from answerkey.viewer.labels import read_labels
+from answerkey.viewer.query import LABELS, PAGE, Query, facets, read_query, select
+from answerkey.viewer.respond import respond
+from answerkey.viewer.shelf import Shelf, figures_of, state_of
+
+MOST_COLUMNS = 7
+FILES = (
+    "results.jsonl",
+    "results.csv",
+    "summary.json",
+    "report.txt",
+    "report.md",
+    "report.html",
+    "failures.txt",
+    "junit.xml",
+)
+
+
+def run_page(request: Request) -> Response:
+    shelf: Shelf = request.app.state.shelf
+    folder = shelf.run(request.path_params["run"])
+    query = read_query(request.query_params)
+    run, manifest, rows = open_run(folder), read_manifest(folder), read_rows(folder)
+    figures = figures_of(folder, manifest, run.profile)
+    chosen = select(folder, query)
+    pages = max(1, -(-len(chosen) // PAGE))
+    page = min(query.page, pages)
+    labels = read_labels(folder)
+    data = {
+        "run": shelf.key(folder),
+        "state": state_of(folder, manifest),
+        "summary": figures,
+        "charts": run_charts(figures, rows, run.profile),
+        "facets": facets(rows),
+        "labels": LABELS,
+        "columns": columns(rows, run.profile),
+        "metrics": list(rows.metrics),
+        "query": _told(query),
+        "total": len(rows),
+        "found": len(chosen),
+        "page": page,
+        "pages": pages,
+        "page_size": PAGE,
+        "cases": [
+            {**rows.row(n), "label": labels.get(rows.id[n], {}).get("label")}
+            for n in chosen[(page - 1) * PAGE : page * PAGE]
+        ],
+        "files": [name for name in FILES if (folder / name).is_file()],
+        "labelled": sum(entry.get("label") is not None for entry in labels.values()),
+        "addresses": _addresses(query, rows, page, pages),
+    }
+    return respond(request, "run.html", data)
+
+
+def columns(rows: Rows, profile: Profile | None) -> list[str]:
+    """The metrics that get a column: those the profile weighs, then others, as many as fit."""
+    weighed = [c.metric for c in profile.ruler.criteria] if profile else []
+    if profile:
+        weighed += [c.metric for ruler in profile.rulers.values() for c in ruler.criteria]
+    return [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS]
+
+
+def _told(query: Query) -> Json:
+    return {name: getattr(query, name) for name in Query.__dataclass_fields__}
+
+
+def _addresses(query: Query, rows: Rows, page: int, pages: int) -> Json:
+    """Where the table's links lead: each keeps the other wishes."""
+    sorts = ("worst", "id", "status", "score", "route", "type", "seconds", *rows.metrics)
+    return {
+        "here": query.address(page=page),
+        "clear": Query(sort=query.sort, down=query.down).address(),
+        "sort": {name: query.address(sort=name, down=_turned(query, name), page=1) for name in sorts},
+        "first": query.address(page=1) if page > 1 else None,
+        "previous": query.address(page=page - 1) if page > 1 else None,
+        "next": query.address(page=page + 1) if page < pages else None,
+        "last": query.address(page=pages) if page < pages else None,
+    }
+
+
+def _turned(query: Query, name: str) -> str:
+    return "1" if query.sort == name and not query.down else ""
+
+
+def run_file(request: Request) -> Response:
+    """One of the run's reports, to keep; a picture, to show. Nothing else of the folder can be asked for."""
+    shelf: Shelf = request.app.state.shelf
+    return send_file(shelf.run(request.path_params["run"]), request.path_params["name"])
+
+
+def send_file(folder: Path, name: str) -> Response:
+    if name in FILES or name.endswith(".csv"):
+        path = folder / Path(name).name
+    elif name.startswith("plots/") and name.endswith(".png"):
+        path = folder / "plots" / Path(name).name
+    else:
+        path = folder / "nothing"
+    if not path.is_file():
+        raise InputError(f'no file "{name}" here')
+    as_file = None if path.suffix == ".png" else path.name
+    return FileResponse(path, filename=as_file)

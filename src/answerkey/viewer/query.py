@@ -1,0 +1,128 @@
+"""Which cases of a run to show, and in what order: read from the address, so that a view can be sent to somebody."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from answerkey.errors import InputError, did_you_mean
+from answerkey.reports.rows import Rows, journal_state, matching, read_rows, worst_first
+from answerkey.types import Json
+from answerkey.viewer.labels import read_labels
+
+PAGE = 100
+_PLAIN_SORTS = ("worst", "order", "id", "question", "status", "score", "seconds", "route", "type")
+LABELS = ("good", "bad", "labelled", "unlabelled")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Empty text means no wish. `under` keeps the cases whose `metric` is under that value."""
+
+    q: str = ""
+    status: str = ""
+    route: str = ""
+    type: str = ""
+    label: str = ""
+    metric: str = ""
+    under: str = ""
+    sort: str = "worst"
+    down: str = ""
+    page: int = 1
+
+    def address(self, **changes: Any) -> str:
+        """The same wishes as an address, with some changed; what equals the default is left out."""
+        new = replace(self, **changes)
+        plain = Query()
+        given = {name: value for name, value in asdict(new).items() if value != getattr(plain, name)}
+        return f"?{urlencode(given)}" if given else "?"
+
+
+def read_query(params: Mapping[str, str]) -> Query:
+    given = {
+        name: params[name][:500] for name in Query.__dataclass_fields__ if name in params and name != "page"
+    }
+    page = params.get("page", "1")
+    under = given.get("under", "")
+    if not page.isdigit() or int(page) < 1:
+        raise InputError(f"page: expected a whole number from 1, got {page!r}")
+    if under:
+        try:
+            float(under)
+        except ValueError:
+            raise InputError(f"under: expected a number, got {under!r}") from None
+    return Query(**given, page=int(page))
+
+
+def select(folder: Path, query: Query) -> list[int]:
+    """The places in the run's rows that the query wants, in its order; kept until the run or its labels change."""
+    changed = f"{journal_state(folder)} {_changed(folder / 'labels.jsonl') if query.label else ''}"
+    return _select(folder, changed, replace(query, page=1))
+
+
+def _changed(path: Path) -> str:
+    return str(path.stat().st_mtime_ns) if path.is_file() else ""
+
+
+@lru_cache(maxsize=64)
+def _select(folder: Path, changed: str, query: Query) -> list[int]:
+    rows = read_rows(folder)
+    wanted = set(matching(folder, rows, query.q)) if query.q else None
+    tests = _tests(folder, rows, query)
+    return [
+        n for n in _ordered(rows, query) if (wanted is None or n in wanted) and all(test(n) for test in tests)
+    ]
+
+
+def _tests(folder: Path, rows: Rows, query: Query) -> list[Callable[[int], bool]]:
+    tests: list[Callable[[int], bool]] = []
+    for name in ("status", "route", "type"):
+        wish, column = getattr(query, name), getattr(rows, name)
+        if wish:
+            tests.append(lambda n, column=column, wish=wish: (column[n] or "-") == wish)
+    if query.label:
+        labels = read_labels(folder)
+        tests.append(lambda n: _label_fits(query.label, labels.get(rows.id[n], {}).get("label")))
+    if query.under:
+        limit, column = float(query.under), _column(rows, query.metric or "score")
+        tests.append(lambda n: isinstance(value := column[n], (int, float)) and value < limit)
+    return tests
+
+
+def _label_fits(wish: str, label: Any) -> bool:
+    if wish in ("good", "bad"):
+        return label is not None and (label >= 0.5) == (wish == "good")
+    return (label is not None) == (wish == "labelled")
+
+
+def _ordered(rows: Rows, query: Query) -> list[int]:
+    down = bool(query.down)
+    if query.sort in ("worst", "order"):
+        order = worst_first(rows) if query.sort == "worst" else list(range(len(rows)))
+        return order[::-1] if down else order
+    column = _column(rows, query.sort)
+    known = [n for n, value in enumerate(column) if value is not None and value != "broke"]
+    rest = sorted(set(range(len(rows))) - set(known))
+    return [*sorted(known, key=lambda n: column[n], reverse=down), *rest]
+
+
+def _column(rows: Rows, name: str) -> list[Any]:
+    if name in rows.metrics:
+        return rows.metrics[name]
+    if name in _PLAIN_SORTS:
+        return getattr(rows, name)
+    known = (*_PLAIN_SORTS, *rows.metrics)
+    raise InputError(f'no column "{name}"{did_you_mean(name, known)}; there are {", ".join(known)}')
+
+
+def facets(rows: Rows) -> Json:
+    """What can be chosen, with how many cases each."""
+    columns = {"status": rows.status, "route": rows.route, "type": rows.type}
+    return {
+        name: Counter(value or "-" for value in column).most_common(200) for name, column in columns.items()
+    }

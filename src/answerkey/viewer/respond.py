@@ -1,0 +1,48 @@
+"""Every page from one plain value: as HTML for people, and with `?format=json` as it is, for programs."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from answerkey.reports.charts.style import config
+from answerkey.reports.inert import shown
+from answerkey.reports.pages import environment
+from answerkey.types import Json
+
+
+@cache
+def templates() -> Environment:
+    made = environment("answerkey.viewer")
+    made.filters |= {"path": _path}
+    return made
+
+
+def respond(request: Request, template: str, data: Json, status: int = 200) -> Response:
+    if wants_json(request):
+        return Response(json.dumps(data, allow_nan=False, default=str), status, media_type="application/json")
+    kept = [(k, v) for k, v in request.query_params.multi_items() if k != "format"]
+    page = templates().get_template(template)
+    html = page.render(
+        **data, json_address=f"?{urlencode([*kept, ('format', 'json')])}", here=request.url.path
+    )
+    return HTMLResponse(html, status)
+
+
+def wants_json(request: Request) -> bool:
+    return request.query_params.get("format") == "json"
+
+
+def problem(request: Request, message: str, status: int) -> Response:
+    return respond(request, "problem.html", {"problem": shown(message), "status": status}, status)
+
+
+def _path(text: Any) -> str:
+    """A run's key as a part of an address; its slashes stay."""
+    return quote(str(text), safe="/")

@@ -1,0 +1,102 @@
+"use strict";
+(() => {
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+
+  // Charts. Expressions are interpreted, never compiled: the page's policy allows no eval.
+  const looks = JSON.parse(document.body.dataset.looks);
+  const draw = (figure) => {
+    const spec = JSON.parse(figure.dataset.spec);
+    const look = looks[dark.matches ? "dark" : "light"];
+    spec.config = { ...look, ...(spec.config || {}) };
+    if (typeof spec.width === "number") spec.width = "container";
+    spec.autosize = { type: "fit-x", contains: "padding" };
+    return vegaEmbed(figure.querySelector(".plot"), spec, {
+      actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true },
+    }).then(() => figure.classList.add("drawn"));
+  };
+  const charts = all(".chart");
+  if (charts.length && window.vegaEmbed) {
+    charts.forEach(draw);
+    dark.addEventListener("change", () => charts.forEach(draw));
+  }
+
+  // A choice applies at once; typing waits for Enter.
+  all("form[data-auto] select").forEach((choice) => choice.addEventListener("change", () => {
+    if (choice.name !== "metric" || choice.form.elements.under.value) choice.form.requestSubmit();
+  }));
+
+  // Keys.
+  const links = all(".case-link");
+  const move = (step) => {
+    if (links.length) {
+      const at = links.indexOf(document.activeElement);
+      const next = links[Math.min(Math.max(at + step, 0), links.length - 1)];
+      next.focus({ preventScroll: true });
+      next.scrollIntoView({ block: "nearest" });
+      return;
+    }
+    const turn = document.querySelector(step > 0 ? "a[rel=next]" : "a[rel=prev]");
+    if (turn) turn.click();
+  };
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input, textarea, select") && event.target.type !== "radio";
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const keys = {
+      "/": () => document.getElementById("search")?.focus(),
+      j: () => move(1),
+      k: () => move(-1),
+      u: () => document.getElementById("up")?.click(),
+    };
+    if (keys[event.key]) {
+      keys[event.key]();
+      event.preventDefault();
+    }
+  });
+
+  // A run in progress.
+  const live = document.getElementById("live");
+  if (live) {
+    const part = (name) => live.querySelector(`[data-live="${name}"]`);
+    const put = (name, text) => { part(name).textContent = text; };
+    const number = (value, digits = 3) => (value === null ? "-" : value.toLocaleString("en", { maximumFractionDigits: digits }));
+    const clock = (seconds) => seconds === null ? "-" : seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
+    const tones = { PERFECT: "good", PASSED: "good", ACCEPTABLE: "fair", FAILED: "bad", ERROR: "broken", UNSCORED: "plain", SCORED: "plain" };
+    const row = (entry) => {
+      const line = document.createElement("tr");
+      const cell = (text, kind) => {
+        const made = document.createElement("td");
+        made.className = kind;
+        made.textContent = text;
+        line.append(made);
+        return made;
+      };
+      const badge = document.createElement("span");
+      badge.className = `badge ${tones[entry.status] || "warn"}`;
+      badge.textContent = entry.status;
+      cell("", "").append(badge);
+      cell(number(entry.score), "n");
+      cell(entry.id, "metric");
+      cell(entry.why, "");
+      return line;
+    };
+    const show = (now) => {
+      put("state", now.state);
+      put("told", `${number(now.done)} of ${number(now.of)} cases scored`);
+      Object.assign(part("progress"), { max: now.of || 1, value: now.done });
+      put("done", number(now.done));
+      put("answered", number(now.answered));
+      put("passed", now.done ? `${number(now.passed)} (${Math.round((100 * now.passed) / now.done)}%)` : "-");
+      put("mean", number(now.mean_score));
+      put("rate", number(now.rate, 1));
+      put("left", clock(now.seconds_left));
+      put("statuses", Object.entries(now.statuses).map(([status, count]) => `${status} ${number(count)}`).join(", "));
+      part("latest").replaceChildren(...now.latest.map(row));
+      part("over").hidden = now.state === "in progress";
+    };
+    const events = new EventSource(live.dataset.events);
+    events.onmessage = (event) => show(JSON.parse(event.data));
+    events.addEventListener("done", (event) => { show(JSON.parse(event.data)); events.close(); });
+    addEventListener("pagehide", () => events.close());
+  }
+})();
