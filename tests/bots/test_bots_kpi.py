@@ -113,6 +113,13 @@ def test_rankings(bot: RoutedKpiBot, question: str, winner: str) -> None:
     assert winner in (ask(bot, question).answer or "").split("\n")[0]
 
 
+def test_several_that_are_named_are_ranked_among_themselves(bot: RoutedKpiBot) -> None:
+    answer = ask(bot, "Compare revenue of Perak and Johor in December 2025").answer or ""
+    assert answer.startswith("**Highest revenue, Johor and Perak, December 2025: Johor, RM 2,658,706.63")
+    assert "Perak RM 1,189,489.31" in answer
+    assert "Selangor" not in answer
+
+
 @pytest.mark.parametrize("question", ["Show me the numbers", "How are we doing?", "Who is the best?"])
 def test_unclear_questions_are_asked_back(bot: RoutedKpiBot, question: str) -> None:
     answer = ask(bot, question).answer or ""

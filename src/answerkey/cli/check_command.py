@@ -31,6 +31,8 @@ def command(minimum_score: float, gate: bool, as_json: bool) -> None:
     Example:
       echo '{"question": "How long?", "answer": "30 days [1].", "contexts": ["30 days."]}' | answerkey check
     """
+    if sys.stdin.isatty():
+        raise click.UsageError("give the interaction as JSON on standard input, as in the example of --help")
     interaction = read_interaction(sys.stdin.buffer.read())
     assessment = assess_answer(**interaction, limits=Limits(minimum_score=minimum_score))
     print_json(assessment.to_dict())

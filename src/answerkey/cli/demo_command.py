@@ -21,6 +21,8 @@ BOTS = {
     "kpi-v2": "the same KPI bot, second version: periods, spelling, executive reports",
 }
 
+_WORLD_FILES = (".toml", ".csv", ".md", ".json", ".pdf")
+
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), default=Path("results/demo"), show_default=True,
@@ -60,14 +62,22 @@ def command(ctx: click.Context, out: Path, as_json: bool) -> None:
 
 
 def _copy_world(out: Path) -> Path:
-    """The user's own copy, to read, change and run again."""
+    """The user's own copy, to read, change and run again; what was changed in it is kept."""
     world = out / "world"
     try:
-        shutil.copytree(
-            FOLDER, world, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__*__*", "starter", "results")
-        )
-    except (OSError, shutil.Error) as error:
-        raise StorageError(f"{out}: cannot be written: {error}; choose another place with --out") from None
+        for source in sorted(path for path in FOLDER.rglob("*") if path.suffix in _WORLD_FILES):
+            place = world / source.relative_to(FOLDER)
+            if "starter" in source.parts:
+                continue
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if not place.exists():
+                shutil.copyfile(source, place)
+            elif place.read_bytes() != source.read_bytes():
+                say(f"kept as you changed it: {place}")
+    except OSError as error:
+        raise StorageError(
+            f"{out}: cannot be written: {error.strerror}; choose another place with --out"
+        ) from None
     return world
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -38,4 +39,4 @@ def command(folder: Path) -> None:
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror}; give another folder") from None
     say(f"wrote {', '.join(str(folder / name) for name in FILES)}")
-    say(f"next: answerkey run {folder / 'suite.toml'}")
+    say(f"next: answerkey run {shlex.quote(str(folder / 'suite.toml'))}")

@@ -13,7 +13,7 @@ import duckdb
 from answerkey.bots.kpi.catalog import Catalog, Kpi
 from answerkey.errors import InputError, SettingsError
 
-Filters = Mapping[str, str]
+Filters = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,11 @@ class Database:
 
 def _where(period: Period, filters: Filters) -> tuple[str, list[Any]]:
     """Column names come from the catalogue; everything that a question said is a parameter."""
-    columns = "".join(f' AND "{dimension}" = ?' for dimension in filters)
-    return f"month BETWEEN ? AND ?{columns}", [period.first, period.last, *filters.values()]
+    columns = "".join(
+        f' AND "{name}" IN ({", ".join("?" * len(values))})' for name, values in filters.items()
+    )
+    given = [value for values in filters.values() for value in values]
+    return f"month BETWEEN ? AND ?{columns}", [period.first, period.last, *given]
 
 
 def _first_line(error: Exception) -> str:

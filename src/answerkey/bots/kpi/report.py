@@ -58,13 +58,13 @@ def benchmark_line(asked: Asked, database: Database) -> str:
         average = sum(known) / len(known)
         months = f"the average of the {len(known)} months before"
         return f"Benchmark: {_against(now, average, kpi)} {months}, {shown(average, kpi.unit)}."
-    others = {key: value for key, value in request.filters.items() if key != dimension}
-    ranking = database.by(kpi, dimension, period, others)
+    others = {key: values for key, values in request.filters.items() if key != dimension}
+    ranking = database.by(kpi, dimension, period, request.filters if request.group else others)
     average = sum(value for _, value in ranking) / len(ranking)
     order = ", ".join(f"{name} {shown(value, kpi.unit)}" for name, value in ranking[:3])
     if request.group:
         return f"Benchmark: average by {dimension} {shown(average, kpi.unit)}; ranking: {order}."
-    mine = request.filters[dimension]
+    (mine,) = request.filters[dimension]  # several would be a group
     rank = 1 + [name for name, _ in ranking].index(mine)
     return (
         f"Benchmark: {_against(dict(ranking)[mine], average, kpi)} the average {dimension}, {shown(average, kpi.unit)}; "
@@ -122,18 +122,18 @@ def shown(value: float, unit: str) -> str:
     return f"{value:,.0f} {unit}" if value == round(value) else f"{value:,.1f} {unit}"
 
 
-def _subject(asked: Asked, database: Database) -> dict[str, str]:
+def _subject(asked: Asked, database: Database) -> dict[str, tuple[str, ...]]:
     """Whom the trend and the insight are about: for "which state", the state that was named in the figure."""
     request, filters = asked.request, dict(asked.request.filters)
     if request.group:
         ranking = database.by(asked.kpi, request.group, asked.period, filters)
         if ranking:
-            filters[request.group] = (ranking[-1] if request.lowest else ranking[0])[0]
+            filters[request.group] = ((ranking[-1] if request.lowest else ranking[0])[0],)
     return filters
 
 
 def _who(request: Request) -> str:
-    return "".join(f", {value}" for value in request.filters.values())
+    return "".join(f", {' and '.join(values)}" for values in request.filters.values())
 
 
 def _against(value: float, average: float, kpi: Kpi) -> str:

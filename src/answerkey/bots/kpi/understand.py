@@ -16,13 +16,13 @@ _NEAR = 80.0  # similarity in percent from which a word is a misspelling of anot
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`group` is the dimension that "which state" asks for. No KPI: the documents, or `unclear`."""
+    """`group` is the dimension to rank: that of "which state", or of several members that are named."""
 
     route: str
     confidence: float
     text: str
     kpi: Kpi | None = None
-    filters: Mapping[str, str] = field(default_factory=dict[str, str])
+    filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     group: str | None = None
     lowest: bool = False
     unclear: bool = False
@@ -48,49 +48,40 @@ class Reader:
         top = scores[best.name]
         if top > documents and top >= 1:
             return self._request(best, text, _confidence(top, documents))
-        vague = _count(text, self.catalog.words.get("unclear", ())) > 0
-        if documents == 0 and vague:
+        if documents == 0 and self._says("unclear", text):
             return Request(best.route, 0.3, text, unclear=True)
         return Request(self.documents_route, _confidence(documents, top), text)
 
     def _request(self, kpi: Kpi, text: str, confidence: float) -> Request:
         filters = self._filters(kpi, text)
-        ranked = {word: _count(text, self.catalog.words.get(word, ())) > 0 for word in ("highest", "lowest")}
-        asked = [
-            d for d in kpi.dimensions if _count(text, self.catalog.words.get(d, ())) > 0 and d not in filters
-        ]
-        wants = asked and (any(ranked.values()) or re.search(r"\b(?:which|by|each|per|what)\b", text))
-        return Request(
-            kpi.route,
-            confidence,
-            text,
-            kpi,
-            filters,
-            group=asked[0] if wants else None,
-            lowest=ranked["lowest"],
+        lowest = self._says("lowest", text)
+        ranks = lowest or self._says("highest", text) or re.search(r"\b(?:which|by|each|per|what)\b", text)
+        asked = (
+            [dim for dim in kpi.dimensions if dim not in filters and self._says(dim, text)] if ranks else []
         )
+        several = [dim for dim, values in filters.items() if len(values) > 1]
+        group = next(iter(several + asked), None)
+        return Request(kpi.route, confidence, text, kpi, filters, group, lowest)
+
+    def _says(self, group: str, text: str) -> bool:
+        return _count(text, self.catalog.words.get(group, ())) > 0
 
     def _score(self, kpi: Kpi, text: str) -> float:
         """A point for each word of the KPI, a half for each member named; one text counts once."""
-        named = self._filters(kpi, text).values()
+        named = [value for values in self._filters(kpi, text).values() for value in values]
         rest = text
         for member in named:
             rest = re.sub(rf"\b{re.escape(member.lower())}\b", " ", rest)
-        hits = {word for word in kpi.words if _has(rest, word)}
-        # A longer phrase holds its shorter ones: "units sold" is one hit, and a better one than "units".
-        whole = [word for word in hits if not any(word != other and word in other for other in hits)]
+        hits = _longest([word for word in kpi.words if _has(rest, word)])
         # Longer words say more: "tenure of staff" is about tenure.
-        return sum(1 + 0.1 * word.count(" ") + 0.01 * len(word) for word in whole) + (
-            0.5 * len(named) if whole else 0
-        )
+        points = sum(1 + 0.1 * word.count(" ") + 0.01 * len(word) for word in hits)
+        return points + 0.5 * len(named) if hits else 0.0
 
-    def _filters(self, kpi: Kpi, text: str) -> dict[str, str]:
-        found = {}
-        for dimension, values in self.members[kpi.name].items():
-            here = [value for value in values if _has(text, value.lower())]
-            if here:
-                found[dimension] = max(here, key=len)
-        return found
+    def _filters(self, kpi: Kpi, text: str) -> dict[str, tuple[str, ...]]:
+        """The members that the text names, by dimension."""
+        dimensions = self.members[kpi.name].items()
+        found = {name: _longest([v for v in values if _has(text, v.lower())]) for name, values in dimensions}
+        return {name: tuple(values) for name, values in found.items() if values}
 
     def _spelled(self, text: str) -> str:
         """Words that are nearly one of ours become it; short words and known ones are left alone."""
@@ -110,6 +101,13 @@ class Reader:
 def _nearest(word: str, known: Iterable[str]) -> str:
     found = process.extractOne(word, sorted(known), scorer=fuzz.ratio, score_cutoff=_NEAR)
     return found[0] if found else word
+
+
+def _longest(phrases: list[str]) -> list[str]:
+    """Without those that are part of a longer one: "units sold" is one hit, and not "units" as well."""
+    return [
+        one for one in phrases if not any(one != other and one.lower() in other.lower() for other in phrases)
+    ]
 
 
 def _has(text: str, phrase: str) -> bool:
