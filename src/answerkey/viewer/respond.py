@@ -29,9 +29,8 @@ def respond(request: Request, template: str, data: Json, status: int = 200) -> R
         return Response(json.dumps(data, allow_nan=False, default=str), status, media_type="application/json")
     kept = [(k, v) for k, v in request.query_params.multi_items() if k != "format"]
     page = templates().get_template(template)
-    html = page.render(
-        **data, json_address=f"?{urlencode([*kept, ('format', 'json')])}", here=request.url.path
-    )
+    looks = {"light": config(), "dark": config(dark=True)}
+    html = page.render(**data, json_address=f"?{urlencode([*kept, ('format', 'json')])}", chart_looks=looks)
     return HTMLResponse(html, status)
 
 

@@ -27,15 +27,15 @@ _BESIDES = ("ERROR", "UNSCORED", "SCORED")
 
 
 def run_charts(figures: Json, rows: Rows, profile: Profile | None) -> dict[str, Spec]:
-    """Every chart that the run has data for, by the name of its picture."""
+    """Every chart that the run has data for, by the name of its picture; neighbours are about as high."""
     charts = {
         "bands": band_chart(figures),
-        "score_distribution": score_chart(rows, profile),
-        "metric_distributions": metric_chart(figures, rows, profile),
         "pass_rate_by_route": group_chart("Pass rate by route", figures["by_route"]),
-        "pass_rate_by_type": group_chart("Pass rate by type", figures["by_type"]),
-        "route_confusion": confusion_chart(figures["route_confusion"]),
+        "score_distribution": score_chart(rows, profile),
         "response_times": time_chart(figures["response_time"], rows.seconds),
+        "metric_distributions": metric_chart(figures, rows, profile),
+        "route_confusion": confusion_chart(figures["route_confusion"]),
+        "pass_rate_by_type": group_chart("Pass rate by type", figures["by_type"]),
     }
     return {file: chart for file, chart in charts.items() if chart is not None}
 

@@ -10,7 +10,6 @@
     const look = looks[dark.matches ? "dark" : "light"];
     spec.config = { ...look, ...(spec.config || {}) };
     if (typeof spec.width === "number") spec.width = "container";
-    spec.autosize = { type: "fit-x", contains: "padding" };
     return vegaEmbed(figure.querySelector(".plot"), spec, {
       actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true },
     }).then(() => figure.classList.add("drawn"));
