@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from answerkey.pytest_plugin import assert_verdict as assert_verdict
     from answerkey.quality.assess import assess_answer as assess_answer
     from answerkey.quality.improve import improve_answer as improve_answer
+    from answerkey.reports.compare_runs import compare_runs as compare_runs
     from answerkey.types import AnswerCriteria as AnswerCriteria
     from answerkey.types import Case as Case
     from answerkey.types import Outcome as Outcome
@@ -28,6 +29,7 @@ _WHERE = {
     "assert_verdict": "pytest_plugin",
     "assess_answer": "quality.assess",
     "improve_answer": "quality.improve",
+    "compare_runs": "reports.compare_runs",
     "evaluate_all": "metrics.semantic",
     "metric": "metrics.registry",
     **dict.fromkeys(("AnswerCriteria", "Case", "Outcome", "Passage", "Response", "Score", "Verdict"), "types"),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from answerkey.calibrate.write_threshold import with_floor
+from loopback import Bot
 
 
 def labelled_rows(n: int = 60) -> list[dict[str, Any]]:
@@ -136,6 +137,26 @@ def test_the_threshold_goes_into_a_profile(cli: Callable[..., Any], write: Calla
     missing = cli("calibrate", path, "--metric", "rouge_l", "--write-threshold", profile)
     assert missing.code == 2
     assert "no criterion" in missing.err
+
+
+@pytest.mark.network
+def test_a_judge_is_asked_anew_for_every_repeat(cli: Callable[..., Any], write: Callable[..., Path]):
+    turns = iter(range(1000))
+
+    def reply(_: Any) -> Any:
+        verdict = {"score": round(0.4 + 0.1 * (next(turns) % 3), 1), "reason": "by turns"}
+        return {
+            "model": "m",
+            "choices": [{"message": {"content": json.dumps(verdict)}, "finish_reason": "stop"}],
+        }
+
+    path = write("labelled.jsonl", labelled_rows(8))
+    judged = ("--metric", "judge.relevance", "--judge-model", "m", "--json")
+    with Bot(reply) as judge:
+        data = cli("calibrate", path, *judged, "--judge", f"{judge.url}/v1", "--repeats", "4").json
+        assert len(judge.requests) >= 4 * len({row["answer"] for row in labelled_rows(8)})
+    assert data["noise"]["repeats"] == 4
+    assert data["noise"]["sd"] > 0.02
 
 
 def test_a_floor_is_set_in_every_ruler_and_nowhere_else():

@@ -18,6 +18,8 @@ from answerkey.types import Better, Score
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_ENOUGH = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -133,6 +135,9 @@ def _notes(c: Calibration, better: Better) -> list[str]:
             f"label 1 was taken to mean {c.direction.label_means}, which fits the metric better; "
             "pin it with --positive good or --positive bad"
         )
+    fewer = min(c.positives, c.n - c.positives)
+    if fewer < _ENOUGH:
+        notes.append(f"only {fewer} rows on one side: too few to trust any figure here; label more")
     low, high = c.auroc_ci95 or (0.0, 1.0)
     if high < 0.5:
         notes.append("points the wrong way: below chance, and the interval says so")

@@ -99,8 +99,6 @@ def notes(c: Comparison) -> list[str]:
             f"smallest difference in the overall score that {c.overall.n} cases show 4 times in 5: "
             f"{c.overall.smallest_detectable:.3g}"
         )
-    if c.overall.d_pooled is not None:
-        told.append(f"effect: {effect_size(c.overall.d_pooled)} (Cohen's d {c.overall.d_pooled:.2f}, pooled)")
     told.append(f"intervals of the difference: {_methods(c)}")
     if c.noise:
         told.append(
@@ -111,7 +109,7 @@ def notes(c: Comparison) -> list[str]:
         told.append(f"{len(c.lost)} cases have a verdict in A and none in B: {', '.join(c.lost[:5])}")
     by_note: dict[str, list[str]] = {}
     for name, d in {"overall score": c.overall, **c.metrics}.items():
-        if d.note:
+        if d.note and (d.n or d is not c.overall):
             by_note.setdefault(d.note, []).append(name)
     told += [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
     told += [f"{name}: broke {a} times in A, {b} in B" for name, (a, b) in c.broken.items() if a or b]
@@ -135,10 +133,14 @@ def _row(name: str, d: Difference) -> list[str]:
         _p(d.p),
         _p(d.p_holm) if name != "overall score" else "",
         _p(d.wilcoxon_p),
-        figure(d.d_pooled),
-        figure(d.d_z),
+        _effect(d.d_pooled),
+        _effect(d.d_z),
         f"{d.wins}/{d.losses}/{d.ties}",
     ]
+
+
+def _effect(size: float | None) -> str:
+    return "-" if size is None else f"{size:+.2f} {effect_size(size)}"
 
 
 def _methods(c: Comparison) -> str:
