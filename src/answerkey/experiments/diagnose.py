@@ -1,0 +1,87 @@
+"""Why are the retrieval numbers low? Findings with their evidence, those that would matter most first."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from answerkey.experiments import chunk_findings, label_findings
+from answerkey.experiments.evidence import MEASURE, Evidence, Finding
+
+CHECKS = (
+    label_findings.constant_shift,
+    label_findings.missing_pages,
+    label_findings.not_run,
+    label_findings.unlabelled,
+    chunk_findings.repeated_pages,
+    chunk_findings.duplicate_chunks,
+    chunk_findings.empty_chunks,
+    chunk_findings.enormous_chunks,
+    chunk_findings.vocabulary_mismatch,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """`notes` are no faults. `score` is the mean F1@5 over the labelled queries, pages counted once."""
+
+    queries: int
+    labelled: int
+    score: float | None
+    findings: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+    checked: tuple[str, ...]
+
+    @property
+    def healthy(self) -> bool:
+        return not self.findings and self.labelled > 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "healthy": self.healthy, "sentence": sentence(self), "queries": self.queries, "labelled": self.labelled,
+            "measure": MEASURE, "score": self.score, "checked": list(self.checked),
+            "findings": [asdict(finding) for finding in self.findings], "notes": [asdict(note) for note in self.notes],
+        }  # fmt: skip
+
+
+def diagnose(evidence: Evidence) -> Diagnosis:
+    """Every check that the evidence allows; the largest gain first."""
+    now = evidence.score()
+    found = [finding for check in CHECKS if (finding := check(evidence)) is not None]
+    found.sort(key=lambda finding: -gain(finding, now))
+    note = chunk_findings.ranked_too_low(evidence)
+    queries = len({*evidence.labels, *evidence.rankings})
+    return Diagnosis(
+        queries, len(evidence.labelled), now, tuple(found), (note,) if note else (), _checked(evidence)
+    )
+
+
+def gain(finding: Finding, now: float | None) -> float:
+    """What putting it right would add to the score; 0 where that is not known."""
+    if finding.score_if_fixed is None:
+        return 0.0
+    return finding.score_if_fixed - (now or 0.0)
+
+
+def sentence(diagnosis: Diagnosis) -> str:
+    """The verdict in one line."""
+    score = (
+        ""
+        if diagnosis.score is None
+        else f"; {MEASURE} is {diagnosis.score:.3f} over {diagnosis.labelled} queries"
+    )
+    if diagnosis.labelled == 0:
+        return "no query has a relevant page: there is nothing to measure"
+    if diagnosis.healthy:
+        return f"healthy: nothing found in {', '.join(diagnosis.checked)}{score}"
+    first = diagnosis.findings[0]
+    more = gain(first, diagnosis.score)
+    best = f" (would add {more:+.3f} to {MEASURE})" if more > 0 else ""
+    return f"{len(diagnosis.findings)} findings{score}. First: {first.title}{best}"
+
+
+def _checked(evidence: Evidence) -> tuple[str, ...]:
+    """What there was to look at: a check that could not be made is not a check that passed."""
+    looked = [("labels", True), ("rankings", bool(evidence.rankings)), ("index ids", evidence.index_ids is not None),
+              ("chunk texts", bool(evidence.texts)), ("question words", bool(evidence.questions and evidence.texts))]  # fmt: skip
+    return tuple(name for name, there in looked if there)

@@ -1,0 +1,160 @@
+"""What can be wrong with the labels: pages that the index lacks, a constant shift, no labels, queries not run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from answerkey.compare.significance import difference
+from answerkey.experiments.evidence import DEEP, MEASURE, Evidence, Finding, share
+from answerkey.metrics.hits import Floats
+from answerkey.metrics.ranking import rank
+
+SHIFTS = tuple(sorted((shift for shift in range(-60, 61) if shift), key=abs))
+_LEAST_GAIN = 0.05
+_ENOUGH = 1_000
+_NUMBER_AT_END = re.compile(r"(.*?)(\d+)$")
+
+
+def missing_pages(evidence: Evidence) -> Finding | None:
+    """Expected pages that are nowhere in the index: no retriever could find them."""
+    if evidence.index_ids is None:
+        return None
+    known = set(evidence.index_ids)
+    expected = sorted(
+        {page for query in evidence.labelled for page in evidence.relevant(query)}, key=_natural
+    )
+    missing = [page for page in expected if page not in known]
+    if not missing:
+        return None
+    kept = {q: {p: g for p, g in row.items() if p in known or g <= 0} for q, row in evidence.labels.items()}
+    return Finding(
+        "missing_pages",
+        f"{share(len(missing), len(expected))} expected pages are not in the index",
+        f"missing: {_some(missing)}; the index holds {len(known)} pages, such as {_some(sorted(known, key=_natural), 5)}",
+        "index these pages, or correct the labels: until then no setting can find them",
+        evidence.with_labels(kept).score(),
+        tuple(missing),
+    )
+
+
+def constant_shift(evidence: Evidence) -> Finding | None:
+    """Labels that would match after adding the same number to every page, as 0-based pages or front matter cause."""
+    if not evidence.rankings:
+        return _shift_by_index(evidence)
+    now = _scores(evidence, evidence.labels)
+    if len(now) < 2:
+        return None
+    means = {shift: float(_scores(evidence, shifted(evidence.labels, shift)).mean()) for shift in SHIFTS}
+    best, second = sorted(SHIFTS, key=lambda shift: -means[shift])[:2]
+    after = _scores(evidence, shifted(evidence.labels, best))
+    test = difference(now, after)
+    # So many shifts were tried that one looks good by chance; a lone peak is no chance.
+    certain = (test.p or 1.0) * len(SHIFTS) <= 0.05
+    lone = means[best] >= 3 * now.mean() and means[best] >= 2 * means[second]
+    if means[best] - now.mean() < _LEAST_GAIN or not test.sure or not (certain or lone):
+        return None
+    shown = f"{MEASURE} goes from {now.mean():.3f} to {means[best]:.3f} ({len(now)} queries)"
+    return _shift_finding(best, shown, means[best])
+
+
+def _shift_by_index(evidence: Evidence) -> Finding | None:
+    """Without rankings: the smallest shift that brings labels into the index which are outside now."""
+    if evidence.index_ids is None:
+        return None
+    known = set(evidence.index_ids)
+
+    def inside(labels: Mapping[str, Mapping[str, float]]) -> int:
+        return sum(
+            page in known for query in evidence.labelled for page, grade in labels[query].items() if grade > 0
+        )
+
+    now = inside(evidence.labels)
+    total = sum(len(evidence.relevant(query)) for query in evidence.labelled)
+    best = max(SHIFTS, key=lambda shift: inside(shifted(evidence.labels, shift)))  # the smallest comes first
+    after = inside(shifted(evidence.labels, best))
+    if total == 0 or after - now < max(3, 0.1 * total):
+        return None
+    return _shift_finding(
+        best, f"{share(now, total)} labels are in the index now, {after} after the shift", None
+    )
+
+
+def _shift_finding(shift: int, shown: str, score: float | None) -> Finding:
+    return Finding(
+        "page_shift",
+        f"page numbers are off by a constant: expected page + ({shift:+d}) is the indexed page",
+        shown,
+        f"add {shift:+d} to every page label, or number the indexed pages as the labels do "
+        "(0- or 1-based, covers and front matter)",
+        score,
+    )
+
+
+def unlabelled(evidence: Evidence) -> Finding | None:
+    """Queries without one relevant page: they are left out of every mean."""
+    without = [query for query in evidence.labels if not evidence.relevant(query)]
+    without += [query for query in evidence.rankings if query not in evidence.labels]
+    if not without:
+        return None
+    return Finding(
+        "unlabelled",
+        f"{share(len(without), len(without) + len(evidence.labelled))} queries have no relevant page",
+        f"unlabelled: {_some(without)}",
+        "label them, or take them out of the suite: they are left out of every mean",
+        None,
+        tuple(without),
+    )
+
+
+def not_run(evidence: Evidence) -> Finding | None:
+    """Labelled queries that the rankings lack: each counts as 0."""
+    if not evidence.rankings:
+        return None
+    without = [query for query in evidence.labelled if query not in evidence.rankings]
+    if not without:
+        return None
+    kept = {query: evidence.labels[query] for query in evidence.labelled if query in evidence.rankings}
+    return Finding(
+        "missing_queries",
+        f"{share(len(without), len(evidence.labelled))} labelled queries have no ranking and count as 0",
+        f"missing: {_some(without)}",
+        "run them, or compare the query ids of labels and rankings",
+        evidence.with_labels(kept).score(),
+        tuple(without),
+    )
+
+
+def shifted(labels: Mapping[str, Mapping[str, float]], shift: int) -> dict[str, dict[str, float]]:
+    """Every page label with `shift` added to the number at its end; labels without one stay."""
+    return {
+        query: {_moved(page, shift): grade for page, grade in row.items()} for query, row in labels.items()
+    }
+
+
+def _moved(page: str, shift: int) -> str:
+    match = _NUMBER_AT_END.fullmatch(page)
+    if match is None:
+        return page
+    number = int(match[2]) + shift
+    return (
+        f"{match[1]}{number:0{len(match[2])}d}"
+        if match[2].startswith("0") and len(match[2]) > 1
+        else f"{match[1]}{number}"
+    )
+
+
+def _scores(evidence: Evidence, labels: Mapping[str, Mapping[str, float]]) -> Floats:
+    """The measure of each labelled query that has a ranking; of very many the first are enough."""
+    queries = [query for query in evidence.labelled if query in evidence.rankings][:_ENOUGH]
+    run = {query: evidence.rankings[query][:DEEP] for query in queries}
+    return rank(run, {query: labels[query] for query in queries}, [MEASURE]).columns[MEASURE]
+
+
+def _natural(page: str) -> tuple[str, int, str]:
+    match = _NUMBER_AT_END.fullmatch(page)
+    return (match[1], int(match[2]), page) if match else (page, -1, page)
+
+
+def _some(names: list[str], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
