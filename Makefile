@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test quick lint format bench clean
+.PHONY: demo test quick lint format reference bench clean
 
 demo: $(READY)  ## score the shipped example world, offline
 	$(BIN)/answerkey demo
@@ -23,6 +23,9 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+reference: $(READY)  ## write docs/reference again from the code
+	$(BIN)/python tools/make_reference.py
 
 bench: $(READY)  ## the benchmarks beside the peers; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
