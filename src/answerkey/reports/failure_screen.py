@@ -96,9 +96,9 @@ def expected_lines(outcome: Outcome) -> list[str]:
     }
     lines += [f"{name}: {', '.join(words)}" for name, words in lists.items() if words]
     if criteria.numerical_range is not None:
-        lines.append("a number from {:g} to {:g}".format(*criteria.numerical_range))
+        lines.append("a number from {:,.12g} to {:,.12g}".format(*criteria.numerical_range))
     if criteria.expected_value is not None:
-        lines.append(f"the number {criteria.expected_value:g}")
+        lines.append(f"the number {criteria.expected_value:,.12g}")
     if criteria.regex is not None:
         lines.append(f"a match of {criteria.regex}")
     lines += ["a question back"] if criteria.clarification_expected else []

@@ -7,7 +7,8 @@ import re
 from answerkey.types import Json
 
 LONGEST = 20_000
-_PIECES = re.compile(r"\s+|\w+|[^\w\s]")
+_PIECES = re.compile(r"\s*\S+")
+_ALIKE = 0.35  # below it the few words in common are chance, and marking them hides that all is new
 
 
 def diff(a: str, b: str) -> tuple[list[Json], list[Json]]:
@@ -15,6 +16,8 @@ def diff(a: str, b: str) -> tuple[list[Json], list[Json]]:
     from rapidfuzz.distance import Indel
 
     left, right = _PIECES.findall(a[:LONGEST]), _PIECES.findall(b[:LONGEST])
+    if Indel.normalized_similarity(left, right) < _ALIKE:
+        return [{"text": a[:LONGEST], "kind": "removed"}], [{"text": b[:LONGEST], "kind": "added"}]
     side_a: list[Json] = []
     side_b: list[Json] = []
     for step in Indel.opcodes(left, right):

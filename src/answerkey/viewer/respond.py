@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -20,7 +21,7 @@ from answerkey.types import Json
 @cache
 def templates() -> Environment:
     made = environment("answerkey.viewer")
-    made.filters |= {"path": _path}
+    made.filters |= {"breakable": _breakable, "path": _path}
     return made
 
 
@@ -45,3 +46,8 @@ def problem(request: Request, message: str, status: int) -> Response:
 def _path(text: Any) -> str:
     """A run's key as a part of an address; its slashes stay."""
     return quote(str(text), safe="/")
+
+
+def _breakable(text: str) -> Markup:
+    """A long name that may be broken behind its underscores."""
+    return Markup("_<wbr>").join(escape(part) for part in text.split("_"))

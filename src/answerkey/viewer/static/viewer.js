@@ -11,7 +11,7 @@
     spec.config = { ...look, ...(spec.config || {}) };
     if (typeof spec.width === "number") spec.width = "container";
     return vegaEmbed(figure.querySelector(".plot"), spec, {
-      actions: false, ast: true, renderer: "svg", defaultStyle: false, tooltip: { disableDefaultStyle: true },
+      actions: false, ast: true, renderer: "svg", logLevel: vega.Error, defaultStyle: false, tooltip: { disableDefaultStyle: true },
     }).then(() => figure.classList.add("drawn"));
   };
   const charts = all(".chart");
