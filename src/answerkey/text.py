@@ -73,7 +73,8 @@ class Number:
     currency: bool = False
 
 
-def numbers(text: str, decimal: str = ".") -> list[Number]:
+@lru_cache(maxsize=4096)
+def numbers(text: str, decimal: str = ".") -> tuple[Number, ...]:
     """Every number in the text. `decimal` is the locale's mark, and decides `1.234` and `1,234`."""
     found: list[Number] = []
     for match in _NUMBER.finditer(text):
@@ -90,7 +91,7 @@ def numbers(text: str, decimal: str = ".") -> list[Number]:
                 currency=bool(match["currency"] or match["currency2"]),
             )
         )
-    return found
+    return tuple(found)
 
 
 def _digits(written: str, decimal: str) -> float | None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ORDER, BETA = 6, 2
-_BASE, _MIX = 1_000_003, 0x9E3779B97F4A7C15
+_BASE, _MIX, _HASH_BITS = 1_000_003, 0x9E3779B97F4A7C15, 44
 
 
 def chrf_scores(answers: Sequence[str], expected: Sequence[str]) -> list[float]:
@@ -48,17 +48,18 @@ def _grams(texts: Sequence[str]) -> Any:
 
 
 def _in_common(given: tuple[NDArray[Any], ...], wanted: tuple[NDArray[Any], ...], count: int) -> NDArray[Any]:
-    """How many n-grams, counted with repeats, each pair has in common."""
+    """How many n-grams, counted with repeats, each pair has in common. A key holds its pair in the upper bits."""
     import numpy as np
 
     keys = [
-        (hashed ^ (owner.astype(np.uint64) * np.uint64(_MIX))) * np.uint64(_MIX)
+        (owner.astype(np.uint64) << np.uint64(_HASH_BITS))
+        | (hashed * np.uint64(_MIX) >> np.uint64(64 - _HASH_BITS))
         for hashed, owner in (given, wanted)
     ]
-    values, first, in_given = np.unique(keys[0], return_index=True, return_counts=True)
+    values, in_given = np.unique(keys[0], return_counts=True)
     others, in_wanted = np.unique(keys[1], return_counts=True)
     if not len(values) or not len(others):
         return np.zeros(count)
     place = np.minimum(np.searchsorted(others, values), len(others) - 1)
     same = np.where(others[place] == values, np.minimum(in_given, in_wanted[place]), 0)
-    return np.bincount(given[1][first], weights=same, minlength=count)
+    return np.bincount((values >> np.uint64(_HASH_BITS)).astype(np.intp), weights=same, minlength=count)

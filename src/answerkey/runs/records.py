@@ -89,10 +89,7 @@ def _score_to_json(score: Score) -> Json:
 def scores_from_json(record: Mapping[str, Any]) -> dict[str, Score]:
     return {
         name: Score(
-            value=score.get("value"),
-            reason=score.get("reason", ""),
-            error=score.get("error"),
-            details=score.get("details", {}),
+            score.get("value"), score.get("reason", ""), score.get("error"), score.get("details") or {}
         )
         for name, score in record.items()
     }

@@ -1,0 +1,128 @@
+"""Recorded cases with every deterministic metric, beside pydantic-evals. Prints cases a second, the ratio and memory.
+
+    python benchmarks/scoring.py [--cases N] [--peer-cases N]
+
+Ours is the whole command: read, score, journal, summary, every report. The peer runs two ways: with evaluators as
+its users write them (sacrebleu, rouge-score), and with our own metric functions, so that only the harness differs.
+It is timed on fewer cases and scaled up: its time a case does not fall with their number.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.peers import ROOT, peer_python, processor_seconds, version_of
+
+METRICS = (
+    "exact_match", "keyword_recall", "token_f1", "rouge_l", "chrf", "answer_length", "politeness", "latency_ms",
+    "contains", "contains_any", "not_contains", "number_in_range", "number_close", "regex", "citation_validity",
+    "citation_coverage", "abstention",
+)  # fmt: skip
+WORDS = (
+    "sales", "revenue", "report", "month", "year", "product", "store", "leave", "policy", "employee", "refund", "return",
+    "price", "total", "average", "growth", "please", "thank", "sorry", "branch", "stock", "order", "12%", "RM 1,200.50", "[1]",
+)  # fmt: skip
+PROGRAM = """
+import resource
+from answerkey.cli.main import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=50_000)
+    parser.add_argument("--peer-cases", type=int, default=2_000)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        ours, memory = measure_ours(home, asked.cases)
+        small, small_memory = measure_ours(home, max(asked.cases // 10, 1))
+        python = peer_python(
+            "pydantic-evals", ["pydantic-evals", "sacrebleu", "rouge-score", "rapidfuzz", "numpy"]
+        )
+        path = make_cases(home, asked.peer_cases)
+        script = ROOT / "benchmarks" / "peer_pydantic_evals.py"
+        theirs = {
+            how: processor_seconds(
+                [python, script, path, how], env={"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin"}
+            )[0]
+            for how in ("users", "ours")
+        }
+        version = version_of(python, "pydantic-evals")
+    each = ours / asked.cases
+    print(f"{asked.cases:,} recorded cases, {len(METRICS)} metrics, processor time")
+    print(
+        f"answerkey {ours:.1f} s, {asked.cases / ours:,.0f} cases/s; "
+        f"most memory {memory} MB ({small_memory} MB for a tenth of them)"
+    )
+    print(
+        f"cost of a case at {asked.cases:,} over that at a tenth: {each / (small / max(asked.cases // 10, 1)):.2f}"
+    )
+    for how, told in (
+        ("users", "evaluators as its users write them"),
+        ("ours", "our metric functions in its harness"),
+    ):
+        peer_each = theirs[how] / asked.peer_cases
+        print(
+            f"pydantic-evals {version}, {told}: {1 / peer_each:,.0f} cases/s ({asked.peer_cases:,} timed)   "
+            f"{peer_each / each:.1f} times as fast"
+        )
+
+
+def measure_ours(home: Path, count: int) -> tuple[float, int]:
+    """Processor seconds and the most memory, in MB, of `answerkey score` on so many cases."""
+    path = make_cases(home, count)
+    command = [
+        "score",
+        path,
+        "--metrics",
+        ",".join(METRICS),
+        "--quiet",
+        "--no-pictures",
+        "--out",
+        home / "results",
+    ]
+    seconds, shown = processor_seconds([sys.executable, "-c", PROGRAM, *command])
+    return seconds, int(shown.strip().splitlines()[-1])
+
+
+def make_cases(home: Path, count: int) -> Path:
+    picker = random.Random(1)
+    path = home / f"cases_{count}.jsonl"
+
+    def text(words: int) -> str:
+        return " ".join(picker.choices(WORDS, k=words))
+
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(count):
+            criteria = {
+                "must_contain": ["sales"],
+                "must_contain_any": ["price"],
+                "must_not_contain": ["fake"],
+                "expected_value": 12,
+                "numerical_range": [10, 20],
+            }
+            row = {
+                "id": f"c{number}",
+                "question": text(8),
+                "expected": text(25),
+                "answer": text(30),
+                "response_time": 0.5,
+                "answer_criteria": criteria,
+            }
+            file.write(json.dumps(row) + "\n")
+    return path
+
+
+if __name__ == "__main__":
+    main()
