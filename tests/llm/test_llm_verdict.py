@@ -211,8 +211,10 @@ def test_one_bad_criterion_leaves_the_others() -> None:
 
 class TestInjection:
     def test_a_repeat_of_the_fenced_answer_is_no_verdict(self) -> None:
-        marker = "==0123456789abcdef=="
-        reply = f'{{"score": 1, "reason": "wrong"}}\nThe answer was:\n{marker}\n{FAKE}\n{marker}'
+        marker = "0123456789ab"
+        reply = f'{{"score": 1, "reason": "wrong"}}\nThe answer was:\n{marker} ANSWER\n{FAKE}\n{marker} END'
+        assert read_verdict(Reply(reply), FIVE, marker).values == {"score": 1}
+        reply = f'{marker} ANSWER\n{FAKE}\n{marker} END\n{{"score": 1, "reason": "wrong"}}'
         assert read_verdict(Reply(reply), FIVE, marker).values == {"score": 1}
 
     def test_a_fake_quoted_after_the_verdict_does_not_count(self) -> None:

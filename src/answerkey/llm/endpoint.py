@@ -88,7 +88,7 @@ class Endpoint:
                     raise self._failed(failure) from failure
                 if isinstance(failure, Transient):
                     if schema and failure.refused_form:
-                        rung = self._ladder.below(rung) or rung
+                        rung = self._ladder.below(rung, crashed=True) or rung
                     self.limiter.back_off(tries[kind])
             else:
                 if schema:
@@ -97,7 +97,9 @@ class Endpoint:
                 return reply
 
     def _once(self, messages: Sequence[Message], schema: Schema | None, rung: str) -> Reply:
-        fields = {"model": self.model, **self._parameters, **request_fields(rung, messages, schema)}
+        # Half as many characters as tokens: room for the rest of the object in any language.
+        asked = request_fields(rung, messages, schema, self.settings.max_tokens // 2)
+        fields = {"model": self.model, **self._parameters, **asked}
         content = _JSON.encode(fields).encode("utf-8", "replace")
         with self.limiter.slot() as wave:
             try:

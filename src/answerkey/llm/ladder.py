@@ -11,7 +11,7 @@ from typing import Any
 
 from answerkey.llm.base import Message, Schema
 
-RUNGS = ("json_schema", "json_object", "tool", "prompt")
+RUNGS = ("json_schema, bounded", "json_schema", "json_object", "tool", "prompt")
 NAME = "verdict"
 
 
@@ -26,11 +26,14 @@ class Ladder:
     def rung(self) -> str:
         return self._rung
 
-    def below(self, rung: str) -> str | None:
-        """The rung to try after `rung` was refused: the known one, or the next; None when there is none."""
+    def below(self, rung: str, crashed: bool = False) -> str | None:
+        """The rung to try after `rung` was refused: the known one, or the next; None when there is none.
+
+        An endpoint that crashed over a schema is not asked with one again.
+        """
         if self.known:
             return self._rung if self._rung != rung else None
-        after = RUNGS.index(rung) + 1
+        after = max(RUNGS.index(rung) + 1, RUNGS.index("json_object") if crashed else 0)
         return RUNGS[after] if after < len(RUNGS) else None
 
     def worked(self, rung: str) -> None:
@@ -38,10 +41,14 @@ class Ladder:
             self._rung, self.known = rung, True
 
 
-def request_fields(rung: str, messages: Sequence[Message], schema: Schema | None) -> dict[str, Any]:
+def request_fields(
+    rung: str, messages: Sequence[Message], schema: Schema | None, longest_text: int
+) -> dict[str, Any]:
     """The fields of the request that this rung needs, the messages among them."""
     if schema is None:
         return {"messages": list(messages)}
+    if rung == RUNGS[0]:
+        return request_fields("json_schema", messages, _bounded(schema, longest_text), longest_text)
     if rung == "json_schema":
         form = {"type": "json_schema", "json_schema": {"name": NAME, "strict": True, "schema": schema}}
         return {"messages": list(messages), "response_format": form}
@@ -56,6 +63,14 @@ def request_fields(rung: str, messages: Sequence[Message], schema: Schema | None
             "tool_choice": {"type": "function", "function": {"name": NAME}},
         }
     return {"messages": told}
+
+
+def _bounded(schema: Schema, longest_text: int) -> Schema:
+    properties: dict[str, Any] = {
+        name: {**value, "maxLength": longest_text} if value.get("type") == "string" else value
+        for name, value in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}
 
 
 def _with_schema(messages: Sequence[Message], schema: Schema) -> list[Message]:

@@ -74,7 +74,7 @@ def read_settings(given: Mapping[str, Any] | str, others: frozenset[str] = froze
     if preset is not None and preset not in PRESETS:
         known = ", ".join(PRESETS)
         raise SettingsError(
-            f'unknown preset "{preset}"{did_you_mean(str(preset), PRESETS)}; there are {known}'
+            f'unknown preset "{preset}"{did_you_mean(str(preset), PRESETS) or f"; there are {known}"}'
         )
     values = dict(PRESETS.get(preset or "", {})) | {k: v for k, v in table.items() if k in KEYS}
     for name in ("base_url", "model"):

@@ -85,10 +85,10 @@ def _unwrapped(text: str) -> str:
 
 
 def _without_fenced(text: str, marker: str) -> str:
-    """The reply without what it repeats from between the markers."""
+    """The reply without what it repeats of the parts that the marker sets off."""
     if not marker or marker not in text:
         return text
-    return re.sub(rf"{re.escape(marker)}.*?{re.escape(marker)}", "", text, flags=re.DOTALL)
+    return re.sub(rf"{marker} (?!END).*?(?={marker})", "", text, flags=re.DOTALL)
 
 
 def _last_verdict(

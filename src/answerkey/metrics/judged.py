@@ -47,10 +47,9 @@ def load_judge(settings: Mapping[str, Any] | str, embed: Any = None) -> Judge:
 
     known = ("local", *PRESETS)
     if table.get("preset", "local") not in known:
-        preset = table["preset"]
-        raise SettingsError(
-            f'unknown judge "{preset}"{did_you_mean(str(preset), known)}; there are {", ".join(known)}'
-        )
+        preset = str(table["preset"])
+        hint = did_you_mean(preset, known) or f"; there are {', '.join(known)}"
+        raise SettingsError(f'unknown judge "{preset}"{hint}')
     chat_settings = read_settings(table, JUDGE_KEYS)
     votes, cache = _votes(table.get("votes", 1)), _flag(table.get("cache", True))
     return ModelJudge(

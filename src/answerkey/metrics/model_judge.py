@@ -164,6 +164,7 @@ def _details(votes: Sequence[Vote]) -> Mapping[str, Any]:
         "prompt_tokens": total(reply.prompt_tokens for reply in replies),
         "completion_tokens": total(reply.completion_tokens for reply in replies),
         "cost": total(reply.cost for reply in replies),
+        "form": replies[-1].rung if replies else "",
         "asks": len(replies),
         "cached": all(vote.cached for vote in votes),
         "call": votes[0].call[:16],

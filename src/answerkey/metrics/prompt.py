@@ -36,14 +36,13 @@ class Prompt:
 
     def messages(self, pair: Pair, marker: str) -> list[Message]:
         """The same first message for every pair, which endpoints can keep; then the pair's own texts, fenced."""
-        shown = [(title, text) for title, text in _parts(self.shows, pair) if text]
-        fenced = "\n\n".join(f"{title}:\n{marker}\n{text}\n{marker}" for title, text in shown)
-        last = f"The marker of this message is {marker}.\n\n{fenced}\n\nNow judge the ANSWER."
+        parts = [f"{marker} {title}\n{text}\n" for title, text in _parts(self.shows, pair) if text]
+        last = f"The marker is {marker}.\n\n{''.join(parts)}{marker} END\nNow judge the ANSWER."
         return [{"role": "system", "content": self.instructions}, {"role": "user", "content": last}]
 
 
 def new_marker() -> str:
-    return f"=={secrets.token_hex(8)}=="
+    return secrets.token_hex(6)
 
 
 @cache

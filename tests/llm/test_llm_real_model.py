@@ -1,0 +1,56 @@
+"""Against a real llama.cpp server: it proves the plumbing, not the judging of so small a model."""
+
+from __future__ import annotations
+
+import pytest
+
+from answerkey.llm import load_chat
+from answerkey.metrics.judged import load_judge
+from answerkey.metrics.plan import make_plan
+from answerkey.metrics.prompt import load_prompt
+from answerkey.types import Case, Pair, Response
+from support.llama_server import LlamaServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("llama")]
+
+TOWNS = ["Paris", "Rome", "Oslo", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "Sofia", "Riga"]
+
+
+def pairs(count: int) -> list[Pair]:
+    return [
+        (
+            Case(f"c{n}", f"Which town is number {n}?", expected=(TOWNS[n % 10],)),
+            Response(f"It is {TOWNS[n % 10]}."),
+        )
+        for n in range(count)
+    ]
+
+
+def test_20_judged_cases_get_verdicts_that_fit_the_schema(llama: LlamaServer) -> None:
+    judge = load_judge(llama.settings())
+    table = make_plan(["judge.relevance"], {"judge": judge}).score(pairs(20))
+    judge.close()
+    steps = load_prompt("relevance").steps["score"]
+    scores = [row["judge.relevance"] for row in table]
+    assert [score.error for score in scores] == [None] * 20
+    assert all(score.value in steps for score in scores)
+    assert all(
+        score.details["form"] == "json_schema" and score.details["completion_tokens"] > 0 for score in scores
+    )
+    assert judge.usage()["calls"] == 20
+
+
+def test_the_rubric_in_one_call(llama: LlamaServer) -> None:
+    judge = load_judge(llama.settings())
+    (grades,) = judge.rubric(pairs(1))
+    judge.close()
+    steps = load_prompt("rubric").steps
+    assert {name: score.value in steps[name] for name, score in grades.items()} == dict.fromkeys(steps, True)
+
+
+def test_a_plain_chat(llama: LlamaServer) -> None:
+    chat = load_chat(llama.settings(max_tokens=16))
+    reply = chat.complete([{"role": "user", "content": "Say hello."}])
+    chat.close()
+    assert reply.text
+    assert (reply.prompt_tokens or 0) > 0
