@@ -205,3 +205,33 @@ def test_a_change_is_named_refused_and_recorded_when_accepted(
     }
     assert again == set(), "what is finished is not asked again"
     assert cli("run", suite.path, "--resume").code == 0, "and the change is now what the run is"
+
+
+def test_the_judges_reasoning_is_on_the_screen(cli, suite: LiveSuite, bot: BrokenBot) -> None:
+    def grade(body):
+        bad = "No idea, sorry." in body["messages"][-1]["content"]
+        grades = {
+            "accuracy": 0 if bad else 5,
+            "completeness": 0 if bad else 5,
+            "citation_quality": 5,
+            "coherence": 3,
+        }
+        text = json.dumps(
+            {"reasoning": "It does not say \x1b[31mwhat the topic is." if bad else "Right.", **grades}
+        )
+        return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+
+    with Bot(grade) as judge:
+        suite.path.write_text(
+            suite.path.read_text().replace("[profile]", "[old]").split("[old]")[0]
+            + f"""
+            profile = "rubric"
+            target = {{ url = "{bot.url}" }}
+            judge = {{ base_url = "{judge.url}/v1", model = "tiny" }}
+        """
+        )
+        stopped = cli("run", suite.path, "--stop-on-fail", "50", "--no-pictures")
+    assert stopped.code == 1, stopped.err
+    assert "The judge's reasoning\n  It does not say �[31mwhat the topic is.\n" in stopped.out
+    assert "rubric.accuracy: brought 0 of 50 points" in stopped.out
+    assert "--resume --resume-limit 1 --stop-on-fail 50\n" in stopped.out

@@ -5,6 +5,7 @@ Plain text. Whatever a bot or judge wrote is indented and made inert: no escape 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
@@ -33,7 +34,7 @@ def failure_screen(
         ("Sources", list(outcome.response.sources)),
         ("Passages", _passages(outcome, debug)),
         ("Scores", _scores(outcome, profile)),
-        ("The judge's reasoning", _reasoning(outcome.scores.values())),
+        ("The judge's reasoning", _reasoning(outcome)),
         ("What the profile wanted", _wanted(outcome, profile)),
         ("What else the target said", _extra(outcome) if debug else []),
     ]
@@ -133,10 +134,11 @@ def _passages(outcome: Outcome, debug: bool) -> list[str]:
 def _scores(outcome: Outcome, profile: Profile | None) -> list[str]:
     criteria = _criteria(outcome, profile)
     width = max((len(name) for name in outcome.scores), default=0)
+    shared = _shared_reasons(outcome)
     lines: list[str] = []
     for name, score in outcome.scores.items():
         lines.append(f"{name:<{width}}  {_value(score, criteria.get(name))}")
-        if score.reason:
+        if score.reason and score.reason not in shared:
             lines.append(f"    {score.reason}")
     return lines
 
@@ -150,13 +152,21 @@ def _value(score: Score, criterion: Criterion | None) -> str:
     return f"{score.value:.4g}{of}"
 
 
-def _reasoning(scores: Iterable[Score]) -> list[str]:
+def _reasoning(outcome: Outcome) -> list[str]:
     """Each distinct text once: the criteria of one call share theirs."""
-    found: dict[str, None] = {}
-    for score in scores:
+    found = dict.fromkeys(_shared_reasons(outcome))
+    for score in outcome.scores.values():
         given = score.details.get("reasoning") or ()
         found.update(dict.fromkeys([given] if isinstance(given, str) else map(str, given)))
     return [text for text in found if text]
+
+
+def _shared_reasons(outcome: Outcome) -> list[str]:
+    """What a judge said of several criteria at once."""
+    said = Counter(
+        score.reason for score in outcome.scores.values() if score.reason and "model" in score.details
+    )
+    return [reason for reason, times in said.items() if times > 1]
 
 
 def _wanted(outcome: Outcome, profile: Profile | None) -> list[str]:

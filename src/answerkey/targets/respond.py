@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from answerkey.targets.shapes import as_count, as_number, as_passages, as_texts, plain, valid_text
+from answerkey.targets.shapes import as_amount, as_count, as_passages, as_texts, plain, valid_text
 from answerkey.types import Response
 
 MAX_SIZE = 10_000_000
 """The most characters (or bytes on a wire) of one response; what is larger is an error, not an answer."""
 
+KINDS = ("infrastructure", "content")
 _ANSWER = ("answer", "response", "output", "actual_output", "chatbot_answer", "text")
 _PASSAGES = ("passages", "contexts", "retrieved_contexts", "retrieval_context", "context")
 _ROUTE = ("route", "actual_route")
@@ -51,7 +52,7 @@ def as_response(value: Any) -> Response:
         if isinstance(value, str):
             return _checked(Response(answer=value))
         if isinstance(value, Response):
-            return _checked(replace(value, extra=plain(value.extra)))
+            return _checked(_cleaned(value))
         if isinstance(value, Mapping):
             return _checked(_from_mapping({str(key): item for key, item in value.items()}))
         raise Unusable(f"the target returned {type(value).__name__}, expected text, a dict or a Response")
@@ -76,10 +77,10 @@ def _from_mapping(given: dict[str, Any]) -> Response:
         route=None if route is None else valid_text(str(route)).strip(),
         sources=as_texts(first(_SOURCES)),
         retrieved=None if retrieved is None else as_texts(retrieved),
-        seconds=as_number(first(_SECONDS)),
+        seconds=as_amount(first(_SECONDS)),
         prompt_tokens=as_count(next((usage[n] for n in _PROMPT if n in usage), None)),
         completion_tokens=as_count(next((usage[n] for n in _COMPLETION if n in usage), None)),
-        cost=as_number(first(("cost",))),
+        cost=as_amount(first(("cost",))),
         extra=plain(rest),
     )
     if error:
@@ -90,9 +91,28 @@ def _from_mapping(given: dict[str, Any]) -> Response:
     return response
 
 
+def _cleaned(given: Response) -> Response:
+    """A response of the bot's own making, with only what strict JSON in UTF-8 can hold."""
+    return Response(
+        answer=None if given.answer is None else _answer_text(given.answer),
+        passages=as_passages(given.passages),
+        route=None if given.route is None else valid_text(str(given.route)),
+        sources=as_texts(given.sources),
+        retrieved=None if given.retrieved is None else as_texts(given.retrieved),
+        seconds=as_amount(given.seconds),
+        prompt_tokens=as_count(given.prompt_tokens),
+        completion_tokens=as_count(given.completion_tokens),
+        cost=as_amount(given.cost),
+        error=None if given.error is None else valid_text(str(given.error)).strip() or "no reason given",
+        extra=plain(given.extra),
+    )
+
+
 def _checked(response: Response) -> Response:
     if response.error is not None:
-        return response if "error_kind" in response.extra else _named(response)
+        response = replace(response, answer=valid_text(response.answer) if response.answer else None)
+        ours = response.extra.get("error_kind") in KINDS and response.extra.get("error_name")
+        return response if ours else _named(response)
     answer = response.answer
     if answer is None and response.retrieved is None and not response.passages:
         raise Unusable("the target returned no answer")

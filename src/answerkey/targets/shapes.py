@@ -31,8 +31,14 @@ def as_texts(items: Any) -> tuple[str, ...]:
 
 
 def as_count(value: Any) -> int | None:
+    amount = as_amount(value)
+    return None if amount is None else int(amount)
+
+
+def as_amount(value: Any) -> float | None:
+    """A time or a cost: the number, or None where it is none or below zero."""
     number = as_number(value)
-    return int(number) if number is not None and number >= 0 else None
+    return number if number is not None and number >= 0 else None
 
 
 def as_number(value: Any) -> float | None:
@@ -52,7 +58,7 @@ def _listed(items: Any) -> list[Any]:
 
 def _passage(item: Any) -> Passage:
     if isinstance(item, Passage):
-        return item
+        item = {"text": item.text, "id": item.id, "score": item.score, "page": item.page}
     if not isinstance(item, Mapping):
         return Passage(text=valid_text(str(item)))
     about = item.get("metadata")

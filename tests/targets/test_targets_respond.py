@@ -1,0 +1,73 @@
+"""Laws of every response, whatever a bot returns: usable or an error with a reason, and always strict JSON in UTF-8."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerkey.targets.fields import parse
+from answerkey.targets.respond import as_response
+from answerkey.types import Passage, Response
+
+texts = st.text(st.characters(), max_size=20)  # lone surrogates too, as `"\\ud800"` in JSON gives them
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | texts | st.binary(max_size=4) | st.sets(st.integers(), max_size=2),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts | st.integers(), inner, max_size=4),
+    max_leaves=8,
+)  # fmt: skip
+names = st.sampled_from(
+    ["answer", "response", "output", "text", "passages", "contexts", "context", "route", "sources", "retrieved", "usage", "tokens",
+     "prompt_tokens", "cost", "seconds", "error", "mood", "id", "score", "page", "metadata", "content"]
+)  # fmt: skip
+replies = st.dictionaries(
+    names,
+    values
+    | st.dictionaries(names, values, max_size=3)
+    | st.lists(st.dictionaries(names, values, max_size=3), max_size=3),
+    max_size=6,
+)
+
+
+@given(values | replies)
+def test_whatever_comes(value: Any) -> None:
+    check(as_response(value))
+
+
+@given(texts | st.none(), texts, values, st.dictionaries(texts, values, max_size=3))
+def test_a_response_of_the_bots_own(answer: str | None, text: str, error: Any, extra: dict[str, Any]) -> None:
+    told = str(error) if error else None
+    check(
+        as_response(
+            Response(
+                answer,
+                (Passage(text, text, float("nan"), text),),
+                text,
+                (text,),
+                (text,),
+                error=told,
+                extra=extra,
+            )
+        )
+    )
+
+
+@given(st.text(max_size=50) | replies.map(lambda reply: json.dumps(reply, default=str)))
+def test_whatever_a_server_sends(text: str) -> None:
+    value = parse(text)
+    check(value if isinstance(value, Response) else as_response(value))
+
+
+def check(got: Response) -> None:
+    json.dumps(asdict(got), allow_nan=False, ensure_ascii=False).encode("utf-8")
+    if got.error is None:
+        assert (got.answer or "").strip() or got.passages or got.retrieved is not None
+    else:
+        assert got.error.strip()
+        assert got.extra["error_kind"] in {"content", "infrastructure"}
+        assert got.extra["error_name"]
+    for number in (got.seconds, got.cost, got.prompt_tokens, got.completion_tokens):
+        assert number is None or number >= 0
