@@ -49,9 +49,9 @@ def constant_shift(evidence: Evidence) -> Finding | None:
     best, second = sorted(SHIFTS, key=lambda shift: -means[shift])[:2]
     after = _scores(evidence, shifted(evidence.labels, best))
     test = difference(now, after)
-    # So many shifts were tried that one looks good by chance; a lone peak is no chance.
+    # So many shifts were tried that one looks good by chance; a lone, high peak is no chance.
     certain = (test.p or 1.0) * len(SHIFTS) <= 0.05
-    lone = means[best] >= 3 * now.mean() and means[best] >= 2 * means[second]
+    lone = means[best] >= 3 * now.mean() and means[best] >= 1.2 * means[second]
     if means[best] - now.mean() < _LEAST_GAIN or not test.sure or not (certain or lone):
         return None
     shown = f"{MEASURE} goes from {now.mean():.3f} to {means[best]:.3f} ({len(now)} queries)"

@@ -1,0 +1,128 @@
+"""`diagnose` on made faults, one at a time, and on a healthy set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from made_documents import WordEmbedder, page_texts, question_rows, write_suite
+
+from answerkey.cli.diagnose_command import command
+from answerkey.experiments.diagnose import Diagnosis, diagnose, sentence
+from answerkey.experiments.evidence import Evidence, Finding
+from answerkey.experiments.gather import from_suite
+
+
+@pytest.fixture(autouse=True)
+def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("answerkey.experiments.prepare.load_embedder", lambda name, **options: WordEmbedder())
+
+
+@pytest.fixture
+def healthy(tmp_path: Path) -> Evidence:
+    return from_suite(write_suite(tmp_path))
+
+
+def found(diagnosis: Diagnosis, code: str) -> Finding:
+    assert code in [finding.code for finding in diagnosis.findings], sentence(diagnosis)
+    return next(finding for finding in diagnosis.findings if finding.code == code)
+
+
+def test_a_healthy_set_is_called_healthy(healthy: Evidence) -> None:
+    diagnosis = diagnose(healthy)
+    assert diagnosis.findings == ()
+    assert diagnosis.healthy
+    assert sentence(diagnosis).startswith("healthy")
+    assert set(diagnosis.checked) == {"labels", "rankings", "index ids", "chunk texts", "question words"}
+
+
+@pytest.mark.parametrize("shift", [1, -1, -13, -40])
+def test_a_constant_shift_is_found_with_the_score_after_it(healthy: Evidence, shift: int) -> None:
+    moved = {
+        q: {str(int(page) - shift): grade for page, grade in row.items()} for q, row in healthy.labels.items()
+    }
+    diagnosis = diagnose(healthy.with_labels(moved))
+    finding = found(diagnosis, "page_shift")
+    assert f"({shift:+d})" in finding.title
+    assert finding.score_if_fixed == pytest.approx(healthy.score())
+    assert diagnosis.findings[0].code == "page_shift"
+    assert (diagnosis.score or 0.0) < (finding.score_if_fixed or 0.0)
+
+
+def test_a_shift_is_found_in_a_small_set_and_from_ids_alone(healthy: Evidence) -> None:
+    few = list(healthy.labels)[:8]
+    moved = {q: {str(int(page) + 23): 1.0 for page in healthy.labels[q]} for q in few}
+    small = Evidence(moved, {q: healthy.rankings[q] for q in few})
+    assert "(-23)" in found(diagnose(small), "page_shift").title
+    outside = {q: {str(int(page) + 57): 1.0 for page in row} for q, row in healthy.labels.items()}
+    assert (
+        found(diagnose(Evidence(outside, index_ids=healthy.index_ids)), "page_shift").score_if_fixed is None
+    )
+
+
+def test_absent_pages_are_named(healthy: Evidence) -> None:
+    half = {page for n, q in enumerate(healthy.labels) if n % 2 for page in healthy.labels[q]}
+    ids = [page for page in healthy.index_ids or () if page not in half]
+    rankings = {q: [page for page in row if page not in half] for q, row in healthy.rankings.items()}
+    diagnosis = diagnose(Evidence(healthy.labels, rankings, ids))
+    finding = found(diagnosis, "missing_pages")
+    assert set(finding.items) == half
+    assert "15 of 30 (50%)" in finding.title
+    assert (finding.score_if_fixed or 0) > (diagnosis.score or 1)
+
+
+def test_other_faults_each_under_its_name(healthy: Evidence) -> None:
+    texts, ids = list(healthy.texts or ()), list(healthy.index_ids or ())
+    twice = {q: [page for page in row for _ in range(2)] for q, row in healthy.rankings.items()}
+    assert "30 of 30 (100%)" in found(diagnose(Evidence(healthy.labels, twice, ids)), "repeated_pages").title
+    copies = diagnose(Evidence(healthy.labels, healthy.rankings, ids * 2, texts * 2))
+    assert "60 of 120" in found(copies, "duplicate_chunks").title
+    empty = diagnose(Evidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, " – \n"]))
+    assert found(empty, "empty_chunks").items == ("61",)
+    huge = diagnose(Evidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, "word " * 5000]))
+    assert "5,000 words" in found(huge, "enormous_chunks").evidence
+    some = {**healthy.labels, "a": {}, "b": {"1": 0.0}}
+    assert found(diagnose(healthy.with_labels(some)), "unlabelled").items == ("a", "b")
+    foreign = {q: f"quelle est la couleur numéro {q}" for q in healthy.labels}
+    assert found(
+        diagnose(Evidence(healthy.labels, healthy.rankings, ids, texts, foreign)), "vocabulary_mismatch"
+    ).items
+    rest = {q: row for n, (q, row) in enumerate(healthy.rankings.items()) if n % 3}
+    assert len(found(diagnose(Evidence(healthy.labels, rest, ids)), "missing_queries").items) == 10
+
+
+def test_no_label_at_all_is_not_healthy(healthy: Evidence) -> None:
+    diagnosis = diagnose(healthy.with_labels({query: {} for query in healthy.labels}))
+    assert not diagnosis.healthy
+    assert "nothing to measure" in sentence(diagnosis)
+
+
+def test_the_command_on_recorded_rankings_and_ids_alone(tmp_path: Path) -> None:
+    (tmp_path / "labels.json").write_text(json.dumps({f"q{n}": [n + 3] for n in range(20)}))
+    (tmp_path / "run.json").write_text(json.dumps({f"q{n}": [n, n, n + 50, 900 + n] for n in range(20)}))
+    (tmp_path / "ids.txt").write_text("\n".join(str(n) for n in range(70)))
+    files = [
+        "--qrels",
+        str(tmp_path / "labels.json"),
+        "--run",
+        str(tmp_path / "run.json"),
+        "--index-ids",
+        str(tmp_path / "ids.txt"),
+    ]
+    told = json.loads(CliRunner().invoke(command, [*files, "--json"], catch_exceptions=False).stdout)
+    assert [finding["code"] for finding in told["findings"]] == ["page_shift", "repeated_pages"]
+    assert (told["healthy"], told["score"]) == (False, 0.0)
+    shown = CliRunner().invoke(command, files, catch_exceptions=False).stdout
+    assert "(-3)" in shown
+    assert "then:" in shown
+    assert CliRunner().invoke(command, []).exit_code == 2
+
+
+def test_the_command_on_a_suite(tmp_path: Path) -> None:
+    rows = [{**row, "relevant": [str(int(row["relevant"][0]) - 4)]} for row in question_rows()]  # type: ignore[index]
+    result = CliRunner().invoke(command, [str(write_suite(tmp_path, rows))], catch_exceptions=False)
+    assert "(+4)" in result.stdout
+    assert "do:" in result.stdout
+    assert len(page_texts()) == 60
