@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any
 
 from answerkey.cli.progress import make_progress
@@ -26,16 +27,27 @@ def attended(*, quiet: bool) -> Generator[tuple[Watch, Stop]]:
 
     def handle(number: int, frame: Any) -> None:
         if stop.interrupted:
-            os._exit(EXIT_INTERRUPTED)
+            _stop_at_once()
         stop.set("interrupted", interrupted=True)
         stop.interrupted = True
-        shown.note("ending after the cases in flight; once more to stop at once")
+        with suppress(RuntimeError):  # the signal may have come in the middle of a write to the same stream
+            shown.note("ending after the cases in flight; once more to stop at once")
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield Watch(start, shown.advance, shown.note), stop
+        with redirect_stdout(sys.stderr):  # what a bot prints is no data of ours
+            yield Watch(start, shown.advance, shown.note), stop
     finally:
         if begun:
             shown.finish()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _stop_at_once() -> None:
+    """Nothing is waited for: the journal is whole at any moment. The terminal gets its cursor back."""
+    if "answerkey.targets.process" in sys.modules:
+        sys.modules["answerkey.targets.process"].kill_all()
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), b"\x1b[?25h\n")
+    os._exit(EXIT_INTERRUPTED)

@@ -18,6 +18,15 @@ _GRACE = 2.0
 _PIPE = 16_384  # the least that a pipe holds
 
 
+_running: set[subprocess.Popen[bytes]] = set()
+
+
+def kill_all() -> None:
+    """Every program that is still running, at once: for a process that is about to end without closing anything."""
+    for child in tuple(_running):
+        _signal(child, signal.SIGKILL)
+
+
 class Died(Exception):
     """The program ended; the message has its exit code and its last words."""
 
@@ -62,6 +71,7 @@ class Process:
             _signal(child, signal.SIGKILL)
             child.wait()
             _close_input(child)
+            _running.discard(child)
 
     def stop(self) -> None:
         """Lets it end: end of input, then a polite signal, then kill."""
@@ -85,6 +95,7 @@ class Process:
                 self._run, cwd=self._folder, start_new_session=True,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )  # fmt: skip
+            _running.add(self._child)
             self._lines, self._last_words = SimpleQueue(), deque(maxlen=3)
             for read, stream, into in (
                 (_read_lines, self._child.stdout, self._lines),
