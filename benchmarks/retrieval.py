@@ -56,8 +56,9 @@ def measured(folder: Path, model: str) -> bool:
     labels = number_labels(cases, index.pages)
     values = measure_grid(to_pages(index, chunks, "page", K), labels, (K,))
     means = values[:, 0, labels.labelled, METRICS.index("ndcg")].mean(axis=1)
+    taken = f"{time.perf_counter() - start:.0f} s"
     print(
-        f"{folder.name}: {len(index.pages)} documents, {int(labels.labelled.sum())} queries, {model}, {time.perf_counter() - start:.0f} s"
+        f"{folder.name}: {len(index.pages)} documents, {int(labels.labelled.sum())} queries, {model}, {taken}"
     )
     for variant, mean in zip(variants, means, strict=True):
         print(f"  nDCG@{K} {mean:.4f}  {variant.name}")

@@ -3,7 +3,7 @@
     python benchmarks/sweep.py [--pages 5000] [--queries 133] [--sample 2]
 
 The naive loop retrieves anew for every setting (rank_bm25 + faiss, metrics in Python); it is run on a sample of the
-queries and scaled, as all of it would take minutes to hours. The second loop retrieves once a query and then loops over the settings.
+queries and scaled, as all of it takes minutes. The second loop retrieves once a query and then loops over the settings.
 Vectors and indexes are made beforehand for all three; the made texts stand for real pages.
 """
 
@@ -46,14 +46,16 @@ def main() -> None:
     same = np.abs(values - np.array(looped).transpose(1, 2, 0, 3)).max()
     naive_same = np.abs(values[:, :, : asked.sample] - np.array(sampled).transpose(1, 2, 0, 3)).max()
     print(
-        f"{asked.pages} pages x {asked.queries} queries, {len(ALPHAS)} alphas x {len(KS)} K x {len(METRICS)} metrics; processor time"
+        f"{asked.pages} pages x {asked.queries} queries, {len(ALPHAS)} alphas x {len(KS)} K x {len(METRICS)} metrics; "
+        "processor time"
     )
     print(f"answerkey                  {ours:10.3f} s")
     print(
         f"retrieve once, loops       {once:10.3f} s   {once / ours:8.0f} times as long (target {TARGETS[1]})"
     )
     print(
-        f"retrieve per setting       {naive:10.3f} s   {naive / ours:8.0f} times as long (target {TARGETS[0]}; {asked.sample} queries, scaled)"
+        f"retrieve per setting       {naive:10.3f} s   {naive / ours:8.0f} times as long "
+        f"(target {TARGETS[0]}; {asked.sample} queries, scaled)"
     )
     print(f"largest difference of a value: {same:.1e} (loops), {naive_same:.1e} (per setting)")
 
