@@ -23,7 +23,7 @@ MISCHIEF: dict[int, tuple[Callable[[], Any], str]] = {
     4: (lambda: (200, "text/html", b"<!doctype html><title>502 Bad Gateway</title>"), "an HTML page came instead of JSON"),
     5: (lambda: (200, "application/json", b'{"answer": "\xff\xfe"}'), "not valid UTF-8"),
     6: (lambda: (200, "application/json", b'{"answer": "' + b"x" * 50_000_000 + b'"}'), "too large"),
-    7: (lambda: time.sleep(30), "timed out: no answer within 1.5 s"),
+    7: (lambda: time.sleep(30), "timed out: no answer within 3 s"),
     8: (lambda: (500, "text/plain", b"boom"), "HTTP 500"),
 }  # fmt: skip
 QUESTIONS = {question(n): n for n in MISCHIEF}
@@ -51,9 +51,10 @@ def check_errors(suite: LiveSuite, shown: Any, reasons: dict[str, str]) -> None:
     assert summary["score"]["n"] == suite.count - len(reasons)
 
 
+@pytest.mark.slow
 def test_over_http(cli, tmp_path: Path) -> None:
     with Bot(misbehave) as bot:
-        suite = LiveSuite(tmp_path, {"kind": "http", "url": bot.url, "timeout": 1.5})
+        suite = LiveSuite(tmp_path, {"kind": "http", "url": bot.url, "timeout": 3})
         shown = cli("run", suite.path, "--no-pictures")
         check_errors(suite, shown, {f"c{n}": why for n, (_, why) in MISCHIEF.items()})
         bot.reply = right
@@ -81,13 +82,15 @@ REASONS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_function(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "livebot.py").write_text(dedent(BOT))
-    suite = LiveSuite(tmp_path, {"kind": "python", "call": "livebot:answer", "timeout": 1.5})
+    suite = LiveSuite(tmp_path, {"kind": "python", "call": "livebot:answer", "timeout": 3})
     check_errors(suite, cli("run", suite.path, "--no-pictures"), REASONS)
 
 
+@pytest.mark.slow
 def test_a_program(cli, tmp_path: Path) -> None:
     program = """
         import json, sys, time
@@ -104,7 +107,7 @@ def test_a_program(cli, tmp_path: Path) -> None:
             sys.stdout.flush()
     """
     (tmp_path / "bot.py").write_text(dedent(program))
-    suite = LiveSuite(tmp_path, {"run": [sys.executable, "-S", "bot.py"], "timeout": 3, "processes": 2})
+    suite = LiveSuite(tmp_path, {"run": [sys.executable, "-S", "bot.py"], "timeout": 4, "processes": 2})
     reasons = {
         **REASONS,
         "c4": "not JSON",
