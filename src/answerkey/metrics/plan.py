@@ -62,11 +62,12 @@ def make_plan(
     names: Iterable[str], provided: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Plan:
     """Find the metrics, bind each to what it needs, and put those that one function gives into one step."""
-    groups: dict[tuple[int, str], list[Metric]] = {}
+    groups: dict[tuple[object, ...], list[Metric]] = {}
     for name in dict.fromkeys(names):
         metric = find(name)
-        key = "" if metric.shape == "group" else name
-        groups.setdefault((id(metric.function), key), []).append(metric)
+        # Members of a group go into one call where they need the same of a pair.
+        key = metric.facts.needs if metric.shape == "group" else (name,)
+        groups.setdefault((metric.function, *key), []).append(metric)
     steps: list[Step] = []
     for members in groups.values():
         merged: dict[str, Any] = {}
