@@ -102,6 +102,13 @@ def figures(suite: LiveSuite) -> dict:
     }
 
 
+def test_json_is_one_value_even_when_it_stops(cli, suite: LiveSuite) -> None:
+    stopped = cli("run", suite.path, "--stop-on-fail", "--json", "--no-pictures")
+    assert stopped.json["totals"]["failed"] == 0
+    assert stopped.json["partial"].startswith("stopped at c17")
+    assert "FAILED: c17" in stopped.err
+
+
 def test_a_threshold_of_ones_own(cli, suite: LiveSuite, bot: BrokenBot) -> None:
     """`--stop-on-fail N` stops below N on the profile's scale, whatever the pass mark."""
     bot.reply = lambda body: (

@@ -130,7 +130,8 @@ def _show_stop(again: str, finished: Finished, given: Given) -> None:
         ("go on to the end", f"{again} --resume"),
     ]
     profile = open_run(finished.folder).profile
-    show(failure_screen(outcome, profile, commands if finished.stopped else (), debug=given["debug"]))
+    tell = say if given["as_json"] else show
+    tell(failure_screen(outcome, profile, commands if finished.stopped else (), debug=given["debug"]))
 
 
 def _newest(suite: Suite) -> Path:
