@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ class RagBot:
     ) -> None:
         self._retriever, self._embed, self._chat = retriever, embed, chat
         self._k, self._minimum = k, minimum
+        # One at a time: the sentences that one question had embedded are in the cache for the next.
+        self._extracting = threading.Lock()
 
     def ask(self, question: Question) -> Response:
         passages = tuple(self._retriever.search([_with_context(question)], self._k)[0])
@@ -41,7 +44,8 @@ class RagBot:
                 completion_tokens=reply.completion_tokens,
                 cost=reply.cost,
             )
-        found = extract(question.text, passages, self._embed)
+        with self._extracting:
+            found = extract(question.text, passages, self._embed)
         answer = found.text if found.text and found.best >= self._minimum else OUT_OF_SCOPE
         return Response(answer=answer, passages=passages, sources=sources, extra={"support": found.best})
 
