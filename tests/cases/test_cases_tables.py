@@ -43,7 +43,10 @@ def check_row(case):
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.csv", "a.parquet"])
 def test_one_row_in_every_format_is_the_same_case(name, write, tmp_path):
     if name.endswith(".csv"):
-        cells = [value if isinstance(value, str) else repr(value) if isinstance(value, list) else json.dumps(value) for value in ROW.values()]
+        cells = [
+            value if isinstance(value, str) else repr(value) if isinstance(value, list) else json.dumps(value)
+            for value in ROW.values()
+        ]
         quoted = ",".join('"' + str(cell).replace('"', '""') + '"' for cell in cells)
         path = write(name, ",".join(ROW) + "\n" + quoted + "\n")
     elif name.endswith(".parquet"):
@@ -83,7 +86,10 @@ BAD = {
     "noquestion.jsonl": ('{"question": "  "}\n', "expected a question"),
     "both.csv": ("question,query\na,b\n", 'both mean "question"'),
     "cells.csv": ("question,expected\na,b,c\n", "line 2: found 3 cells, expected 2"),
-    "criteria.jsonl": ('{"question": "a", "answer_criteria": {"must_contains": ["x"]}}\n', 'did you mean "must_contain"'),
+    "criteria.jsonl": (
+        '{"question": "a", "answer_criteria": {"must_contains": ["x"]}}\n',
+        'did you mean "must_contain"',
+    ),
     "range.jsonl": ('{"question": "a", "answer_criteria": {"numerical_range": [3, 1]}}\n', "two numbers"),
     "text.json": ('"hello"', "expected a list of cases"),
     "number.jsonl": ("3\n", "expected an object"),
@@ -113,7 +119,9 @@ def test_a_missing_file_suggests_the_near_one(write, cli):
 
 def test_beir_folder_and_trec_qrels(write):
     write("beir/corpus.jsonl", [{"_id": "d1", "text": "x"}])
-    folder = write("beir/queries.jsonl", [{"_id": "q1", "text": "What?"}, {"_id": "q2", "text": "Not labelled"}]).parent
+    folder = write(
+        "beir/queries.jsonl", [{"_id": "q1", "text": "What?"}, {"_id": "q2", "text": "Not labelled"}]
+    ).parent
     write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n")
     (case,) = load_cases([folder])
     assert (case.id, case.question, case.relevant) == ("q1", "What?", {"d1": 2.0, "d2": 0.0})
@@ -138,6 +146,8 @@ def test_each_turn_of_a_conversation_is_a_case_with_its_history(name, write):
 def test_recorded_answers_of_a_second_file_are_read_by_id(write):
     path = write("answers.csv", "id,answer,retrieved\na,yes,\"['1', '2']\"\n")
     assert [(key, r.answer, r.retrieved) for key, r in read_responses(path)] == [("a", "yes", ("1", "2"))]
+    ranking = write("bm25.run", "q1 Q0 d2 1 0.9 x\nq1 Q0 d1 2 0.5 x\n")
+    assert [(key, r.retrieved) for key, r in read_responses(ranking)] == [("q1", ("d2", "d1"))]
     with pytest.raises(InputError, match="joined to cases by id"):
         list(read_responses(write("noid.jsonl", [{"answer": "x"}])))
 

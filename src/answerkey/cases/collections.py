@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from answerkey.cases.decode import read_lines
+from answerkey.decode import read_lines
 from answerkey.errors import InputError
-from answerkey.types import Case
-
-Qrels = dict[str, dict[str, float]]
+from answerkey.retrieval.trec import read_qrels, read_run
+from answerkey.types import Case, Response
 
 
 def is_beir(folder: Path) -> bool:
@@ -24,7 +23,7 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
     if not files:
         raise InputError(f"{name}/qrels: no .tsv file; a BEIR folder holds qrels/test.tsv or the like")
     for file in files:
-        for query, grades in read_qrels(file, f"{name}/qrels/{file.name}").items():
+        for query, grades in read_qrels(file).items():
             labels.setdefault(query, ({}, file.stem))[0].update(grades)
     for number, line in read_lines(folder / "queries.jsonl"):
         try:
@@ -41,25 +40,6 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
             )
 
 
-def read_qrels(path: Path, name: str) -> Qrels:
-    """Labels by query: TREC's four columns, or BEIR's three with a header."""
-    labels: Qrels = {}
-    for number, line in read_lines(path):
-        cells = line.split("\t") if "\t" in line else line.split()
-        if number == 1 and cells[-1].strip().lower() in {"score", "rel", "relevance", "label"}:
-            continue
-        try:
-            query, document, grade = (
-                (cells[0], cells[2], cells[3]) if len(cells) == 4 else (cells[0], cells[1], cells[2])
-            )
-            labels.setdefault(query.strip(), {})[document.strip()] = float(grade)
-        except (IndexError, ValueError):
-            raise InputError(
-                f"{name}, line {number}: found {line[:60]!r}, expected: query, 0, document, grade"
-            ) from None
-    return labels
-
-
 def read_trec_cases(path: Path, name: str) -> Iterator[Case]:
     """A case for each query of a qrels file; its text from `queries.tsv` beside it, else its id."""
     texts: dict[str, str] = {}
@@ -68,5 +48,11 @@ def read_trec_cases(path: Path, name: str) -> Iterator[Case]:
             for _, line in read_lines(beside):
                 key, _, text = line.partition("\t")
                 texts[key.strip()] = text.strip()
-    for query, relevant in read_qrels(path, name).items():
+    for query, relevant in read_qrels(path).items():
         yield Case(id=query, question=texts.get(query) or query, relevant=relevant, source_file=name)
+
+
+def read_trec_responses(path: Path) -> Iterator[tuple[str, Response]]:
+    """The rankings of a TREC run file as recorded responses."""
+    for query, ranking in read_run(path).items():
+        yield query, Response(retrieved=tuple(ranking))

@@ -8,7 +8,7 @@ from typing import Any
 
 from answerkey.cases.cells import as_list, as_number, as_text, as_texts
 from answerkey.cases.columns import Place, as_criteria
-from answerkey.cases.decode import read_text
+from answerkey.decode import read_text
 from answerkey.errors import InputError, did_you_mean
 from answerkey.types import AnswerCriteria, Case, Turn
 

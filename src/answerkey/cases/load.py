@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from answerkey.cases.check import checked
-from answerkey.cases.collections import is_beir, read_beir, read_trec_cases
+from answerkey.cases.collections import is_beir, read_beir, read_trec_cases, read_trec_responses
 from answerkey.cases.conversation import conversation_cases, is_conversation, read_yaml
 from answerkey.cases.other_tools import is_promptfoo, promptfoo_rows
 from answerkey.cases.qa_markdown import read_qa_markdown
@@ -32,6 +32,7 @@ _ROWS: dict[str, Callable[[Path, str], Iterator[Row]]] = {
     ".tsv": csv_rows,
     ".parquet": parquet_rows,
 }
+_RUN_ENDINGS = (".run", ".trec", ".txt")
 ENDINGS = (*_ROWS, ".json", ".md", ".markdown", ".yaml", ".yml", ".qrels", ".trec")
 
 
@@ -45,9 +46,13 @@ def read_responses(path: Path) -> Iterator[tuple[str, Response]]:
     """Recorded answers of a file of their own, each with the id of its case."""
     if not path.is_file():
         raise InputError(f"{path}: no such file of recorded answers")
+    if path.suffix.lower() in _RUN_ENDINGS:
+        return read_trec_responses(path)
     reader = json_rows if path.suffix.lower() == ".json" else _ROWS.get(path.suffix.lower())
     if reader is None:
-        raise InputError(f"{path}: recorded answers are read from .json, .jsonl, .csv or .parquet")
+        raise InputError(
+            f"{path}: recorded answers are read from .json, .jsonl, .csv, .parquet, or .run and .trec for rankings"
+        )
     return responses_of_rows(reader(path, path.name))
 
 

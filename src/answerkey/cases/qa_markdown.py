@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from answerkey.cases.decode import read_text
+from answerkey.decode import read_text
 from answerkey.errors import InputError
 from answerkey.types import Case
 

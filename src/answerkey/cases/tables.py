@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.cases.columns import Place, canonical_columns, row_to_case, row_to_response
-from answerkey.cases.decode import encoding_of, read_lines, read_text
 from answerkey.cases.other_tools import with_expected_columns
+from answerkey.decode import encoding_of, read_lines, read_text
 from answerkey.errors import InputError
 from answerkey.types import Case, Response
 
