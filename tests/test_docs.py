@@ -92,6 +92,10 @@ def test_the_readme_is_short_and_begins_with_two_commands() -> None:
     assert README_COMMANDS[:2] == ["make demo", "make test"]
 
 
+def test_the_readme_gives_the_time_of_both_commands() -> None:
+    assert re.search(r"`make demo` takes [\d.]+ (?:s|min).* `make test` [\d.]+ min", README, re.DOTALL)
+
+
 def test_the_make_targets_do_what_the_readme_says() -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")

@@ -7,6 +7,7 @@ setting that tools/reference_text.py does not describe is an error, and so is a 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, fields
@@ -223,11 +224,11 @@ def python() -> str:
     parts = ["# Python\n", "What `import answerkey` gives; each name is loaded when it is first used.\n"]
     for name in sorted(answerkey._WHERE):
         thing = getattr(answerkey, name)
-        about = (
-            "The root of every error a user can meet."
-            if name == "AnswerkeyError"
-            else inspect.getdoc(thing) or ""
-        )
+        about = inspect.getdoc(thing) or ""
+        if name == "AnswerkeyError" or about.startswith(
+            f"{name}("
+        ):  # what Python writes where nobody wrote anything
+            about = words.PYTHON.get(name, "")
         parts.append(
             f"## {name}\n\n```python\nfrom answerkey import {name}\n\n{_signature(name, thing)}\n```\n\n{about}\n"
         )
@@ -239,18 +240,27 @@ def _signature(name: str, thing: Any) -> str:
         return f"class {name}(Exception)"
     arguments: list[str] = []
     for parameter in inspect.signature(thing).parameters.values():
-        if (
-            parameter.kind is parameter.KEYWORD_ONLY
-            and "*" not in arguments
-            and not any(a.startswith("*") for a in arguments)
-        ):
+        if parameter.kind is parameter.KEYWORD_ONLY and not any(a.startswith("*") for a in arguments):
             arguments.append("*")
-        shown = str(parameter).replace("'", "").replace("<factory>", "{}")
-        arguments.append(
-            "criteria: AnswerCriteria = AnswerCriteria()" if parameter.name == "criteria" else shown
-        )
+        arguments.append(_argument(parameter))
     listed = ", ".join(arguments)
     return f"{name}({listed})" if len(listed) < 90 else f"{name}(\n    " + ",\n    ".join(arguments) + ",\n)"
+
+
+def _argument(parameter: inspect.Parameter) -> str:
+    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    annotation = "" if parameter.annotation is parameter.empty else f": {parameter.annotation}"
+    if parameter.default is parameter.empty:
+        return f"{stars}{parameter.name}{annotation}"
+    default = repr(parameter.default)
+    default = (
+        "{}"
+        if "factory" in default
+        else re.sub(r"^(\w+)\(.*", r"\1()", default)
+        if "(" in default[1:]
+        else default
+    )
+    return f"{parameter.name}{annotation} = {default}"
 
 
 PAGES: Mapping[str, Callable[[], str]] = {

@@ -165,3 +165,8 @@ PROFILE = {
     "on": "Criteria, bands and pass mark for one group of routes: `[on.kpi]`.",
     "without": "Criteria of the base to leave out; the other weights are renormalised.",
 }
+# Names whose docstring is not written in the code.
+PYTHON = {
+    "AnswerkeyError": "The root of every error a user can meet; its message is one line.",
+    "Outcome": "A case, its response, its scores and its verdict.",
+}
