@@ -8,10 +8,14 @@ says which features mean something.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
 
+from answerkey.metrics.figures import SPELLED
 from answerkey.text import numbers
 
 MARKS = "\u0300-\u036f\u0900-\u0dff\u200c\u200d"
@@ -26,270 +30,31 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 
-STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "and",
-        "or",
-        "but",
-        "if",
-        "then",
-        "than",
-        "so",
-        "as",
-        "of",
-        "at",
-        "by",
-        "for",
-        "from",
-        "in",
-        "into",
-        "on",
-        "onto",
-        "to",
-        "with",
-        "without",
-        "within",
-        "about",
-        "above",
-        "below",
-        "over",
-        "under",
-        "between",
-        "among",
-        "through",
-        "during",
-        "before",
-        "after",
-        "up",
-        "down",
-        "out",
-        "off",
-        "again",
-        "further",
-        "once",
-        "here",
-        "there",
-        "when",
-        "where",
-        "why",
-        "how",
-        "what",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "this",
-        "that",
-        "these",
-        "those",
-        "it",
-        "its",
-        "itself",
-        "he",
-        "him",
-        "his",
-        "himself",
-        "she",
-        "her",
-        "hers",
-        "herself",
-        "they",
-        "them",
-        "their",
-        "theirs",
-        "themselves",
-        "we",
-        "us",
-        "our",
-        "ours",
-        "ourselves",
-        "you",
-        "your",
-        "yours",
-        "yourself",
-        "i",
-        "me",
-        "my",
-        "mine",
-        "myself",
-        "is",
-        "am",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "do",
-        "does",
-        "did",
-        "doing",
-        "done",
-        "have",
-        "has",
-        "had",
-        "having",
-        "can",
-        "could",
-        "may",
-        "might",
-        "must",
-        "shall",
-        "should",
-        "will",
-        "would",
-        "not",
-        "no",
-        "nor",
-        "only",
-        "own",
-        "same",
-        "too",
-        "very",
-        "just",
-        "also",
-        "such",
-        "both",
-        "each",
-        "few",
-        "more",
-        "most",
-        "other",
-        "some",
-        "any",
-        "all",
-        "because",
-        "until",
-        "while",
-        "s",
-        "t",
-        "d",
-        "ll",
-        "m",
-        "re",
-        "ve",
-        "don",
-        "doesn",
-        "didn",
-        "isn",
-        "aren",
-        "wasn",
-        "weren",
-        "won",
-        "wouldn",
-        "couldn",
-        "shouldn",
-        "hasn",
-        "haven",
-        "hadn",
-        "however",
-        "therefore",
-        "thus",
-        "hence",
-        "etc",
-    ]
-)
-NEGATIONS = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "none",
-        "neither",
-        "nor",
-        "without",
-        "cannot",
-        "cant",
-        "isnt",
-        "arent",
-        "wasnt",
-        "werent",
-        "dont",
-        "doesnt",
-        "didnt",
-        "wont",
-        "wouldnt",
-        "couldnt",
-        "shouldnt",
-        "hasnt",
-        "havent",
-        "hadnt",
-        "n't",
-        "nobody",
-        "nothing",
-        "nowhere",
-        "hardly",
-        "unable",
-    ]
-)
-_FUNCTION_WORDS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "and",
-        "to",
-        "in",
-        "is",
-        "are",
-        "was",
-        "for",
-        "with",
-        "that",
-        "this",
-        "it",
-        "on",
-        "as",
-        "be",
-        "by",
-        "or",
-        "from",
-        "at",
-        "not",
-        "you",
-    ]
-)
-_SPELLED = {
-    word: value
-    for value, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty",
-        ]
-    )
-} | {
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-    "hundred": 100,
-}
+@cache
+def _lists() -> dict[str, Any]:
+    return tomllib.loads((files("answerkey.metrics") / "fitted" / "english.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def word_list(name: str) -> frozenset[str]:
+    """A list of the package's English words, as they are written."""
+    return frozenset(_lists()[name].split())
+
+
+@cache
+def stem_list(name: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in word_list(name))
+
+
+@cache
+def opposites() -> dict[str, frozenset[str]]:
+    """The stems that say the contrary of a stem."""
+    found: dict[str, set[str]] = {}
+    for pair in _lists()["opposites"]:
+        one, other = (stem(word) for word in pair.split())
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,13 +131,13 @@ def _piece(text: str, start: int, end: int) -> Piece:
                 spans.append((found.start() + at, found.start() + at + len(pair)))
             continue
         word = found[0].lower()
-        negations += word in NEGATIONS or (
+        negations += word in word_list("negations") or (
             word == "t" and text[found.start() - 1 : found.start()] in {"'", "’"}
         )
-        if word in _SPELLED:
-            values.append(float(_SPELLED[word]))
+        if word in SPELLED:
+            values.append(SPELLED[word])
         stems.append(stem(word))
-        content.append(word not in STOP_WORDS and (len(word) > 1 or not word.isascii() or word.isdigit()))
+        content.append(word not in word_list("stop_words") and (len(word) > 1 or not word.isascii() or word.isdigit()))
         named.append(found[0][0].isupper() and bool(stems[1:]) and content[-1])
         spans.append(found.span())
     return Piece(
@@ -412,11 +177,16 @@ _ENDINGS = (
 )  # fmt: skip
 
 
-def is_english(text: str) -> bool:
-    """Whether stop words and stems mean something here: enough English function words among Latin letters."""
+def language(text: str) -> str:
+    """`english`, `other` (Latin letters, but the little words of another language), or the first script met.
+
+    A text with few little words of any language (a table, a list of names) counts as English.
+    """
+    letters = [ch for ch in text if ch.isalpha()]
+    foreign = [ch for ch in letters if ch > "\u024f"]
+    if len(foreign) > 0.5 * len(letters):
+        return unicodedata.name(foreign[0], "OTHER").split(" ")[0].lower()
     tokens = [found[0].lower() for found in _TOKEN.finditer(text)]
-    if not tokens:
-        return True
-    latin = sum(token.isascii() for token in tokens) / len(tokens)
-    marks = sum(token in _FUNCTION_WORDS for token in tokens)
-    return latin > 0.8 and (marks >= 0.08 * len(tokens) or len(tokens) < 12)
+    ours = sum(token in word_list("function_words") for token in tokens)
+    theirs = sum(token in word_list("other_function_words") for token in tokens)
+    return "other" if theirs > max(1, ours) else "english"

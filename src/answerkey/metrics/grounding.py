@@ -2,18 +2,51 @@
 
 The value is the probability, 0 to 1, that the whole answer is supported. `details["sentences"]` gives for every
 sentence its place, the probability that it is *un*supported, the best supporting passage and span, and the reason.
+How far to believe it, set by set, is in docs/validity.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from answerkey.metrics.evidence import pieces
+from answerkey.metrics.grounding_reasons import answer_reason, sentence_reason
+from answerkey.metrics.reading import ReadAnswer, ReadSentence, read_answers
 from answerkey.metrics.registry import metric
-from answerkey.metrics.support import Index, lexical
-from answerkey.types import Pair, Score
+from answerkey.metrics.small_model import SmallModel, from_json, load_numbers
+from answerkey.types import Json, Pair, Score
+
+EDIT_WEIGHT = 0.5  # of the log-odds for a small change of fact, beside those for words without support
+FLAG_AT = 0.5
+FITTED_FOR = "all-MiniLM-L6-v2"
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """`coverage` asks whether the passages say it at all, `edits` whether a number, name or negation was changed."""
+
+    coverage: SmallModel
+    edits: SmallModel
+    sentence_curve: tuple[float, float]
+    answer_curve: tuple[float, float]
+
+    def sentence_scores(self, sentences: Sequence[ReadSentence]) -> Floats:
+        return self.coverage.log_odds(_rows(sentences, self.coverage)) + EDIT_WEIGHT * self.edits.log_odds(
+            _rows(sentences, self.edits)
+        )
+
+
+@cache
+def load_detector(by_meaning: bool) -> Detector:
+    written = load_numbers("grounding" if by_meaning else "grounding_by_words")
+    sentence, answer = (tuple(written["curves"][level]) for level in ("sentence", "answer"))
+    return Detector(from_json(written["coverage"]), from_json(written["edits"]), sentence, answer)
 
 
 @metric(
@@ -21,17 +54,72 @@ from answerkey.types import Pair, Score
     batch=True,
     needs=("answer",),
     uses=("contexts", "question"),
-    empty="1 for an answer that says nothing; 0 for an answer with no passage to support it",
+    empty="1 for an answer that says nothing; 0 for one with no passage to support it",
 )
-def groundedness(pairs: Sequence[Pair]) -> list[Score]:
-    """Probability that every sentence of the answer is supported by the passages."""
-    scores: list[Score] = []
-    for case, response in pairs:
-        index = Index.of(response.contexts)
-        asked = frozenset(stem for piece in pieces(case.question) for stem in piece.content_stems())
-        recalls = [
-            lexical(piece, index, asked, {}).features["recall_or_asked"]
-            for piece in pieces(response.answer or "")
-        ]
-        scores.append(Score(float(np.mean(recalls)) if recalls else 1.0))
-    return scores
+def groundedness(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]:
+    """Probability that every sentence of the answer is supported by the passages.
+
+    With another embedding model than all-MiniLM-L6-v2, for which it is fitted, or none, it goes by words alone.
+    """
+    usable = embed if _gives_token_vectors(embed) else None
+    return [_score(answer) for answer in read_answers(pairs, usable)]
+
+
+def _gives_token_vectors(embed: Any) -> bool:
+    inner = getattr(embed, "inner", embed)
+    return hasattr(inner, "embed_tokens") and str(getattr(embed, "name", "")).startswith(FITTED_FOR)
+
+
+def _score(answer: ReadAnswer) -> Score:
+    if not answer.sentences:
+        return Score(1.0, "the answer says nothing that needs support", details={"sentences": []})
+    if not answer.index.sentences:
+        sentences = [_described(answer, sentence, 1.0) for sentence in answer.sentences]
+        return Score(
+            0.0, "no passage was given, so nothing supports the answer", details={"sentences": sentences}
+        )
+    detector = load_detector(answer.by_meaning)
+    scores = detector.sentence_scores(answer.sentences)
+    unsupported = probability(scores, detector.sentence_curve)
+    whole = float(probability(np.array([any_unsupported(scores)]), detector.answer_curve)[0])
+    sentences = [_described(answer, s, float(p)) for s, p in zip(answer.sentences, unsupported, strict=True)]
+    value = round(1.0 - whole, 4)
+    return Score(
+        value,
+        answer_reason(answer, sentences, value),
+        details={"sentences": sentences, "by_meaning": answer.by_meaning},
+    )
+
+
+def any_unsupported(scores: Floats) -> float:
+    """The log-odds that at least one sentence is unsupported, as if each failed on its own."""
+    if not len(scores):
+        return 0.0
+    none = -np.logaddexp(0.0, np.minimum(scores, 30.0)).sum()  # log of the chance that no sentence fails
+    return float(np.log(-np.expm1(none)) - none)
+
+
+def probability(scores: Floats, curve: tuple[float, float]) -> Floats:
+    slope, shift = curve
+    return 1.0 / (1.0 + np.exp(-np.clip(slope * scores + shift, -30.0, 30.0)))
+
+
+def _described(answer: ReadAnswer, sentence: ReadSentence, unsupported: float) -> Json:
+    """`probability` is that of being unsupported; `span` is the place of the best evidence in that passage."""
+    evidence = answer.index.sentences[sentence.evidence] if sentence.evidence >= 0 else None
+    flag = unsupported >= FLAG_AT
+    return {
+        "text": answer.text[sentence.piece.start : sentence.piece.end],
+        "start": sentence.piece.start,
+        "end": sentence.piece.end,
+        "probability": round(unsupported, 4),
+        "flag": flag,
+        "passage": answer.index.passages[sentence.evidence] if evidence else None,
+        "span": [evidence.start, evidence.end] if evidence else None,
+        "reason": sentence_reason(answer, sentence, flag),
+    }
+
+
+def _rows(sentences: Sequence[ReadSentence], model: SmallModel) -> NDArray[np.float32]:
+    rows = [[sentence.features[name] for name in model.features] for sentence in sentences]
+    return np.array(rows, dtype=np.float32)

@@ -1,0 +1,126 @@
+"""Figures and dates as people write them, and when two of them say the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from answerkey.text import numbers
+
+_MONTHS = (
+    "january february march april may june july august september october november december"
+).split(" ")
+_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS)
+_DATE = re.compile(
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_MONTH})\.?\b"
+    rf"(?:\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s*(?P<year>[12]\d{{3}}))?"
+    rf"|(?P<iso>[12]\d{{3}}-\d{{2}}-\d{{2}})|(?<![\d,.$])(?P<only>1[0-9]{{3}}|20[0-9]{{2}})(?![,.]?\d{{2}}|%)",
+    re.IGNORECASE,
+)
+SPELLED = {
+    word: float(value)
+    for value, word in enumerate(
+        (
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+            " sixteen seventeen eighteen nineteen twenty"
+        ).split(" ")
+    )
+}
+_ORDINALS = {
+    word: float(value)
+    for value, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(" "), start=1
+    )
+}
+_WORDY = re.compile(r"\b(" + "|".join([*SPELLED, *_ORDINALS]) + r")\b|\b(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """`step` is the weight of the last digit written: 12.3 is exact to 0.1, 1.2 million to 100,000."""
+
+    value: float
+    step: float
+    percent: bool = False
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+
+    @property
+    def parts(self) -> int:
+        return sum(part is not None for part in (self.year, self.month, self.day))
+
+    def agrees(self, other: Date) -> float:
+        """1 when the parts that both give are the same, 0 when one differs, 0.5 when they share none."""
+        both = [
+            (mine, theirs)
+            for mine, theirs in ((self.year, other.year), (self.month, other.month), (self.day, other.day))
+            if mine is not None and theirs is not None
+        ]
+        return 0.5 if not both else float(all(mine == theirs for mine, theirs in both))
+
+
+@lru_cache(maxsize=4096)
+def figures(text: str) -> tuple[Figure, ...]:
+    """Every number of the text, those spelled out too."""
+    found = [
+        Figure(number.value, _step(number.text, number.value), number.percent, number.value == int(number.value))
+        for number in numbers(text)
+        if abs(number.value) < 1e18
+    ]
+    for match in _WORDY.finditer(text):
+        word = match[1].lower() if match[1] else ""
+        value = float(match[2]) if match[2] else SPELLED.get(word, _ORDINALS.get(word, 0.0))
+        found.append(Figure(value, 1.0))
+    return tuple(found)
+
+
+def _step(written: str, value: float) -> float:
+    digits = re.search(r"\d[\d.,]*", written)
+    if not digits:
+        return 1.0
+    plain = digits[0].rstrip(".,")
+    decimals = len(plain.rsplit(".", 1)[1]) if "." in plain else 0
+    bare = float(plain.replace(",", "")) if plain.count(".") <= 1 and plain.replace(",", "").replace(".", "") else 0.0
+    scale = abs(value) / bare if bare else 1.0
+    return 10.0**-decimals * (scale if scale >= 1 else 1.0)
+
+
+def figures_agree(wanted: Figure, given: Figure) -> bool:
+    """Same value, allowing for rounding (of either), 1 % for figures that are not counts or years, thousands
+    against millions left unsaid, and 0.12 for 12 %. The sign is not compared: a loss of 5 is written both ways."""
+    a, b = abs(wanted.value), abs(given.value)
+    if a == b:
+        return True
+    small = wanted.whole and given.whole and max(a, b) < 10_000 and not (wanted.percent or given.percent)
+    if small:
+        return False
+    if abs(a - b) <= 0.5 * max(wanted.step, given.step) * 1.0001 and min(a, b) > 0 and abs(a - b) < 0.05 * max(a, b):
+        return True
+    scales = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9) if min(a, b) > 0 else (1.0,)
+    if wanted.percent != given.percent:
+        scales = (*scales, 100.0, 0.01)
+    return any(abs(a - b * scale) <= 0.01 * a for scale in scales)
+
+
+@lru_cache(maxsize=4096)
+def dates(text: str) -> tuple[Date, ...]:
+    """Every date of the text, whole or in part."""
+    found: list[Date] = []
+    for match in _DATE.finditer(text):
+        if match["iso"]:
+            year, month, day = (int(part) for part in match["iso"].split("-"))
+            found.append(Date(year, month, day))
+        elif match["only"]:
+            found.append(Date(year=int(match["only"])))
+        elif match["year"] or match["day"] or match["day2"] or match["month"].lower() not in {"may", "mar", "march", "sep", "dec", "jan"}:
+            day = match["day"] or match["day2"]
+            month = next(n for n, name in enumerate(_MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
+            found.append(Date(int(match["year"]) if match["year"] else None, month, int(day) if day else None))
+    return tuple(found)

@@ -1,0 +1,235 @@
+"""Fit and measure the detector of unsupported sentences: grouped cross-validation and leave-one-data-set-out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from answerkey.metrics.grounding import EDIT_WEIGHT, any_unsupported
+from tools.local_judge.data import GROUNDING_SETS, Row
+from tools.local_judge.features import Sentences
+from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
+from tools.local_judge.measure import FOLDS, folds
+
+# More of a feature on the left may only raise the log-odds of "unsupported", more of one on the right only lower it.
+WORDS_UP = (
+    "missing_count", "missing_weight", "missing_in_best", "broken_pairs", "numbers_missing", "numbers_missing_share",
+    "numbers_away", "names_missing", "names_missing_share", "names_away", "negation_added", "first_person", "chatting",
+    "turned_near", "turned_anywhere", "opposite_near", "opposite_prefix",
+)  # fmt: skip
+WORDS_DOWN = (
+    "recall_sentence", "recall_window", "recall_all", "recall_plain", "recall_or_asked", "pairs_all", "pairs_window",
+    "copied_run", "copied_words",
+)  # fmt: skip
+MEANING_UP = ("soft_weak", "soft_far", "soft_lack")
+MEANING_DOWN = (
+    "soft_recall", "soft_plain", "soft_window", "soft_low", "soft_min", "soft_names", "soft_digits", "cosine_best",
+    "cosine_second",
+)  # fmt: skip
+EDITS_UP = (
+    "numbers_missing", "numbers_missing_share", "numbers_away", "names_missing", "names_missing_share", "names_away",
+    "negation_added", "turned_near", "turned_anywhere", "opposite_near", "opposite_prefix",
+)  # fmt: skip
+BALANCE = 0.5  # share of unsupported sentences that the fit sees in each set
+SHARE_OF_SET = {
+    "ragtruth_qa": 2.0,
+    "summedits": 0.05,
+}  # the one with sentences marked by people; the one of small edits
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    names: tuple[str, ...]
+    signs: tuple[int, ...]
+
+
+def features(up: Sequence[str], down: Sequence[str]) -> Features:
+    return Features((*up, *down), (*(1 for _ in up), *(-1 for _ in down)))
+
+
+COVERAGE_BY_WORDS = features(WORDS_UP, WORDS_DOWN)
+COVERAGE = features((*WORDS_UP, *MEANING_UP), (*WORDS_DOWN, *MEANING_DOWN))
+EDITS = features(EDITS_UP, ())
+
+
+@dataclass(slots=True)
+class Table:
+    """One set. Sentence arrays run in step; `owner` is the row of a sentence. A label -1 is not known."""
+
+    rows: list[Row]
+    values: dict[str, Array]
+    labels: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    edited: NDArray[np.bool_]
+
+    def matrix(self, names: Sequence[str], where: NDArray[np.bool_] | slice = slice(None)) -> Array:
+        return np.stack([self.values[name][where] for name in names], axis=1)
+
+    @property
+    def answers(self) -> Array:
+        return np.array([row.label for row in self.rows], dtype=float)
+
+    @property
+    def real(self) -> NDArray[np.bool_]:
+        return np.array([not row.edited for row in self.rows])
+
+
+def table(rows: list[Row], sentences: list[Sentences]) -> Table:
+    flat = [(n, row, found) for n, row in enumerate(rows) for found in sentences[n]]
+    names = list(flat[0][2]["features"])
+    return Table(
+        rows=rows,
+        values={name: np.array([found["features"][name] for _, _, found in flat]) for name in names},
+        labels=np.array([_label(row, found, len(sentences[n])) for n, row, found in flat]),
+        owner=np.array([n for n, _, _ in flat]),
+        edited=np.array([row.edited for _, row, _ in flat]),
+    )
+
+
+def _label(row: Row, found: Mapping[str, Any], count: int) -> int:
+    """By the marked sentences; else every sentence of a supported answer is 0, the only one of another is 1."""
+    if row.sentences:
+        return max(
+            (label for start, end, label in row.sentences if start < found["end"] and end > found["start"]),
+            default=-1,
+        )
+    if row.label == 0:
+        return 0
+    return 1 if count == 1 else -1
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    coverage: HistGradientBoostingClassifier
+    edits: HistGradientBoostingClassifier
+    uses: Features
+
+    def sentence_scores(self, data: Table) -> Array:
+        covered = log_odds(self.coverage, data.matrix(self.uses.names))
+        return covered + EDIT_WEIGHT * log_odds(self.edits, data.matrix(EDITS.names))
+
+    def answer_scores(self, data: Table) -> Array:
+        return answer_scores(self.sentence_scores(data), data)
+
+
+def answer_scores(scores: Array, data: Table) -> Array:
+    ends = np.searchsorted(data.owner, np.arange(len(data.rows) + 1))
+    return np.array([any_unsupported(scores[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)])
+
+
+Parts = Mapping[str, NDArray[np.bool_]]  # by set, the rows to fit on
+
+
+def fit_detector(tables: Mapping[str, Table], parts: Parts, uses: Features, seed: int) -> Detector:
+    return Detector(
+        _fit(tables, parts, uses, {"made": 0.0, "other": 1.0, **SHARE_OF_SET}, seed),
+        _fit(tables, parts, EDITS, {"made": 1.0, "other": 0.25, "summedits": 1.0}, seed, max_iter=60),
+        uses,
+    )
+
+
+def _fit(
+    tables: Mapping[str, Table],
+    parts: Parts,
+    uses: Features,
+    shares: Mapping[str, float],
+    seed: int,
+    **settings: Any,
+) -> HistGradientBoostingClassifier:
+    """`shares` is how much each set counts in all; `made` is for the edited copies of each set."""
+    rows: list[Array] = []
+    labels: list[Array] = []
+    weights: list[Array] = []
+    for name, chosen in parts.items():
+        data = tables[name]
+        usable = (data.labels >= 0) & chosen[data.owner]
+        for made in (False, True):
+            mine = usable & (data.edited == made)
+            share = shares["made"] if made else shares.get(name, shares["other"])
+            if share and mine.any():
+                rows.append(data.matrix(uses.names, mine))
+                labels.append(data.labels[mine].astype(float))
+                weights.append(
+                    share * (np.ones(mine.sum()) / mine.sum() if made else _balanced(labels[-1])) * 1000
+                )
+    return fit_trees(
+        np.concatenate(rows),
+        np.concatenate(labels),
+        np.concatenate(weights),
+        list(uses.signs),
+        random_state=seed,
+        **settings,
+    )
+
+
+def _balanced(labels: Array) -> Array:
+    share = min(max(labels.mean(), 1e-3), 1 - 1e-3)
+    return np.where(labels == 1, BALANCE / share, (1 - BALANCE) / (1 - share)) / len(labels)
+
+
+def cross_validated(tables: Mapping[str, Table], uses: Features, seed: int) -> dict[str, Array]:
+    """Sentence scores of every set, each from a detector that saw no row of its group."""
+    names = list(GROUNDING_SETS)
+    scores = {name: np.zeros(len(tables[name].labels)) for name in names}
+    split = {name: list(folds([row.group for row in tables[name].rows])) for name in names}
+    for fold in range(FOLDS):
+        parts = {name: _mask(len(tables[name].rows), split[name][fold][0]) for name in names}
+        detector = fit_detector(tables, parts, uses, seed)
+        for name in names:
+            held = ~parts[name][tables[name].owner]
+            scores[name][held] = detector.sentence_scores(tables[name])[held]
+    return scores
+
+
+def left_out(tables: Mapping[str, Table], uses: Features, seed: int) -> dict[str, Array]:
+    """Sentence scores of every set from a detector fitted on the other sets only."""
+    scores: dict[str, Array] = {}
+    for name in tables:
+        others = {other: _all(tables[other]) for other in GROUNDING_SETS if other != name}
+        scores[name] = fit_detector(tables, others, uses, seed).sentence_scores(tables[name])
+    return scores
+
+
+def _mask(length: int, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
+    mask = np.zeros(length, dtype=bool)
+    mask[chosen] = True
+    return mask
+
+
+def _all(data: Table) -> NDArray[np.bool_]:
+    return np.ones(len(data.rows), dtype=bool)
+
+
+def curves(tables: Mapping[str, Table], scores: Mapping[str, Array]) -> dict[str, tuple[float, float]]:
+    """Slope and shift for sentences and for answers, from cross-validated scores; every set counts the same."""
+    found: dict[str, list[tuple[Array, Array, Array]]] = {"sentence": [], "answer": []}
+    for name, sentence in scores.items():
+        data = tables[name]
+        known = (data.labels >= 0) & ~data.edited
+        found["sentence"].append((sentence[known], data.labels[known], np.full(known.sum(), 1 / known.sum())))
+        answers, real = answer_scores(sentence, data), data.real
+        found["answer"].append((answers[real], data.answers[real], np.full(real.sum(), 1 / real.sum())))
+    return {
+        level: calibration(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        for level, parts in found.items()
+    }
+
+
+def written(
+    tables: Mapping[str, Table], scores: Mapping[str, Array], uses: Features, seed: int
+) -> dict[str, Any]:
+    """The detector fitted on all sets, as the JSON that the metric reads."""
+    detector = fit_detector(tables, {name: _all(tables[name]) for name in GROUNDING_SETS}, uses, seed)
+    plain = (1.0, 0.0)
+    return {
+        "curves": {
+            level: [round(number, 5) for number in curve] for level, curve in curves(tables, scores).items()
+        },
+        "coverage": exported(detector.coverage, list(uses.names), plain, {}),
+        "edits": exported(detector.edits, list(EDITS.names), plain, {}),
+    }
