@@ -13,7 +13,7 @@ from typing import IO
 
 from answerkey.errors import InputError, StorageError
 from answerkey.profiles import load_profile
-from answerkey.runs.journal import read_journal
+from answerkey.runs.journal import decoded, positions, read_journal
 from answerkey.runs.records import from_json, scores_from_json
 from answerkey.types import Case, Json, Outcome, Response, Run, Verdict
 
@@ -72,7 +72,7 @@ def write_whole(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old one or the new one, never half."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("w", encoding="utf-8", newline="") as file:
+        with beside.open("w", encoding="utf-8", errors="replace", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -126,10 +126,11 @@ class Index:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.responses, self.scores = array("q"), array("q")
-        for offset, record in read_journal(folder / RESPONSES):
-            _place(self.responses, record["n"], -1 if record.get("removed") else offset)
-        for offset, record in read_journal(folder / SCORES):
-            _place(self.scores, record["n"], offset)
+        for name, offsets in ((RESPONSES, self.responses), (SCORES, self.scores)):
+            for n, offset in positions(folder / name):
+                if n >= len(offsets):
+                    offsets.extend([-1] * (n + 1 - len(offsets)))
+                offsets[n] = offset
 
     def pair(self, n: int) -> tuple[Case, Response]:
         """The case at a position with its newest response."""
@@ -195,10 +196,4 @@ def _open(path: Path) -> IO[bytes]:
 def _record(file: IO[bytes], at: int) -> Json:
     if file.tell() != at:
         file.seek(at)
-    return json.loads(file.readline())
-
-
-def _place(offsets: array[int], n: int, offset: int) -> None:
-    while len(offsets) <= n:
-        offsets.append(-1)
-    offsets[n] = offset
+    return decoded(file.readline(), Path(file.name))

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from answerkey.errors import InputError, did_you_mean
+from answerkey.reports.inert import shown
 from answerkey.reports.rows import Rows, journal_state, matching, read_rows, worst_first
 from answerkey.types import Json
 from answerkey.viewer.labels import read_labels
@@ -40,7 +41,7 @@ class Query:
         new = replace(self, **changes)
         plain = Query()
         given = {name: value for name, value in asdict(new).items() if value != getattr(plain, name)}
-        return f"?{urlencode(given)}" if given else "?"
+        return f"?{urlencode(given, errors='replace')}" if given else "?"
 
 
 def read_query(params: Mapping[str, str]) -> Query:
@@ -84,7 +85,8 @@ def _tests(folder: Path, rows: Rows, query: Query) -> list[Callable[[int], bool]
     for name in ("status", "route", "type"):
         wish, column = getattr(query, name), getattr(rows, name)
         if wish:
-            tests.append(lambda n, column=column, wish=wish: (column[n] or "-") == wish)
+            # The page shows names made inert, and gives them back so.
+            tests.append(lambda n, column=column, wish=wish: shown(column[n] or "-") == wish)
     if query.label:
         labels = read_labels(folder)
         tests.append(lambda n: _label_fits(query.label, labels.get(rows.id[n], {}).get("label")))
@@ -112,8 +114,9 @@ def _ordered(rows: Rows, query: Query) -> list[int]:
 
 
 def _column(rows: Rows, name: str) -> list[Any]:
-    if name in rows.metrics:
-        return rows.metrics[name]
+    metric = next((known for known in rows.metrics if name in (known, shown(known))), None)
+    if metric is not None:
+        return rows.metrics[metric]
     if name in _PLAIN_SORTS:
         return getattr(rows, name)
     known = (*_PLAIN_SORTS, *rows.metrics)
@@ -124,5 +127,6 @@ def facets(rows: Rows) -> Json:
     """What can be chosen, with how many cases each."""
     columns = {"status": rows.status, "route": rows.route, "type": rows.type}
     return {
-        name: Counter(value or "-" for value in column).most_common(200) for name, column in columns.items()
+        name: Counter(shown(value or "-") for value in column).most_common(200)
+        for name, column in columns.items()
     }

@@ -31,7 +31,9 @@ def respond(request: Request, template: str, data: Json, status: int = 200) -> R
     kept = [(k, v) for k, v in request.query_params.multi_items() if k != "format"]
     page = templates().get_template(template)
     looks = {"light": config(), "dark": config(dark=True)}
-    html = page.render(**data, json_address=f"?{urlencode([*kept, ('format', 'json')])}", chart_looks=looks)
+    html = page.render(
+        **data, json_address=f"?{urlencode([*kept, ('format', 'json')], errors='replace')}", chart_looks=looks
+    )
     return HTMLResponse(html, status)
 
 
@@ -45,7 +47,7 @@ def problem(request: Request, message: str, status: int) -> Response:
 
 def _path(text: Any) -> str:
     """A run's key as a part of an address; its slashes stay."""
-    return quote(str(text), safe="/")
+    return quote(str(text), safe="/", errors="replace")
 
 
 def _breakable(text: str) -> Markup:

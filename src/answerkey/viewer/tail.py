@@ -7,7 +7,7 @@ import time
 from collections import Counter, deque
 from pathlib import Path
 
-from answerkey.reports.rows import excerpt
+from answerkey.reports.inert import label
 from answerkey.runs.folder import RESPONSES, SCORES, read_manifest
 from answerkey.types import Json
 from answerkey.viewer.shelf import state_of
@@ -38,10 +38,7 @@ class Tail:
                 verdict.get("passed", False),
                 verdict.get("score"),
             )
-            self._latest.appendleft(
-                {"id": record["id"], "status": verdict["status"], "score": verdict.get("score"),
-                 "why": excerpt(verdict.get("justification", ""), 160)}
-            )  # fmt: skip
+            self._latest.appendleft(_told(record["id"], verdict))
         manifest = read_manifest(self.folder)
         return {
             **self._figures(manifest),
@@ -66,12 +63,14 @@ class Tail:
         scores = [score for _, _, score in self._verdicts.values() if score is not None]
         rate = self._rate(done)
         return {
-            "name": manifest["name"],
+            "name": label(manifest["name"]),
             "answered": len(self._answered),
             "done": done,
             "of": of,
             "passed": sum(passed for _, passed, _ in self._verdicts.values()),
-            "statuses": dict(Counter(status for status, _, _ in self._verdicts.values()).most_common()),
+            "statuses": dict(
+                Counter(label(status) for status, _, _ in self._verdicts.values()).most_common()
+            ),
             "mean_score": sum(scores) / len(scores) if scores else None,
             "scored": len(scores),
             "rate": rate,
@@ -86,3 +85,9 @@ class Tail:
             self._paces.popleft()
         began, before = self._paces[0]
         return (done - before) / (now - began) if now > began and done > before else None
+
+
+def _told(case: str, verdict: Json) -> Json:
+    """A line of the page. It is put there by script, so its text is made inert here."""
+    why = label(verdict.get("justification", ""), 160)
+    return {"id": label(case), "status": label(verdict["status"]), "score": verdict.get("score"), "why": why}

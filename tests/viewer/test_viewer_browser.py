@@ -1,0 +1,262 @@
+"""The viewer and the report page in a real browser."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from viewer_world import ARTIFACTS, HOSTILE
+
+from answerkey.calibrate.labelled import read_labels
+from answerkey.runs.execute import run_suite
+from answerkey.runs.options import Options
+from answerkey.runs.suite import load_suite
+
+pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+PAGES = {
+    "runs": "/",
+    "run": "/run/bot_1",
+    "case": "/run/bot_1/case/3",
+    "compare": "/compare?a=bot_1&b=bot_2&show=improved",
+    "sweep": "/sweep/bot_sweep_1",
+    "live": "/run/bot_1/live",
+    "problem": "/run/none",
+}
+HOSTILE_PAGES = [
+    "/", "/run/hostile_1", "/compare?a=hostile_1&b=hostile_1&show=all", "/run/hostile_1/live", "/sweep/bot_sweep_1",
+    *(f"/run/hostile_1/case/{n}" for n in range(len(HOSTILE))), f"/run/hostile_1/case/{2 * len(HOSTILE)}",
+]  # fmt: skip
+Watch = Callable[..., Any]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", [*PAGES, "report"])
+def test_page(name: str, scheme: str, served: str, viewed: Path, watch: Watch) -> None:
+    """Each page is quiet, has no serious finding of axe, and is kept as a picture."""
+    address = f"file://{viewed}/bot_1/report.html" if name == "report" else f"{served}{PAGES[name]}"
+    watched = watch(address, scheme)
+    _charts_are_drawn(watched.page)
+    ARTIFACTS.mkdir(parents=True, exist_ok=True)
+    watched.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}.png", full_page=True)
+    watched.page.set_viewport_size({"width": 390, "height": 800})
+    wider = watched.page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    assert wider <= 0, f"on a phone the page is {wider} pixels too wide"
+    if name == "report" or scheme == "light":
+        watched.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}-phone.png")
+    watched.page.set_viewport_size({"width": 1280, "height": 900})
+    assert _serious(watched.page) == []
+    if name != "problem":  # whose 404 the console rightly names
+        assert watched.quiet()
+
+
+def _charts_are_drawn(page: Any) -> None:
+    charts = page.locator(".chart").count()
+    if charts:
+        page.wait_for_function(
+            "document.querySelectorAll('.chart.drawn svg').length === document.querySelectorAll('.chart').length"
+        )
+
+
+def _serious(page: Any) -> list[str]:
+    page.evaluate(AXE + "; undefined")
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{violation['id']}: {violation['nodes'][0]['html'][:200]} {violation['nodes'][0]['failureSummary'][:300]}"
+        for violation in found["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+
+
+def test_filter_sort_and_search(served: str, watch: Watch) -> None:
+    watched = watch(f"{served}/run/bot_1")
+    page = watched.page
+    first = page.locator(".cases tbody tr").first
+    assert "ERROR" in first.inner_text()  # failing first
+    page.select_option("select[name=status]", "FAILED")
+    page.wait_for_url("**status=FAILED**")
+    assert set(page.locator(".cases tbody tr td:first-child").all_inner_texts()) == {"FAILED"}
+    page.get_by_role("link", name="score", exact=False).first.click()
+    page.wait_for_url("**sort=score**")
+    scores = [float(text) for text in page.locator(".cases tbody td:nth-child(2)").all_inner_texts()]
+    assert scores == sorted(scores)
+    assert len(scores) > 3
+    page.locator(".cases thead th:nth-child(2) a").click()
+    page.wait_for_url("**down=1**")
+    scores = [float(text) for text in page.locator(".cases tbody td:nth-child(2)").all_inner_texts()]
+    assert scores == sorted(scores, reverse=True)
+    assert "status=FAILED" in page.url
+    page.fill("input[name=q]", "SHOP NUMBER 12 ")
+    page.press("input[name=q]", "Enter")
+    page.wait_for_url("**q=SHOP**")
+    page.goto(f"{served}/run/bot_1?q=closed+on+day+13")  # words of an answer
+    assert page.locator(".case-link").all_inner_texts()[0].startswith("case-012")
+    assert watched.quiet()
+
+
+def test_keyboard_alone(served: str, watch: Watch) -> None:
+    watched = watch(f"{served}/run/bot_1?sort=order")
+    page = watched.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(2):
+        page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/case/1**")
+    page.keyboard.press("j")
+    page.wait_for_url("**/case/2**")
+    page.keyboard.press("k")
+    page.wait_for_url("**/case/1**")
+    page.keyboard.press("u")
+    page.wait_for_url("**/run/bot_1**")
+    assert watched.quiet()
+
+
+def test_case_shows_why(served: str, watch: Watch) -> None:
+    """The unsupported sentence is marked, the supporting span too, and the sum gives the verdict."""
+    page = watch(f"{served}/run/bot_1/case/3").page
+    assert page.locator("mark.unsupported").all_inner_texts() == ["It is closed on day 4."]
+    assert page.locator("mark.supports").all_inner_texts() == ["it opens at 3 o'clock"]
+    assert "0.110·60% + 0.500·40% = 0.266 < 0.6, the pass mark → FAILED" in " ".join(
+        page.locator(".sum").inner_text().replace("0.11·", "0.110·").split()
+    )
+    page.get_by_text("raw reply").click()
+    assert page.locator("pre").first.inner_text() == '{"score": 4}'
+
+
+def test_label_is_kept_and_read_by_calibrate(served: str, viewed: Path, watch: Watch) -> None:
+    watched = watch(f"{served}/run/bot_2/case/5")
+    page = watched.page
+    page.get_by_label("bad", exact=True).check()
+    page.get_by_label("Note").fill("day 6 is\u2028invented <b>")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**saved=1**")
+    assert page.get_by_text("Saved.").is_visible()
+    assert page.get_by_label("bad", exact=True).is_checked()
+    assert read_labels(viewed / "bot_2") == {"case-005": 0}
+    page.get_by_label("good", exact=True).check()
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_function("document.querySelector('input[value=good]').checked")
+    assert read_labels(viewed / "bot_2") == {"case-005": 1}
+    lines = [json.loads(line) for line in (viewed / "bot_2" / "labels.jsonl").read_text().splitlines()]
+    assert [line["note"] for line in lines] == ["day 6 is\u2028invented <b>"] * 2
+    page.goto(f"{served}/run/bot_2?label=good")
+    assert page.locator(".case-link").count() == 1
+    assert watched.quiet()
+
+
+def test_other_site_cannot_label(served: str, viewed: Path, watch: Watch) -> None:
+    page = watch("data:text/html,<form method=post id=f><input name=label value=good></form>").page
+    page.evaluate(
+        f"document.getElementById('f').action = '{served}/run/bot_1/case/1/label'; document.getElementById('f').submit()"
+    )
+    page.wait_for_url("**/label")
+    assert "only be given from a page of this viewer" in page.content()
+    assert not (viewed / "bot_1" / "labels.jsonl").exists()
+
+
+SLOW_BOT = """
+import time
+def answer(question):
+    time.sleep(0.15)
+    return "It opens at nine."
+"""
+
+
+def test_live_page_follows_a_run(served: str, viewed: Path, watch: Watch) -> None:
+    folder = viewed / "going"
+    folder.mkdir()
+    (folder / "viewer_slow_bot.py").write_text(SLOW_BOT)
+    cases = [{"question": f"When, {n}?", "expected": "It opens at nine."} for n in range(24)]
+    (folder / "cases.json").write_text(json.dumps(cases))
+    (folder / "suite.toml").write_text(
+        'name = "going"\ncases = ["cases.json"]\nmetrics = ["keyword_recall"]\n'
+        '[target]\nkind = "python"\ncall = "viewer_slow_bot:answer"\n[run]\nworkers = 1\nout = "results"\n'
+    )
+    running = threading.Thread(target=run_suite, args=(load_suite(folder / "suite.toml"), Options()))
+    running.start()
+    while not (found := list(folder.glob("results/*/scores.jsonl"))):
+        time.sleep(0.02)
+    watched = watch(f"{served}/run/going/results/{found[0].parent.name}/live")
+    page = watched.page
+    state = page.locator("[data-live=state]")
+    done = page.locator("[data-live=done]")
+    seen = {int(done.inner_text())}
+    while state.inner_text() == "in progress":
+        seen.add(int(done.inner_text()))
+        time.sleep(0.1)
+    running.join()
+    assert len(seen) > 3, f"the page did not follow the run: {seen}"
+    assert done.inner_text() == "24"
+    assert page.get_by_text("The run is over").is_visible()
+    assert page.locator("[data-live=latest] tr").count() == 12
+    assert watched.quiet()
+
+
+def test_hostile_text_is_inert(served: str, watch: Watch) -> None:
+    watched = watch(f"{served}/")
+    for address in HOSTILE_PAGES:
+        watched.said.clear()
+        watched.page.goto(f"{served}{address}")
+        _charts_are_drawn(watched.page)
+        _inert(watched)
+
+
+def test_hostile_text_is_inert_in_the_report(viewed: Path, watch: Watch) -> None:
+    watched = watch(f"file://{viewed}/hostile_1/report.html")
+    watched.page.get_by_role("button", name="Open all").click()
+    _inert(watched)
+    assert (viewed / "hostile_1" / "report.html").stat().st_size < 3_000_000
+
+
+def _inert(watched: Any) -> None:
+    page = watched.page
+    page.mouse.move(300, 500)  # a tooltip of a chart is text too
+    assert page.evaluate("window.hacked") is None
+    assert (
+        page.locator(
+            "main script, main style, main base, main [onerror], main [onload], a[href^='javascript:' i]"
+        ).count()
+        == 0
+    )
+    assert page.locator("img:not([src^='data:']):not([src*='/file/plots/'])").count() == 0
+    assert page.locator("form[action*='evil'], a[href*='evil']").count() == 0
+    text = page.evaluate("document.documentElement.outerHTML")
+    assert not set(text) & set("\x1b\x07\x00\u202e\u2066\ufeff"), "a control character reached the page"
+    assert watched.quiet()
+
+
+def test_report_page_filters_and_prints(viewed: Path, watch: Watch) -> None:
+    watched = watch(f"file://{viewed}/bot_1/report.html")
+    page = watched.page
+    assert page.locator("details.case").count() == 40
+    page.fill("#search", "shop number 12 ")
+    assert page.locator("details.case:visible").count() == 1
+    page.locator("details.case:visible summary").first.click()
+    assert page.locator("mark.unsupported:visible").count() == 1
+    page.fill("#search", "")
+    page.select_option("#status", "ERROR")
+    assert page.locator("#shown").inner_text() == "3 of 40 shown"
+    pictures = page.locator("figure img")
+    assert pictures.count() >= 6
+    assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 100)")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert (
+        page.evaluate("getComputedStyle(document.body).color") == "rgb(31, 36, 43)"
+    )  # ink on paper, whatever the screen
+    assert len(page.pdf()) > 10_000
+    assert watched.quiet()
