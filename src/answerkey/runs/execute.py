@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from answerkey.errors import IncompleteError
 from answerkey.profiles import decide
@@ -22,9 +23,11 @@ from answerkey.runs.records import scores_to_json, to_json
 from answerkey.runs.resume import Resumed, resume
 from answerkey.runs.state import ANSWERED, ASK, FINISHED, STOPPED, State
 from answerkey.runs.suite import Suite
+from answerkey.runs.tools import Tools
 from answerkey.targets.recorded import Recorded
 from answerkey.types import Case, Json, Outcome, Profile, Response, Score, Verdict
 
+T = TypeVar("T")
 _CHUNK = 256
 _SAME_ERROR_LIMIT = 10
 
@@ -96,14 +99,15 @@ def _finished(live: _Live, folder: Path) -> Finished:
 def _work(live: _Live, begun: Resumed, folder: Path) -> None:
     """First what was stopped at, then the rest, in order. Answers that only lack a score are not asked for again."""
     target = live.prepared.target
+    size = chunk_size(live.prepared.tools)
     if live.state.count(ANSWERED):
-        for chunk in _chunks(_answered_before(folder, live.state), _chunk_size(live)):
+        for chunk in in_chunks(_answered_before(folder, live.state), size):
             _score(live, chunk)
             if live.stop:
                 return
     cases = islice(_to_ask(begun.cases or live.prepared.cases, live.state), live.options.resume_limit)
     if isinstance(target, Recorded):
-        for chunk in _chunks(((n, case, target.lookup(case)) for n, case in cases), _chunk_size(live)):
+        for chunk in in_chunks(((n, case, target.lookup(case)) for n, case in cases), size):
             live.responses.append([_response_record(*answered) for answered in chunk])
             _score(live, chunk)
             if live.stop:
@@ -115,7 +119,7 @@ def _work(live: _Live, begun: Resumed, folder: Path) -> None:
 
     # Live answers are scored as they come, but not more at once than a judge can take.
     for batch in ask_all(target, cases, live.prepared.suite.run.workers, live.stop, keep):
-        for chunk in _chunks(iter(batch), _chunk_size(live)):
+        for chunk in in_chunks(batch, size):
             _score(live, chunk)
         _mind_the_budget(live)
 
@@ -160,7 +164,7 @@ def _score(live: _Live, chunk: list[Answered]) -> None:
     for outcome in outcomes:
         live.asked += 1
         live.errors += outcome.verdict.status == ERROR
-        live.cost += (outcome.response.cost or 0.0) + _judge_cost(outcome.scores)
+        live.cost += (outcome.response.cost or 0.0) + judge_cost(outcome.scores)
         live.watch.outcome(outcome)
         _mind_the_errors(live, outcome.response)
 
@@ -194,7 +198,7 @@ def _from_the_bot(response: Response) -> bool:
     return response.error is not None and response.extra.get("error_kind") != "infrastructure"
 
 
-def _judge_cost(scores: Mapping[str, Score]) -> float:
+def judge_cost(scores: Mapping[str, Score]) -> float:
     return sum(score.details.get("cost") or 0.0 for score in scores.values() if score.details)
 
 
@@ -228,13 +232,13 @@ def _why_partial(live: _Live) -> str:
     return f"{left} cases ended in an error"
 
 
-def _chunk_size(live: _Live) -> int:
+def chunk_size(tools: Tools) -> int:
     """With a judge, a few rounds of its concurrency: what a crash could lose stays small."""
-    judges = [getattr(tool, "concurrency", 0) for tool in live.prepared.tools.closing]
+    judges = [getattr(tool, "concurrency", 0) for tool in tools.closing]
     return min(_CHUNK, max(judges, default=0) * 4 or _CHUNK)
 
 
-def _chunks(items: Iterable[Answered], size: int) -> Iterator[list[Answered]]:
+def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
         yield chunk

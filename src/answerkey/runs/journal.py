@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ from answerkey.errors import StorageError
 from answerkey.types import Json
 
 FORMAT = 1
+_POSITION = re.compile(rb'\{"n":(\d+),')
+_REMOVED = b'"removed":true}\n'
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str).encode
 
 
@@ -67,16 +70,29 @@ class Journal:
 
 def read_journal(path: Path) -> Iterator[tuple[int, Json]]:
     """Each record with the byte where its line begins; a torn last line is passed over."""
+    for offset, line in _lines(path):
+        yield offset, decoded(line, path)
+
+
+def positions(path: Path) -> Iterator[tuple[int, int]]:
+    """The position of each record's case, and the byte where its line begins or -1 for one taken out; not parsed whole."""
+    for offset, line in _lines(path):
+        found = _POSITION.match(line)
+        n = int(found[1]) if found else int(decoded(line, path)["n"])
+        yield n, -1 if line.endswith(_REMOVED) else offset
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The whole lines after the header, each with the byte where it begins."""
     try:
         with path.open("rb") as file:
             offset = 0
-            for number, line in enumerate(file, start=1):
+            for number, line in enumerate(file):
                 if line.endswith(b"\n"):
-                    record = _decoded(line, path, number)
-                    if number == 1:
-                        _check_header(record, path)
+                    if number == 0:
+                        _check_header(decoded(line, path), path)
                     else:
-                        yield offset, record
+                        yield offset, line
                 offset += len(line)
     except FileNotFoundError:
         return
@@ -84,11 +100,12 @@ def read_journal(path: Path) -> Iterator[tuple[int, Json]]:
         raise _storage_error(path, error) from error
 
 
-def _decoded(line: bytes, path: Path, number: int) -> Json:
+def decoded(line: bytes, path: Path) -> Json:
     try:
         return json.loads(line)
     except ValueError:
-        raise StorageError(f"{path}, line {number}: damaged; remove that line, then resume") from None
+        shown = line[:60].decode(errors="replace")
+        raise StorageError(f"{path}: a damaged line, {shown!r}; remove that line, then resume") from None
 
 
 def _check_header(header: Json, path: Path) -> None:

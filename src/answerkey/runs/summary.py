@@ -17,6 +17,9 @@ from answerkey.types import Json, Outcome, Profile, Verdict
 
 SATISFYING = ("PERFECT", "ACCEPTABLE", "PASSED")
 _MOST_LISTED = 20
+_NUMBERS = ("count", "passed", "judged", "routed", "on_route")
+_COUNTERS = ("statuses", "bands", "broken", "skipped")
+_TALLIES = ("overall", "quality", "seconds")
 
 
 @dataclass(slots=True)
@@ -65,14 +68,31 @@ class Group:
                 tally.add(score.value)
 
     def merge(self, other: Group) -> None:
-        for name in ("count", "passed", "judged", "routed", "on_route"):
+        for name in _NUMBERS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("statuses", "bands", "broken", "skipped"):
+        for name in _COUNTERS:
             getattr(self, name).update(getattr(other, name))
-        for name in ("overall", "quality", "seconds"):
+        for name in _TALLIES:
             getattr(self, name).merge(getattr(other, name))
         for name, tally in other.scores.items():
             self.scores.setdefault(name, Tally()).merge(tally)
+
+    def to_json(self) -> Json:
+        return {
+            **{name: getattr(self, name) for name in _NUMBERS},
+            **{name: dict(getattr(self, name)) for name in _COUNTERS},
+            **{name: getattr(self, name).to_json() for name in _TALLIES},
+            "scores": {name: tally.to_json() for name, tally in self.scores.items()},
+        }
+
+    @staticmethod
+    def from_json(record: Json) -> Group:
+        return Group(
+            **{name: record[name] for name in _NUMBERS},
+            **{name: Counter(record[name]) for name in _COUNTERS},
+            **{name: Tally.from_json(record[name]) for name in _TALLIES},
+            scores={name: Tally.from_json(tally) for name, tally in record["scores"].items()},
+        )
 
 
 class Summary:
@@ -112,6 +132,30 @@ class Summary:
         self.errors.update(other.errors)
         self.answers.merge(other.answers)
         self.disagreements = (self.disagreements + other.disagreements)[:_MOST_LISTED]
+
+    def to_json(self) -> Json:
+        """A sketch: all that is needed to merge this part with others, in any order, to the same figures."""
+        return {
+            "all": self.all.to_json(),
+            "by_type": {name: group.to_json() for name, group in self.by_type.items()},
+            "by_route": {name: group.to_json() for name, group in self.by_route.items()},
+            "confusion": [[*routes, count] for routes, count in self.confusion.items()],
+            "errors": dict(self.errors),
+            "disagreements": self.disagreements,
+            "answers": f"{self.answers.total:x}",
+        }
+
+    @staticmethod
+    def from_json(record: Json, profile: Profile | None = None) -> Summary:
+        summary = Summary(profile)
+        summary.all = Group.from_json(record["all"])
+        summary.by_type = {name: Group.from_json(part) for name, part in record["by_type"].items()}
+        summary.by_route = {name: Group.from_json(part) for name, part in record["by_route"].items()}
+        summary.confusion.update({(taken, route): count for taken, route, count in record["confusion"]})
+        summary.errors.update(record["errors"])
+        summary.disagreements = list(record["disagreements"])
+        summary.answers = SetDigest(int(record["answers"], 16))
+        return summary
 
     def figures(self) -> Json:
         group = self.all

@@ -53,6 +53,24 @@ class Tally:
             self._drop_values()
             self.bins.update(other.bins if other.values is None else map(_bin, other.values))
 
+    def to_json(self) -> Json:
+        """Everything, so that the figures of a part can be stored and merged later; sums stay whole numbers."""
+        record: Json = {"count": self.count}
+        if self.count:
+            record |= {"sum": self.sum, "squares": self.squares, "low": self.low, "high": self.high}
+        if self.values is None:
+            return record | {"bins": {str(key): count for key, count in self.bins.items()}}
+        return record | {"values": list(self.values)}
+
+    @staticmethod
+    def from_json(record: Json) -> Tally:
+        tally = Tally()
+        for name in ("count", "sum", "squares", "low", "high"):
+            setattr(tally, name, record.get(name, getattr(tally, name)))
+        tally.values = array("d", record["values"]) if "values" in record else None
+        tally.bins.update({int(key): count for key, count in record.get("bins", {}).items()})
+        return tally
+
     def _drop_values(self) -> None:
         if self.values is not None:
             self.bins.update(map(_bin, self.values))

@@ -31,8 +31,8 @@ class Tools:
             tool.close()
 
 
-def make_tools(suite: Suite, profile: Profile | None) -> Tools:
-    """Everything is loaded and checked here, before the first question."""
+def make_tools(suite: Suite, profile: Profile | None, judge_made: Any = None) -> Tools:
+    """Everything is loaded and checked here, before the first question. `judge_made` stands in for the suite's judge."""
     load_modules_beside(suite)
     names = [*(profile.metrics if profile else ()), *suite.metrics]
     if not names:
@@ -49,7 +49,7 @@ def make_tools(suite: Suite, profile: Profile | None) -> Tools:
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
     if "judge" in wanted:
-        made = _judge(suite, provided)
+        made = judge_made or _judge(suite, provided)
         provided["judge"] = made
         judge = made.fingerprint()
         closing.append(made)
