@@ -87,6 +87,25 @@ def test_commands_named_in_the_docs_exist() -> None:
             assert name in COMMANDS, f"{path.name} names answerkey {name}"
 
 
+def _commands_in(text: str) -> list[str]:
+    """Every command that a page tells the reader to type: indented, in a shell block, or in inline code."""
+    indented = re.findall(r"^(?: {4,}|\$ )?(answerkey [a-z].*)$", text, re.MULTILINE)
+    inline = re.findall(r"`(answerkey [a-z][^`]*)`", text)
+    return [part for line in indented + inline for part in re.split(r"&&|\|\||\||;", line.split(" #")[0])]
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in PAGES if p.parent != REFERENCE], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_options_named_in_the_docs_exist(path: Path) -> None:
+    for line in _commands_in(path.read_text(encoding="utf-8")):
+        found = re.search(r"answerkey ([a-z]+)(.*)", line)
+        options = re.findall(r"(?<![\w-])--[a-z][a-z-]+", found[2]) if found else []
+        if found and options:
+            helped = CliRunner().invoke(answerkey, [found[1], "--help"]).output
+            assert all(option in helped for option in options), f"{path.name}: {line}"
+
+
 def test_the_readme_is_short_and_begins_with_two_commands() -> None:
     assert len(README.splitlines()) < 120
     assert README_COMMANDS[:2] == ["make demo", "make test"]

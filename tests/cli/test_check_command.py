@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -51,7 +54,7 @@ def test_the_minimum_score_is_an_option() -> None:
     ("record", "told"),
     [
         ([], "expected a JSON object"),
-        ({"question": "q"}, "expected a JSON object"),
+        ({"answer": "a"}, "no question"),
         (GOOD | {"context": []}, 'did you mean "contexts"'),
         (GOOD | {"contexts": "text"}, "a list of texts"),
         (GOOD | {"retrieval_scores": ["high"]}, "a list of numbers"),
@@ -64,6 +67,12 @@ def test_bad_input_is_one_line(record: object, told: str) -> None:
     assert told in str(result.exception)
 
 
+def test_fields_of_your_own_are_left_aside_and_no_answer_is_an_empty_one() -> None:
+    assert json.loads(check(GOOD | {"user": "u1", "model": "m"}).stdout)["passed"] is True
+    bare = json.loads(check({"question": "How long?", "contexts": ["30 days."]}, "--json").stdout)
+    assert [finding["check"] for finding in bare["findings"]] == ["not_empty"]
+
+
 def test_input_that_is_no_json() -> None:
     result = CliRunner().invoke(answerkey, ["check"], input="{")
     assert isinstance(result.exception, InputError)
@@ -74,3 +83,24 @@ def test_completion_scripts(shell: str) -> None:
     result = CliRunner().invoke(answerkey, ["completion", shell])
     assert result.exit_code == 0
     assert "_ANSWERKEY_COMPLETE" in result.stdout
+
+
+def test_the_shell_is_told_commands_and_options() -> None:
+    def completed(words: str, position: int) -> str:
+        environment = {
+            "_ANSWERKEY_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(position),
+        }
+        program = "from answerkey.cli.main import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    assert "plain,rescore" in completed("answerkey re", 1)
+    assert "plain,--stop-on-fail" in completed("answerkey run --st", 2)

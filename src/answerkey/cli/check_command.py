@@ -43,25 +43,24 @@ def command(minimum_score: float, gate: bool, as_json: bool) -> None:
 
 
 def read_interaction(given: bytes) -> dict[str, Any]:
-    """The arguments of `assess_answer`, or an error that names the field."""
+    """The arguments of `assess_answer`, or an error that names the field. Fields of your own are left aside."""
     try:
         record = json.loads(given.decode("utf-8-sig"))
     except ValueError as error:
         raise InputError(f"standard input is not one JSON object: {error}") from error
-    if not isinstance(record, dict) or "question" not in record or "answer" not in record:
+    if not isinstance(record, dict):
         raise InputError('expected a JSON object such as {"question": "…", "answer": "…", "contexts": ["…"]}')
     for key in record:
-        if key not in _FIELDS:
-            raise InputError(
-                f'unknown field "{key}"{did_you_mean(key, _FIELDS)}; fields: {", ".join(_FIELDS)}'
-            )
+        if key not in _FIELDS and (hint := did_you_mean(key, _FIELDS)):
+            raise InputError(f'unknown field "{key}"{hint}')
+    if "question" not in record:
+        raise InputError(f"no question in the interaction; the fields are {', '.join(_FIELDS)}")
     _expect(record, "question", lambda v: isinstance(v, str), "a text")
     _expect(record, "answer", lambda v: v is None or isinstance(v, str), "a text or null")
     _expect(record, "contexts", lambda v: _is_list_of(v, str | dict), "a list of texts or objects")
-    _expect(
-        record, "retrieval_scores", lambda v: v is None or _is_list_of(v, int | float), "a list of numbers"
-    )
-    return record | {"contexts": record.get("contexts") or []}
+    _expect(record, "retrieval_scores", lambda v: _is_list_of(v, int | float), "a list of numbers")
+    known = {key: record[key] for key in _FIELDS if key in record}
+    return {"answer": None, **known, "contexts": record.get("contexts") or []}
 
 
 def _expect(record: dict[str, Any], key: str, right: Any, expected: str) -> None:
