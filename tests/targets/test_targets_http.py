@@ -244,7 +244,9 @@ def test_a_gradio_app(prefix: str) -> None:
         target.ask(ASK)
         assert len(bot.requests) == before + 2, "the prefix that works is remembered"
         stream = b'event: error\ndata: {"error": "bad question"}\n\n'
-        assert "bad question" in (target.ask(ASK).error or "")
+        assert target.ask(ASK).error == "the app reported an error: bad question"
+        stream = b"event: error\ndata: null\n\n"
+        assert "show_error=True" in (target.ask(ASK).error or "")
         stream = b"event: generating\ndata: []\n\n"
         assert target.ask(ASK).error == "the app ended without an answer"
         stream = b"event: complete\ndata: [[1, 2]]\n"

@@ -59,7 +59,7 @@ class _App:
                 if name == "complete":
                     return parse(self._wire.scrub(text))
                 if name == "error":
-                    return content_error("the app reported an error", self._wire.scrub(text)[:300])
+                    return content_error("the app reported an error", _told(self._wire.scrub(text)))
         return content_error("the app ended without an answer")
 
     def _begin(self, data: list[Any]) -> str:
@@ -73,6 +73,16 @@ class _App:
                 self._prefix = prefix
                 return text
         raise AssertionError("the last prefix returns or raises")
+
+
+def _told(text: str) -> str:
+    """The message of an error event, which is JSON where the app shows its errors and null where it does not."""
+    try:
+        given = json.loads(text)
+    except ValueError:
+        given = text
+    said = given.get("error") if isinstance(given, dict) else given
+    return str(said)[:300] if said else "launch it with show_error=True to see which"
 
 
 def events(chunks: Iterator[bytes]) -> Iterator[tuple[str, str]]:
