@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from difflib import get_close_matches
 from typing import Any
 
 import click
 
 from answerkey.cli.shared import json_option, print_json, say
-from answerkey.errors import EXIT_GATE, InputError, did_you_mean
+from answerkey.errors import EXIT_GATE, InputError
 from answerkey.quality.assess import Assessment, Limits, assess_answer
 
 _FIELDS = ("question", "answer", "contexts", "retrieval_scores", "run_id")
@@ -51,8 +52,9 @@ def read_interaction(given: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise InputError('expected a JSON object such as {"question": "…", "answer": "…", "contexts": ["…"]}')
     for key in record:
-        if key not in _FIELDS and (hint := did_you_mean(key, _FIELDS)):
-            raise InputError(f'unknown field "{key}"{hint}')
+        # Nearer than usual: "user" may stand beside "answer" in a log.
+        if key not in _FIELDS and (near := get_close_matches(key, _FIELDS, n=1, cutoff=0.8)):
+            raise InputError(f'unknown field "{key}"; did you mean "{near[0]}"?')
     if "question" not in record:
         raise InputError(f"no question in the interaction; the fields are {', '.join(_FIELDS)}")
     _expect(record, "question", lambda v: isinstance(v, str), "a text")
