@@ -126,3 +126,21 @@ def test_the_command_on_a_suite(tmp_path: Path) -> None:
     assert "(+4)" in result.stdout
     assert "do:" in result.stdout
     assert len(page_texts()) == 60
+
+
+def test_the_command_on_a_run(tmp_path: Path) -> None:
+    from answerkey.cli.score_command import command as score
+
+    rows = [
+        {"id": f"q{n}", "question": f"question {n}", "answer": "an answer", "relevant": [str(n + 7)], "retrieved": [str(n), str(n + 90), str(n)]}
+        for n in range(12)
+    ]  # fmt: skip
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ["--metrics", "recall@5", "--out", str(tmp_path / "out"), "--no-pictures"]
+    scored = CliRunner().invoke(score, [str(tmp_path / "answers.jsonl"), *options])
+    run = next((tmp_path / "out").rglob("run.json"), None)
+    assert run is not None, scored.output
+    told = json.loads(CliRunner().invoke(command, [str(run.parent), "--json"], catch_exceptions=False).stdout)
+    assert [finding["code"] for finding in told["findings"]] == ["page_shift", "repeated_pages"]
+    assert "(-7)" in told["findings"][0]["title"]
+    assert told["checked"] == ["labels", "rankings"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, repeat
 from typing import Any
 
@@ -27,13 +28,23 @@ class Places:
     grade: Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Hits:
     """`found`: the relevant ids where they were ranked; `ideal`: the same ids in the best possible order."""
 
     queries: int
     found: Places
     ideal: Places
+
+    @cached_property
+    def relevant(self) -> Floats:
+        """How many ids are relevant, by query."""
+        return np.bincount(self.ideal.query, minlength=self.queries).astype(np.float64)
+
+    @cached_property
+    def found_by_cut(self) -> dict[int | None, Floats]:
+        """How many were found up to a rank, by query: several metrics ask for the same."""
+        return {}
 
 
 def ideal_places(labels: Sequence[Mapping[str, float]]) -> Places:
@@ -85,23 +96,31 @@ def hits_in_scores(runs: Sequence[Scored], labels: Sequence[Mapping[str, float]]
 
 def _flat(rows: Sequence[Mapping[str, float]]) -> tuple[Ints, Floats]:
     """The values of all rows one after the other, each with its row's number."""
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    values = np.fromiter(chain.from_iterable(row.values() for row in rows), np.float64, int(lengths.sum()))
-    if np.isnan(values).any():
-        raise InputError("a score or grade is not a number (NaN)")
-    return np.repeat(np.arange(len(rows)), lengths), values
+    lengths = _lengths(rows)
+    return np.repeat(np.arange(len(rows)), lengths), _values(rows, lengths)
 
 
 def _table(runs: Sequence[Scored]) -> Floats:
     """The scores as rows of one length, NaN after the end of a shorter run."""
-    number, values = _flat(runs)
-    lengths = np.bincount(number, minlength=len(runs))
+    lengths = _lengths(runs)
+    values = _values(runs, lengths)
     width = int(lengths.max(initial=0))
     if len(values) == len(runs) * width:
         return values.reshape(len(runs), width)
     table = np.full((len(runs), width), np.nan)
     table[np.arange(width) < lengths[:, None]] = values
     return table
+
+
+def _lengths(rows: Sequence[Mapping[str, float]]) -> Ints:
+    return np.fromiter(map(len, rows), np.int64, len(rows))
+
+
+def _values(rows: Sequence[Mapping[str, float]], lengths: Ints) -> Floats:
+    values = np.fromiter(chain.from_iterable(row.values() for row in rows), np.float64, int(lengths.sum()))
+    if np.isnan(values).any():
+        raise InputError("a score or grade is not a number (NaN)")
+    return values
 
 
 def _count_above(table: Floats, query: Ints, score: Floats) -> tuple[Ints, Ints]:

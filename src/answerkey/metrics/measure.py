@@ -37,17 +37,13 @@ def measure(hits: Hits, names: Iterable[str]) -> dict[str, Floats]:
     return {name: _FORMULAS[base](hits, cut) for name in names for base, cut in [parse_name(name)]}
 
 
-def relevant_counts(hits: Hits) -> Floats:
-    return _per_query(hits, hits.ideal, np.ones(len(hits.ideal.rank)))
-
-
 def _precision(hits: Hits, cut: int | None) -> Floats:
     """Relevant among the first k, over k even when fewer were retrieved."""
     return _found(hits, cut) / (cut or 1)
 
 
 def _recall(hits: Hits, cut: int | None) -> Floats:
-    return _ratio(_found(hits, cut), relevant_counts(hits))
+    return _ratio(_found(hits, cut), hits.relevant)
 
 
 def _f1(hits: Hits, cut: int | None) -> Floats:
@@ -79,12 +75,14 @@ def _map(hits: Hits, cut: int | None) -> Floats:
     so_far = np.arange(1, len(found.query) + 1) - starts
     within = found.rank <= (cut or np.inf)
     summed = _per_query(hits, _pick(found, within), (so_far / found.rank)[within])
-    return _ratio(summed, relevant_counts(hits))
+    return _ratio(summed, hits.relevant)
 
 
 def _found(hits: Hits, cut: int | None) -> Floats:
-    found = _within(hits.found, cut)
-    return _per_query(hits, found, np.ones(len(found.rank)))
+    if cut not in hits.found_by_cut:
+        query = hits.found.query if cut is None else hits.found.query[hits.found.rank <= cut]
+        hits.found_by_cut[cut] = np.bincount(query, minlength=hits.queries).astype(np.float64)
+    return hits.found_by_cut[cut]
 
 
 def _discounted(hits: Hits, places: Places, cut: int | None) -> Floats:

@@ -59,7 +59,7 @@ def rank(
 
     Ids are compared as they are; `retrieval.rankings` reads them from files and strips them.
     """
-    from answerkey.metrics.measure import measure, relevant_counts
+    from answerkey.metrics.measure import measure
 
     check_unit(unit)
     queries = list(dict.fromkeys([*labels, *run]))
@@ -67,7 +67,7 @@ def rank(
         [run.get(query, ()) for query in queries], [labels.get(query, {}) for query in queries], unit
     )
     columns = measure(hits, names)
-    labelled = relevant_counts(hits) > 0
+    labelled = hits.relevant > 0
     means = {
         name: float(column[labelled].mean()) if labelled.any() else None for name, column in columns.items()
     }
@@ -83,7 +83,7 @@ def _hits(runs: Sequence[Any], labels: Sequence[Mapping[str, float]], unit: str)
     from answerkey.metrics.hits import hits_in_rankings, hits_in_scores
     from answerkey.retrieval.trec import in_order
 
-    if all(isinstance(one, Mapping) or not one for one in runs):
+    if all(not one or isinstance(one, (dict, Mapping)) for one in runs):  # dict first: it is the fast check
         return hits_in_scores([one or {} for one in runs], labels)
     return hits_in_rankings(
         [in_order(one.items()) if isinstance(one, Mapping) else one for one in runs], labels, unit
@@ -106,12 +106,12 @@ def ranking_metrics(
 ) -> dict[str, list[Score]]:
     """How well the target ranked the relevant pages; several chunks of a page count once (unit = "page")."""
     from answerkey.metrics.hits import hits_in_rankings
-    from answerkey.metrics.measure import measure, relevant_counts
+    from answerkey.metrics.measure import measure
 
     check_unit(unit)
     labels = [{clean_id(key): grade for key, grade in (case.relevant or {}).items()} for case, _ in pairs]
     hits = hits_in_rankings([ranking_of(response) for _, response in pairs], labels, unit)
-    labelled = relevant_counts(hits) > 0
+    labelled = hits.relevant > 0
     return {
         name: [
             _score(float(value)) if has else Score.not_applicable(UNLABELLED)
