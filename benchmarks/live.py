@@ -23,6 +23,7 @@ import httpx2
 from answerkey.runs.execute import run_suite
 from answerkey.runs.options import Watch
 from answerkey.runs.suite import load_suite
+from answerkey.types import Outcome
 
 SUITE = """
 name = "live"
@@ -49,13 +50,16 @@ def main() -> None:
     url = f"http://127.0.0.1:{ours.recv()}/"
     ideal = asked.cases * asked.latency / asked.workers
     bare = loop_over_threads(url, asked.cases, asked.workers)
-    run, whole = full_run(url, asked.cases, asked.workers)
+    run, whole, answering = full_run(url, asked.cases, asked.workers)
     bot.terminate()
     print(
         f"{asked.cases} cases, {asked.workers} workers, {asked.latency * 1000:g} ms a question; ideal {ideal:.2f} s"
     )
     print(f"bare loop  {bare:6.2f} s, {bare / ideal:.3f} times the ideal")
     print(f"a run      {run:6.2f} s, {run / ideal:.3f} times the ideal (first question to last verdict)")
+    print(
+        f"           {run / answering:.3f} times what the answers themselves took at {asked.workers} at once, {answering:.2f} s"
+    )
     print(f"           {whole:6.2f} s with loading and checking everything before and closing after")
 
 
@@ -71,7 +75,8 @@ def loop_over_threads(url: str, cases: int, workers: int) -> float:
         return time.perf_counter() - start
 
 
-def full_run(url: str, cases: int, workers: int) -> tuple[float, float]:
+def full_run(url: str, cases: int, workers: int) -> tuple[float, float, float]:
+    """Seconds from the first question to the last verdict, of the whole call, and of the answers, `workers` at once."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         lines = [
@@ -80,16 +85,19 @@ def full_run(url: str, cases: int, workers: int) -> tuple[float, float]:
         (folder / "cases.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         (folder / "suite.toml").write_text(SUITE.format(url=url, workers=workers))
         marks: list[float] = []
-        watch = Watch(
-            start=lambda total, done: marks.append(time.perf_counter()),
-            outcome=lambda outcome: marks.append(time.perf_counter()),
-        )
+        seconds: list[float] = []
+
+        def mark(outcome: Outcome) -> None:
+            marks.append(time.perf_counter())
+            seconds.append(outcome.response.seconds or 0.0)
+
+        watch = Watch(start=lambda total, done: marks.append(time.perf_counter()), outcome=mark)
         begin = time.perf_counter()
         finished = run_suite(load_suite(folder / "suite.toml"), watch=watch)
         whole = time.perf_counter() - begin
         if finished.partial:
             raise SystemExit(f"the run did not end: {finished.partial}")
-        return marks[-1] - marks[0], whole
+        return marks[-1] - marks[0], whole, sum(seconds) / workers
 
 
 def serve(told: Connection, latency: float) -> None:
