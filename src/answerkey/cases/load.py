@@ -79,10 +79,11 @@ def case_files(patterns: Iterable[str | Path], base: Path) -> list[Path]:
 
 def _read_all(files: Iterable[Path], base: Path) -> Iterator[Case]:
     for path in files:
-        yield from _read(path, _shown(path, base))
+        yield from read_file(path, shown_name(path, base))
 
 
-def _read(path: Path, name: str) -> Iterator[Case]:
+def read_file(path: Path, name: str) -> Iterator[Case]:
+    """The cases of one file, unchecked; `name` is what messages call it."""
     ending = path.suffix.lower()
     if path.is_dir():
         return read_beir(path, name)
@@ -104,7 +105,7 @@ def _read(path: Path, name: str) -> Iterator[Case]:
     raise InputError(f"{name}: unknown kind of case file; expected {', '.join(ENDINGS)} or a BEIR folder")
 
 
-def _shown(path: Path, base: Path) -> str:
+def shown_name(path: Path, base: Path) -> str:
     try:
         return str(path.relative_to(base))
     except ValueError:

@@ -18,8 +18,9 @@ Row = tuple[dict[str, Any], Place]
 _PARQUET_BATCH = 1024
 
 
-def cases_of_rows(rows: Iterator[Row], path: Path) -> Iterator[Case]:
-    for number, (row, place) in enumerate(rows, start=1):
+def cases_of_rows(rows: Iterator[Row], path: Path, before: int = 0) -> Iterator[Case]:
+    """`before` is how many rows of the file come before these, where only a part of it is read."""
+    for number, (row, place) in enumerate(rows, start=before + 1):
         yield row_to_case(with_expected_columns(row), place, default_id=f"{path.stem}#{number}")
 
 
@@ -60,8 +61,12 @@ def rows_of_list(data: Any, name: str) -> Iterator[Row]:
 
 
 def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
+    return rows_of_lines(read_lines(path), name)
+
+
+def rows_of_lines(lines: Iterator[tuple[int, str]], name: str) -> Iterator[Row]:
     def rows() -> Iterator[Row]:
-        for number, line in read_lines(path):
+        for number, line in lines:
             try:
                 yield _STRICT.decode(line), Place(name, number)
             except ValueError as error:
@@ -97,20 +102,37 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
             raise InputError(f"{name}, line {reader.line_num}: not valid CSV: {error}") from None
 
 
-def parquet_rows(path: Path, name: str) -> Iterator[Row]:
+def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None) -> Iterator[Row]:
+    """The rows from `start` up to `stop`; of the rest only what shares a row group with them is read."""
     import pyarrow
     import pyarrow.parquet as parquet
 
     try:
         file = parquet.ParquetFile(path)
         columns = canonical_columns(file.schema_arrow.names, Place(name, 1, "row"))
-        number = 0
-        for batch in file.iter_batches(batch_size=_PARQUET_BATCH):
-            for row in batch.to_pylist():
-                number += 1
-                yield {columns[key]: value for key, value in row.items()}, Place(name, number, "row")
+        end = file.metadata.num_rows if stop is None else stop
+        groups, number = _row_groups(file, start, end)
+        for batch in file.iter_batches(batch_size=_PARQUET_BATCH, row_groups=groups):
+            first = max(start - number, 0)
+            kept = batch.slice(first, max(min(end - number, len(batch)) - first, 0))
+            for place, row in enumerate(kept.to_pylist(), start=number + first + 1):
+                yield {columns[key]: value for key, value in row.items()}, Place(name, place, "row")
+            number += len(batch)
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{name}: not a readable Parquet file: {str(error).splitlines()[0]}") from None
+
+
+def _row_groups(file: Any, start: int, end: int) -> tuple[list[int], int]:
+    """The row groups that hold these rows, and how many rows come before the first of them."""
+    groups: list[int] = []
+    before = number = 0
+    for group in range(file.num_row_groups):
+        rows = file.metadata.row_group(group).num_rows
+        if number < end and number + rows > start:
+            before = before if groups else number
+            groups.append(group)
+        number += rows
+    return groups, before
 
 
 def _renamed(rows: Iterator[tuple[Any, Place]]) -> Iterator[Row]:

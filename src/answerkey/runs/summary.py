@@ -87,12 +87,13 @@ class Group:
 
     @staticmethod
     def from_json(record: Json) -> Group:
-        return Group(
-            **{name: record[name] for name in _NUMBERS},
-            **{name: Counter(record[name]) for name in _COUNTERS},
-            **{name: Tally.from_json(record[name]) for name in _TALLIES},
-            scores={name: Tally.from_json(tally) for name, tally in record["scores"].items()},
-        )
+        group = Group(**{name: record[name] for name in _NUMBERS})
+        for name in _COUNTERS:
+            getattr(group, name).update(record[name])
+        for name in _TALLIES:
+            setattr(group, name, Tally.from_json(record[name]))
+        group.scores = {name: Tally.from_json(tally) for name, tally in record["scores"].items()}
+        return group
 
 
 class Summary:
