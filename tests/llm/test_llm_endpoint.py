@@ -140,8 +140,10 @@ class TestLadder:
             return completion("hi")
 
         with FakeEndpoint(answer) as endpoint:
-            assert open_chat(endpoint, max_tokens=7).complete(HELLO).text == "hi"
+            replies = ask_many(open_chat(endpoint, max_tokens=7, concurrency=8), 20, SCHEMA)
+        assert [reply.text for reply in replies] == ["hi"] * 20
         assert endpoint.requests[-1].body["max_completion_tokens"] == 7
+        assert {request.rung for request in endpoint.requests} == {"json_schema"}
 
 
 class TestRefusals:

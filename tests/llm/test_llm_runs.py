@@ -165,7 +165,7 @@ def test_a_real_server_killed_in_the_middle(
 ) -> None:
     cache = tmp_path / "cache"
     monkeypatch.setenv("ANSWERKEY_CACHE", str(cache))
-    settings = llama.settings(concurrency=4, max_tokens=200)
+    settings = llama.settings(concurrency=4, max_tokens=100)
     run = Suite(tmp_path, settings, 20, 'metrics = ["judge.relevance"]')
     process = run.start()
     while process.poll() is None and len(list(cache.rglob("*.json"))) < 8:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from answerkey.errors import EndpointError
@@ -40,7 +40,7 @@ class Endpoint:
         self.limiter = Limiter(settings.concurrency, settings.requests_per_minute, patience)
         self._transport = Transport(settings.url, settings.concurrency)
         self._ladder = Ladder()
-        self._parameters: dict[str, Any] = {
+        self._parameters: Mapping[str, Any] = {
             "temperature": settings.temperature,
             "max_tokens": settings.max_tokens,
         }
@@ -68,13 +68,14 @@ class Endpoint:
         rung = self._ladder.rung if schema else "prompt"
         tries: dict[type[Failure], int] = {}
         while True:
+            parameters = self._parameters
             try:
-                reply = self._once(messages, schema, rung)
+                reply = self._once(messages, schema, rung, parameters)
             except Fatal as failure:
                 self.limiter.stop(f"{self.model} at {self.settings.base_url}: {failure}")
                 raise EndpointError(f"{self.model} at {self.settings.base_url}: {failure}") from failure
             except Rejected as failure:
-                if self._without_parameter(failure):
+                if self._without_parameter(failure, parameters):
                     continue
                 lower = self._ladder.below(rung) if schema and not too_long(failure) else None
                 if lower is None:
@@ -96,10 +97,12 @@ class Endpoint:
                 self.limiter.succeeded()
                 return reply
 
-    def _once(self, messages: Sequence[Message], schema: Schema | None, rung: str) -> Reply:
+    def _once(
+        self, messages: Sequence[Message], schema: Schema | None, rung: str, parameters: Mapping[str, Any]
+    ) -> Reply:
         # Half as many characters as tokens: room for the rest of the object in any language.
         asked = request_fields(rung, messages, schema, self.settings.max_tokens // 2)
-        fields = {"model": self.model, **self._parameters, **asked}
+        fields = {"model": self.model, **parameters, **asked}
         content = _JSON.encode(fields).encode("utf-8", "replace")
         with self.limiter.slot() as wave:
             try:
@@ -144,16 +147,20 @@ class Endpoint:
             cost = (read * price_in + written * price_out) / 1e6
         return {"prompt_tokens": read, "completion_tokens": written, "cost": cost}
 
-    def _without_parameter(self, failure: Rejected) -> bool:
-        """Some models take no temperature, or call the token limit something else: leave out what they refuse."""
+    def _without_parameter(self, failure: Rejected, sent: Mapping[str, Any]) -> bool:
+        """Some models take no temperature, or call the token limit something else: leave out what they refuse.
+
+        Other calls may have found out meanwhile; then this one is simply asked again.
+        """
         if not _UNSUPPORTED.search(failure.raw):
             return False
         for name in ("max_tokens", "temperature"):
-            if name in self._parameters and re.search(rf"\b{name}\b", failure.raw):
-                value = self._parameters.pop(name)
-                if name == "max_tokens":
-                    self._parameters["max_completion_tokens"] = value
-                log.warning("%s does not take %s: asked without it", self.model, name)
+            if name in sent and re.search(rf"\b{name}\b", failure.raw):
+                if self._parameters is sent:
+                    log.warning("%s does not take %s: asked without it", self.model, name)
+                    left = {key: value for key, value in sent.items() if key != name}
+                    renamed = {"max_completion_tokens": sent[name]} if name == "max_tokens" else {}
+                    self._parameters = left | renamed
                 return True
         return False
 
