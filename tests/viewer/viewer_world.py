@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.profiles import decide, load_profile
+from answerkey.reports.charts.style import png, svg, titled
 from answerkey.reports.write import write_reports
 from answerkey.runs.folder import RESPONSES, SCORES, write_manifest
 from answerkey.runs.journal import Journal
@@ -170,9 +171,12 @@ def make_sweep(folder: Path) -> Path:
             "searched": {"bm25": "robertson"}, "milliseconds": {"Pure_BM25": {"mean": 1.5}}}  # fmt: skip
     (folder / "sweep.json").write_text(json.dumps(told), encoding="utf-8")
     (folder / "evaluation_results.csv").write_text("setting\nPure_BM25\n", encoding="utf-8")
-    (folder / "plots" / "1_methods.png").write_bytes(bytes.fromhex(
-        "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c626001000000ffff03000006000557bfabd40000000049454e44ae426082"
-    ))  # fmt: skip
+    chart = {
+        "data": {"values": settings},
+        "mark": "bar",
+        "encoding": {"x": {"field": "alpha"}, "y": {"field": "k"}},
+    }
+    (folder / "plots" / "1_methods.png").write_bytes(png(svg(titled("Methods", chart))))
     return folder
 
 

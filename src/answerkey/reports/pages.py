@@ -6,8 +6,10 @@ from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+from answerkey.profiles.decide import share_of
 from answerkey.reports.inert import label, shown_value
 from answerkey.reports.text import figure
+from answerkey.types import Criterion, Profile
 
 _TONES = {
     "PERFECT": "good", "PASSED": "good", "ACCEPTABLE": "fair", "FAILED": "bad", "ERROR": "broken",
@@ -26,10 +28,11 @@ def environment(*packages: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    filters: dict[str, Any] = {
         "count": count, "figure": figure, "heat": heat, "label": _label, "percent": percent, "seconds": seconds,
         "share_tone": share_tone, "tone": tone,
     }  # fmt: skip
+    made.filters.update(filters)
     return made
 
 
@@ -41,11 +44,21 @@ def share_tone(share: float) -> str:
     return "good" if share >= 0.8 else "fair" if share >= 0.6 else "warn" if share >= 0.4 else "bad"
 
 
-def heat(mean: float | None) -> str:
-    """A tint for a mean between 0 and 1; none for what lies outside."""
-    if mean is None or not 0 <= mean <= 1:
+def directions(profile: Profile | None) -> dict[str, Criterion]:
+    """What the profile weighs: only there is it known which values are good."""
+    if profile is None:
+        return {}
+    known = {
+        c.metric: c for ruler in (profile.ruler, *profile.rulers.values()) for c in ruler.criteria if c.weight
+    }
+    return {**known, "route_score": Criterion("route_score")} if profile.route_weight else known
+
+
+def heat(value: float | None, criterion: Criterion | None) -> str:
+    """A tint from bad to good; none for a metric that is not weighed."""
+    if value is None or criterion is None:
         return ""
-    return f"heat-{sum(mean >= edge for edge in (0.4, 0.6, 0.7, 0.85))}"
+    return f"heat-{sum(share_of(criterion, value) >= edge for edge in (0.4, 0.6, 0.7, 0.85))}"
 
 
 def percent(share: float | None) -> str:

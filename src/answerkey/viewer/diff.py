@@ -7,7 +7,7 @@ import re
 from answerkey.types import Json
 
 LONGEST = 20_000
-_PIECES = re.compile(r"\s*\S+")
+_PIECES = re.compile(r"\s*\S+|\s+\Z")
 _ALIKE = 0.35  # below it the few words in common are chance, and marking them hides that all is new
 
 

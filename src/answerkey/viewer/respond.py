@@ -17,23 +17,25 @@ from answerkey.reports.inert import shown
 from answerkey.reports.pages import environment
 from answerkey.types import Json
 
+_CHART_LOOKS = {"light": config(), "dark": config(dark=True)}
+
 
 @cache
 def templates() -> Environment:
     made = environment("answerkey.viewer")
-    made.filters |= {"breakable": _breakable, "path": _path}
+    filters: dict[str, Any] = {"breakable": _breakable, "path": _path}
+    made.filters.update(filters)
     return made
 
 
-def respond(request: Request, template: str, data: Json, status: int = 200) -> Response:
+def respond(request: Request, template: str, data: Json, status: int = 200, **looks: Any) -> Response:
+    """`looks` are what only the template needs."""
     if wants_json(request):
         return Response(json.dumps(data, allow_nan=False, default=str), status, media_type="application/json")
     kept = [(k, v) for k, v in request.query_params.multi_items() if k != "format"]
     page = templates().get_template(template)
-    looks = {"light": config(), "dark": config(dark=True)}
-    html = page.render(
-        **data, json_address=f"?{urlencode([*kept, ('format', 'json')], errors='replace')}", chart_looks=looks
-    )
+    address = f"?{urlencode([*kept, ('format', 'json')], errors='replace')}"
+    html = page.render(**data, **looks, json_address=address, chart_looks=_CHART_LOOKS)
     return HTMLResponse(html, status)
 
 

@@ -1,0 +1,273 @@
+"""The viewer's pages as answers to requests: what they say, to whom, and how much of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from viewer_asking import ask
+from viewer_world import HOSTILE, make_run, plain
+
+from answerkey.cli.view_command import command
+from answerkey.errors import InputError, SettingsError
+from answerkey.reports.rows import read_rows
+from answerkey.runs.folder import write_manifest
+from answerkey.types import Case, Outcome, Response, Score, Verdict
+from answerkey.viewer.app import make_app
+from answerkey.viewer.diff import diff
+from answerkey.viewer.guard import Rules
+from answerkey.viewer.serve import address
+
+pytestmark = pytest.mark.xdist_group("browser")  # one worker makes the world once
+
+PAGES = [
+    "/", "/run/bot_1", "/run/bot_1/case/3", "/run/bot_1/live", "/compare", "/compare?a=bot_1&b=bot_2", "/sweep/bot_sweep_1",
+    "/run/hostile_1", "/run/hostile_1/case/9", "/compare?a=bot_1&b=bot_2&show=changed",
+]  # fmt: skip
+
+
+@pytest.fixture
+def app(viewed: Path) -> Any:
+    return make_app(viewed, Rules())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_as_html_and_as_strict_json(page: str, app: Any) -> None:
+    html = ask(app, page)
+    assert (html.status, html.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    joint = "&" if "?" in page else "?"
+    value = ask(app, f"{page}{joint}format=json")
+    assert value.headers["content-type"] == "application/json"
+    assert isinstance(value.json(), dict)
+    for reply in (html, value):
+        policy = reply.headers["content-security-policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+def test_json_of_a_case_says_everything(app: Any) -> None:
+    case = ask(app, "/run/bot_1/case/3?format=json").json()["case"]
+    assert case["id"] == "case-003"
+    assert [piece["flag"] for piece in case["answer"] if "flag" in piece] == [False, True]
+    assert (
+        "".join(piece["text"] for piece in case["answer"])
+        == "The shop opens at 3 o'clock. It is closed on day 4."
+    )
+    verdict = case["verdict"]
+    assert sum(part["points"] for part in verdict["parts"]) == pytest.approx(verdict["quality"])
+    assert [score["kind"] for score in case["scores"]] == ["value", "value", "value", "not applicable"]
+    assert case["judge"] == [
+        {
+            "metrics": ["rubric.accuracy"],
+            "model": "m",
+            "raw": ['{"score": 4}'],
+            "reasoning": ["Mostly right, says the judge."],
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wish", "first"),
+    [
+        ("", "case-007"),  # an error comes first
+        ("?status=FAILED", "case-019"),
+        ("?sort=keyword_recall&down=1", "case-027"),
+        ("?sort=seconds&down=1", "case-039"),
+        ("?q=NUMBER+17+", "case-017"),
+        ("?q=closed+on+day+9.", "case-008"),
+        ("?route=sales&sort=order", "case-001"),
+        ("?type=kind+2&sort=order", "case-002"),
+        ("?metric=keyword_recall&under=0.05&sort=order", "case-000"),
+        ("?sort=id&down=1", "case-039"),
+    ],
+)
+def test_filter_sort_and_search(wish: str, first: str, app: Any) -> None:
+    page = ask(app, f"/run/bot_1{wish}{'&' if wish else '?'}format=json").json()
+    assert page["cases"][0]["id"] == first
+
+
+def test_filters_join_and_pages_split(viewed: Path, tmp_path: Path) -> None:
+    make_run(tmp_path / "results" / "many", map(plain, range(250)), "many", reports="no pictures")
+    app = make_app(tmp_path / "results", Rules())
+    seen: list[str] = []
+    for page in (1, 2, 3):
+        told = ask(app, f"/run/many?page={page}&sort=order&format=json").json()
+        assert (told["pages"], told["found"]) == (3, 250)
+        seen += [case["id"] for case in told["cases"]]
+    assert seen == [f"case-{n:03}" for n in range(250)]
+    told = ask(app, "/run/many?status=FAILED&route=sales&type=kind+1&format=json").json()
+    assert told["found"] == sum(
+        (o := plain(n)).verdict.status == "FAILED" and o.response.route == "sales" and o.case.type == "kind 1"
+        for n in range(250)
+    )
+    assert ask(app, "/run/many?page=99&format=json").json()["page"] == 3
+
+
+def test_case_keeps_the_filter(app: Any) -> None:
+    told = ask(app, "/run/bot_1/case/19?status=FAILED&format=json").json()
+    assert (told["place"], told["previous"]) == (0, None)
+    assert told["query"] == "?status=FAILED"
+    assert (
+        f"/run/bot_1/case/{told['next']}?status=FAILED" in ask(app, "/run/bot_1/case/19?status=FAILED").text
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        ("/run/none", "no run &#34;none&#34; here"),
+        ("/run/../../etc", "no run"),
+        ("/run/%2e%2e/x", "no run"),
+        ("/run/bot_1/case/4000", "no case 4000 here: the run has 40"),
+        ("/run/bot_1?sort=keyword_recal", "did you mean &#34;keyword_recall&#34;"),
+        ("/run/bot_1?page=0", "page: expected a whole number from 1"),
+        ("/run/bot_1?under=x", "under: expected a number"),
+        ("/compare?a=bot_1&b=bot_2&show=worse", "show: no"),
+        ("/run/bot_1/file/run.lock", "no file"),
+        ("/run/bot_1/file/../run.json", "no file"),
+        ("/run/bot_1/file/plots/../../run.json", "no file"),
+        ("/sweep/bot_1", "no sweep"),
+        ("/nothing", "There is no such page"),
+    ],
+)
+def test_wrong_wishes_are_told(page: str, told: str, app: Any) -> None:
+    reply = ask(app, page)
+    assert reply.status == 404
+    assert told in reply.text
+
+
+def test_reports_can_be_kept_and_pictures_shown(app: Any) -> None:
+    page = ask(app, "/run/bot_1/file/report.html")
+    assert "attachment" in page.headers["content-disposition"]  # never shown in the viewer's own name
+    assert ask(app, "/run/bot_1/file/plots/bands.png").headers["content-type"] == "image/png"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.invalid", "evil.invalid:8765", "127.0.0.1.evil.invalid", "", "localhost.evil.invalid"]
+)
+def test_foreign_host_names_are_refused(host: str, app: Any) -> None:
+    assert ask(app, "/", host=host).status == 421
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost", "localhost:8765", "[::1]:8765"])
+def test_this_machine_is_known(host: str, app: Any) -> None:
+    assert ask(app, "/", host=host).status == 200
+
+
+def test_beyond_loopback_only_with_a_token() -> None:
+    with pytest.raises(SettingsError, match="give a token too"):
+        Rules("0.0.0.0")
+    with pytest.raises(SettingsError, match="at least 16"):
+        Rules("0.0.0.0", "short")
+    ran = CliRunner().invoke(command, ["--host", "0.0.0.0"])
+    assert isinstance(ran.exception, SettingsError)
+    rules = Rules("0.0.0.0", "a-token-of-some-length")
+    assert address(rules, 80) == "http://127.0.0.1:80/?token=a-token-of-some-length"
+    assert rules.knows("192.168.0.7:80")
+    assert not rules.knows("evil.invalid")
+
+
+def test_token_opens_and_leaves_the_address(viewed: Path) -> None:
+    token = "a-token-of-some-length"
+    app = make_app(viewed, Rules("127.0.0.1", token))
+    for wrong in ("/", "/?token=x", "/run/bot_1?format=json", "/static/viewer.js", "/page.css"):
+        assert ask(app, wrong).status == 401
+    opened = ask(app, f"/run/bot_1?token={token}&sort=id")
+    assert (opened.status, opened.headers["location"]) == (303, "/run/bot_1?sort=id")
+    cookie = opened.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert ask(app, "/", cookie=cookie.partition(";")[0]).status == 200
+
+
+@pytest.mark.parametrize("origin", ["", "null", "http://evil.invalid", "http://127.0.0.1:1"])
+def test_label_from_elsewhere_is_refused(origin: str, app: Any, viewed: Path) -> None:
+    given = {"origin": origin} if origin else {}
+    assert ask(app, "/run/hostile_1/case/1/label", method="POST", body=b"label=good", **given).status == 403
+    assert not (viewed / "hostile_1" / "labels.jsonl").exists()
+
+
+def test_label_of_hostile_ids(tmp_path: Path) -> None:
+    """The id comes back whole, whatever it holds; a wrong label or a long note is not kept."""
+    outcomes = [
+        Outcome(Case(text, "q"), Response("a"), {"m": Score(1.0)}, Verdict("SCORED")) for text in HOSTILE
+    ]
+    folder = make_run(tmp_path / "results" / "odd", outcomes, "odd", reports="no pictures")
+    app = make_app(tmp_path / "results", Rules())
+
+    def label(n: int, body: bytes) -> int:
+        return ask(
+            app, f"/run/odd/case/{n}/label", method="POST", body=body, origin="http://127.0.0.1:8765"
+        ).status
+
+    for n in range(len(HOSTILE)):
+        assert label(n, b"label=bad&note=%0Atwo%0Alines%E2%80%A8") == 303
+    lines = [json.loads(line) for line in (folder / "labels.jsonl").read_text().splitlines()]
+    assert [line["id"] for line in lines] == list(HOSTILE)
+    assert {line["label"] for line in lines} == {0}
+    assert label(0, b"label=maybe") == 404
+    assert label(0, b"label=good&note=" + b"x" * 6000) == 404
+    assert label(0, b"label=good&note=" + b"x" * 200_000) == 404
+    assert len((folder / "labels.jsonl").read_text().splitlines()) == len(HOSTILE)
+
+
+def test_a_page_stays_small_whatever_the_answers(viewed: Path, tmp_path: Path) -> None:
+    """3,000 answers of 4,000 characters: the page holds excerpts of a hundred."""
+
+    def large(n: int) -> Outcome:
+        return Outcome(
+            Case(f"c{n}", f"question {n} " * 20),
+            Response("word " * 800),
+            {"m": Score(n / 3000)},
+            Verdict("SCORED"),
+        )
+
+    make_run(tmp_path / "results" / "large", map(large, range(3000)), "large", reports="no pictures")
+    app = make_app(tmp_path / "results", Rules())
+    for page in ("/run/large", "/run/large?format=json", "/run/large?q=word&page=30"):
+        assert len(ask(app, page).body) < 200_000
+
+
+def test_rows_follow_the_journals(tmp_path: Path) -> None:
+    """What was kept of a run is dropped as soon as its journals change, and a damaged keep is made anew."""
+    folder = make_run(tmp_path / "results" / "grows", map(plain, range(3)), "grows", reports=False)
+    assert read_rows(folder).id == ["case-000", "case-001", "case-002"]
+    source = make_run(tmp_path / "results" / "longer", map(plain, range(5)), "longer", reports=False)
+    for name in ("responses.jsonl", "scores.jsonl"):
+        (folder / name).write_bytes((source / name).read_bytes())
+    assert len(read_rows(folder)) == 5
+
+
+def test_run_without_reports_is_shown_and_called_interrupted(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "results" / "cut", map(plain, range(9)), "cut", reports=False)
+    manifest = json.loads((folder / "run.json").read_text())
+    write_manifest(folder, {**manifest, "partial": "in progress", "count": 20})
+    for name in ("responses.jsonl", "scores.jsonl"):
+        os.utime(folder / name, (1, 1))
+    app = make_app(folder, Rules())  # a run's own folder is as good
+    assert ask(app, "/?format=json").json()["runs"][0]["state"] == "interrupted"
+    told = ask(app, "/run/cut?format=json").json()
+    assert told["summary"]["totals"]["cases"] == 9
+    assert "Interrupted run" in ask(app, "/run/cut").text
+
+
+def test_no_such_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        make_app(tmp_path / "none", Rules())
+
+
+def test_diff_gives_both_texts_back() -> None:
+    a, b = "The fee is 5 % of the sum.\n\n- due now", "The fee is 7 % of the whole sum.\n- due now"
+    left, right = diff(a, b)
+    assert "".join(piece["text"] for piece in left) == a
+    assert "".join(piece["text"] for piece in right) == b
+    assert next(p["text"].strip() for p in left if p["kind"] == "removed") == "5"
+    assert diff("", "") == ([], [])
+    assert [p["kind"] for p in diff("", "new words")[1]] == ["added"]
+    long_a, long_b = "word " * 300_000, "other " * 300_000
+    assert len("".join(p["text"] for p in diff(long_a, long_b)[0])) <= 20_000
