@@ -46,7 +46,7 @@ def command(
         suite, {f"retrieval.{key}": value for key, value in numbers.items() if value is not None}
     )
     prepared = prepare(loaded, say)
-    sweep = run_sweep(prepared.index, prepared.cases, prepared.settings, say)
+    sweep = run_sweep(prepared.index, prepared.cases, prepared.settings, say, timed=query is None)
     for warning in _warnings(sweep):
         say(f"warning: {warning}")
     if query is not None:

@@ -11,6 +11,7 @@ from answerkey.text import words
 ENORMOUS_WORDS = 1_000
 _MISMATCH = 0.34  # of a question's words, in no document
 _MANY = 0.1
+_WORTH_SAYING = 0.01
 
 
 def repeated_pages(evidence: Evidence) -> Finding | None:
@@ -115,6 +116,8 @@ def ranked_too_low(evidence: Evidence) -> Finding | None:
         {q: evidence.rankings.get(q, ()) for q in evidence.labelled}, evidence.labels, [near, deep]
     ).mean
     first, all_ = means[near] or 0.0, means[deep] or 0.0
+    if all_ - first < _WORTH_SAYING:
+        return None
     return Finding(
         "ranked_low",
         f"{near} is {first:.2f} and {deep} {all_:.2f}",

@@ -37,4 +37,4 @@ def prepare(suite: Suite, step: Callable[[str], None] = lambda _: None) -> Prepa
     embedding = dict(suite.embedding)
     embed = load_embedder(embedding.pop("model", "all-MiniLM-L6-v2"), **embedding)
     step("reading and indexing the documents (kept in the cache for the next time)")
-    return Prepared(settings, cases, open_index(settings, embed))
+    return Prepared(settings, cases, open_index(settings, embed, step))

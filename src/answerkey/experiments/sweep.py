@@ -67,9 +67,13 @@ class Sweep:
 
 
 def run_sweep(
-    index: Index, cases: Sequence[Case], settings: RetrievalSettings, step: Step = lambda _: None
+    index: Index,
+    cases: Sequence[Case],
+    settings: RetrievalSettings,
+    step: Step = lambda _: None,
+    timed: bool = True,
 ) -> Sweep:
-    """Every variant at every K for every case."""
+    """Every variant at every K for every case; `timed` says whether single searches are timed too."""
     labels = number_labels(cases, index.pages)
     if not labels.labelled.any():
         raise InputError(
@@ -99,8 +103,9 @@ def run_sweep(
     rankings = to_pages(index, chunks, settings.unit, max(ks))
     step("measuring")
     values = measure_grid(rankings, labels, ks)
-    step("timing single searches")
-    milliseconds = time_searches(index, questions, settings.pool, variants)
+    if timed:
+        step("timing single searches")
+    milliseconds = time_searches(index, questions if timed else (), settings.pool, variants, len(questions))
     return Sweep(
         tuple(cases), tuple(variants), ks, values, rankings, index.pages, labels.labelled, milliseconds,
         asked, tuple(settings.ks), _facts(index, settings),

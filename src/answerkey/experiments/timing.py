@@ -16,13 +16,16 @@ from answerkey.retrieval.index import Index
 TIMED = 50
 
 
-def time_searches(index: Index, questions: Sequence[str], pool: int, variants: Sequence[Variant]) -> Floats:
+def time_searches(
+    index: Index, questions: Sequence[str], pool: int, variants: Sequence[Variant], columns: int
+) -> Floats:
     """(variant, question) in milliseconds: the stages that the variant needs, embedding the question included.
 
-    The first `TIMED` questions are timed and the rest are NaN; so are variants with a function of the suite's own.
+    The first `TIMED` questions are timed, the rest of the `columns` are NaN; so are variants with a function of the
+    suite's own.
     """
     embed = getattr(index.embed, "inner", index.embed)  # without the cache, which a new question would miss
-    table = np.full((len(variants), len(questions)), np.nan)
+    table = np.full((len(variants), columns), np.nan)
     if questions:
         _timed(lambda: embed.embed(questions[:1]))  # the first call warms the model up
     for column, question in enumerate(questions[:TIMED]):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from answerkey.embed.base import Embedder
 
 _NUMBERS_AT_ONCE = 16_000_000
+_TEXTS_AT_ONCE = 512
+_TELL_EVERY = 5.0  # seconds
 
 
 class DenseSearch(Protocol):
@@ -39,14 +42,29 @@ class Exact:
         return merge_blocks(parts, pool)
 
 
-def embed_chunks(texts: Sequence[str], embed: Embedder) -> Any:
-    """The vectors of the texts, from the cache where the same texts and model were seen before."""
+def embed_chunks(texts: Sequence[str], embed: Embedder, step: Callable[[str], None] = lambda _: None) -> Any:
+    """The vectors of the texts, from the cache where the same texts and model were seen before; `step` is told how far it is."""
     key = digest(["vectors-1", embed.name, embed.digest, embed.precision, *texts])
     cached = kept("vectors", key, ".npy")
     if cached.found:
         return np.load(cached.path, allow_pickle=False)
-    vectors = np.asarray(embed.embed(texts), dtype=np.float32)
+    vectors = _embedded(texts, embed, step)
     buffer = io.BytesIO()
     np.save(buffer, vectors, allow_pickle=False)
     cached.write(buffer.getvalue())
+    return vectors
+
+
+def _embedded(texts: Sequence[str], embed: Embedder, step: Callable[[str], None]) -> Any:
+    """In large batches, with a word now and then on how long it will take."""
+    vectors = np.empty((len(texts), embed.dimension), np.float32)
+    begin = told = time.monotonic()
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        part = texts[start : start + _TEXTS_AT_ONCE]
+        vectors[start : start + len(part)] = embed.embed(part)
+        done, now = start + len(part), time.monotonic()
+        if now - told >= _TELL_EVERY and done < len(texts):
+            told = now
+            left = (now - begin) / done * (len(texts) - done)
+            step(f"embedded {done:,} of {len(texts):,} chunks, about {left:.0f} s left")
     return vectors

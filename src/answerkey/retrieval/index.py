@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,9 @@ class Index:
         return np.asarray(self.embed.embed(questions), dtype=np.float32)
 
 
-def open_index(settings: RetrievalSettings, embed: Embedder) -> Index:
+def open_index(
+    settings: RetrievalSettings, embed: Embedder, step: Callable[[str], None] = lambda _: None
+) -> Index:
     """The index that the settings name: built from documents (or the cache), a FAISS file, a Qdrant collection."""
     formula = Formula(settings.bm25, settings.k1, settings.b)
     if settings.index is not None and settings.chunks is not None:
@@ -60,7 +62,7 @@ def open_index(settings: RetrievalSettings, embed: Embedder) -> Index:
     else:
         assert settings.documents is not None, "settings.check() holds this"
         chunks = in_order(cut(read_corpus(settings.documents, settings.ids), settings.chunking))
-        dense = Exact(embed_chunks([chunk.text for chunk in chunks], embed))
+        dense = Exact(embed_chunks([chunk.text for chunk in chunks], embed, step))
         source = f"documents {settings.documents.name}"
     return Index(tuple(chunks), build_bm25([chunk.text for chunk in chunks], formula), dense, embed, source)
 
