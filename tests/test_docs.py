@@ -7,11 +7,14 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from answerkey.bots.kpi.catalog import Kpi
+from answerkey.bots.routed_kpi import SKILLS
 from answerkey.cli.main import COMMANDS, answerkey
 from answerkey.metrics.registry import all_metrics
 from answerkey.profiles.load import builtin_names
@@ -56,6 +59,14 @@ def test_every_metric_is_documented(metric: str) -> None:
 @pytest.mark.parametrize("profile", builtin_names())
 def test_every_profile_is_documented(profile: str) -> None:
     assert f"## {profile}\n" in page("profiles")
+
+
+def test_every_key_of_a_kpi_catalogue_is_documented() -> None:
+    text = (ROOT / "docs" / "how-to" / "kpi-bot.md").read_text(encoding="utf-8")
+    for key in ("from" if field.name == "source" else field.name for field in fields(Kpi)):
+        assert f"\n{key} = " in text, key
+    for skill in SKILLS:
+        assert f'"{skill}"' in text
 
 
 def test_the_reference_is_what_the_code_says() -> None:
