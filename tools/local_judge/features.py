@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.local_judge.data import Row
+
 from answerkey.metrics import alignment
 from answerkey.metrics.reading import SENTENCES_COMPARED, read_answers
-from tools.local_judge.data import Row
 
 ROWS_A_WRITE = 64
 Sentences = list[dict[str, Any]]

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
-
-from answerkey.metrics.grounding import EDIT_WEIGHT, any_unsupported
 from tools.local_judge.data import GROUNDING_SETS, Row
 from tools.local_judge.features import Sentences
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
 from tools.local_judge.measure import FOLDS, folds
+
+from answerkey.metrics.grounding import EDIT_WEIGHT, any_unsupported
 
 # More of a feature on the left may only raise the log-odds of "unsupported", more of one on the right only lower it.
 WORDS_UP = (
@@ -119,7 +120,7 @@ class Detector:
 
 def answer_scores(scores: Array, data: Table) -> Array:
     ends = np.searchsorted(data.owner, np.arange(len(data.rows) + 1))
-    return np.array([any_unsupported(scores[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)])
+    return np.array([any_unsupported(scores[a:b]) for a, b in pairwise(ends)])
 
 
 Parts = Mapping[str, NDArray[np.bool_]]  # by set, the rows to fit on

@@ -12,22 +12,25 @@ from rapidfuzz import fuzz
 
 from answerkey.metrics.evidence import Piece, pieces
 from answerkey.metrics.figures import Date, Figure, dates, figures, figures_agree
-from answerkey.text import words
 
 ARTICLES = frozenset({"a", "an", "the", "of"})
-_GLUED = re.compile(
-    r"(?<=[a-zß-ÿ])(?=[A-Z][a-z])|(?<=[^\W\d_]{3})(?=\d)|(?<=\b(?:1[5-9]\d\d|20[0-2]\d))(?=[1-9]\b)|(?<=\d{4})(?=[a-z]{2})"
+_GLUED = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z][a-z])|(?<=[^\W\d_]{3})(?=\d)|(?<=\d{4})(?=[a-z]{2})")
+_GLUED_NOTE = re.compile(
+    r"\b((?:in|to|of|by|since|until|and|from)\s*(?:1[89]|20)\d\d)([1-9])(?=[\s.]|$)(?!\.\d)"
 )
 _SQUASHED = re.compile(r"[\W_]+")
 _REFUSAL = re.compile(
-    r"\b(?:i(?:'m| am) (?:sorry|unable|not (?:sure|able))|sorry,|as an ai|unable to|(?:can(?:no|')?t|could ?n[o']t|cannot) "
-    r"(?:be )?(?:answer|determin|provid|find|calculat|confirm|assess|access|give)\w*|(?:do|does|did)(?: not|n't) "
-    r"(?:(?:specifically|explicitly|directly|actually) )?(?:have|know|provide|include|contain|mention|specify|disclose|give|state|offer|appear)"
-    r"|(?:is|are|was|were)(?: not|n't) (?:(?:specifically|explicitly|directly|enough|sufficient) )?"
-    r"(?:provided|given|available|included|mentioned|specified|disclosed|clear|known|possible|enough|stated|information)"
-    r"|no (?:information|answer|data|mention)|not enough (?:information|context)|insufficient (?:information|data|context)|unknown|unclear"
-    r"|without (?:more|additional|further|specific) (?:information|data|context|details))",
-    re.IGNORECASE,
+    r"""\b(?:i(?:'m|\ am)\ (?:sorry|unable|not\ (?:sure|able))|sorry,|as\ an\ ai|unable\ to
+    |(?:cannot|can't|can\ not|could\ not|couldn't)\ (?:be\ )?
+     (?:answer|determin|provid|find|calculat|confirm|assess|access|give)\w*
+    |(?:do|does|did)(?:\ not|n't)\ (?:(?:specifically|explicitly|directly|actually)\ )?
+     (?:have|know|provide|include|contain|mention|specify|disclose|give|state|offer|appear)
+    |(?:is|are|was|were)(?:\ not|n't)\ (?:(?:specifically|explicitly|directly|enough|sufficient)\ )?
+     (?:provided|given|available|included|mentioned|specified|disclosed|clear|known|possible|enough|stated|information)
+    |no\ (?:information|answer|data|mention)|not\ enough\ (?:information|context)|insufficient\ (?:information|data|context)
+    |unknown|unclear|without\ (?:more|additional|further|specific)\ (?:information|data|context|details)
+    |would\ (?:need|require)\ (?:more|additional|access|the|to)|we\ (?:would\ )?need\ (?:more|additional))""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _YES_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 
@@ -52,7 +55,7 @@ class Text:
 def read(text: str) -> Text:
     """Spaces that a page lost are put back (`byMissi Hale1`), odd blanks and widths are made plain."""
     plain = unicodedata.normalize("NFKC", text)
-    plain = _GLUED.sub(" ", plain)
+    plain = _GLUED.sub(" ", _GLUED_NOTE.sub(r"\1 \2", plain))
     taken: tuple[Piece, ...] = pieces(plain)
     stems = tuple(stem for piece in taken for stem in piece.stems if stem not in ARTICLES)
     content = tuple(stem for piece in taken for stem in piece.content_stems())
@@ -66,7 +69,9 @@ def read(text: str) -> Text:
         figures=figures(plain),
         dates=dates(plain),
         names=names,
-        polarity={"yes": "yes", "true": "yes", "no": "no", "false": "no"}.get(said[1].lower(), "") if said else "",
+        polarity={"yes": "yes", "true": "yes", "no": "no", "false": "no"}.get(said[1].lower(), "")
+        if said
+        else "",
         declines=bool(_REFUSAL.search(plain)),
         negations=sum(piece.negations for piece in taken),
     )
@@ -78,7 +83,7 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     f: dict[str, float] = {}
     have, known = set(said.tokens), set(asked.tokens)
     new = [token for token in wanted.content if token not in known]
-    close = {token: _closest(token, have) for token in set(wanted.content)}
+    close = {token: _closest(token, have, said.figures) for token in set(wanted.content)}
     f["exact"] = float(said.tokens == wanted.tokens)
     at = said.joined.find(wanted.joined)
     f["contains"] = float(at >= 0 and bool(wanted.tokens))
@@ -134,11 +139,13 @@ def _compare_manner(said: Text, wanted: Text, f: dict[str, float]) -> None:
     f["negation_differs"] = float((said.negations > 0) != (wanted.negations > 0))
 
 
-def _closest(token: str, have: set[str]) -> float:
-    """1 for the same stem, part of it for a near spelling, else 0."""
+def _closest(token: str, have: set[str], given: tuple[Figure, ...]) -> float:
+    """1 for the same stem or figure, part of it for a near spelling, else 0."""
     if token in have:
         return 1.0
-    if len(token) < 4 or token[0].isdigit():
+    if token[0].isdigit():
+        return float(any(figures_agree(figure, other) for figure in figures(token) for other in given))
+    if len(token) < 4:
         return 0.0
     best = max((fuzz.ratio(token, other) for other in have if abs(len(other) - len(token)) <= 2), default=0.0)
     return best / 100 if best >= 75 else 0.0
@@ -146,20 +153,3 @@ def _closest(token: str, have: set[str]) -> float:
 
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else 0.0
-
-
-def question_kind(question: str) -> str:
-    first = words(question)
-    for kind, marks in _KINDS.items():
-        if any(mark in f" {' '.join(first[:12])} " for mark in marks):
-            return kind
-    return "other"
-
-
-_KINDS = {
-    "amount": (" how many ", " how much ", " how long ", " how old ", " how far ", " percentage ", " how tall "),
-    "when": (" when ", " what year ", " what date ", " which year "),
-    "who": (" who ", " whose ", " whom "),
-    "where": (" where ",),
-    "list": (" name the ", " list ", " what are ", " which two ", " name two "),
-}

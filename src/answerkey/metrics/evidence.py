@@ -30,6 +30,7 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 
+
 @cache
 def _lists() -> dict[str, Any]:
     return tomllib.loads((files("answerkey.metrics") / "fitted" / "english.toml").read_text(encoding="utf-8"))
@@ -137,7 +138,9 @@ def _piece(text: str, start: int, end: int) -> Piece:
         if word in SPELLED:
             values.append(SPELLED[word])
         stems.append(stem(word))
-        content.append(word not in word_list("stop_words") and (len(word) > 1 or not word.isascii() or word.isdigit()))
+        content.append(
+            word not in word_list("stop_words") and (len(word) > 1 or not word.isascii() or word.isdigit())
+        )
         named.append(found[0][0].isupper() and bool(stems[1:]) and content[-1])
         spans.append(found.span())
     return Piece(
@@ -158,7 +161,8 @@ def stem(word: str) -> str:
             return bare
         word = bare
     if word[0].isdigit():
-        return word.replace(",", "").rstrip(".")
+        plain = word.replace(",", "").rstrip(".")
+        return plain.rstrip("0").rstrip(".") if "." in plain else plain
     if len(word) < 4:
         return word
     for ending, put in () if word.endswith(("ss", "us", "is")) else _ENDINGS:
@@ -172,7 +176,8 @@ def stem(word: str) -> str:
 
 _VOWEL = re.compile(r"[aeiouy].")
 _ENDINGS = (
-    ("ations", "at"), ("ation", "at"), ("ions", ""), ("ion", ""), ("ingly", ""), ("edly", ""), ("ies", "y"), ("ied", "y"), ("sses", "ss"),
+    ("ations", "at"), ("ation", "at"), ("ions", ""), ("ion", ""), ("ingly", ""), ("edly", ""), ("ies", "y"), ("ied", "y"),
+    ("sses", "ss"),
     ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("zes", "z"), ("ing", ""), ("ed", ""), ("ly", ""), ("s", ""),
 )  # fmt: skip
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 from answerkey.text import numbers
 
 _MONTHS = (
-    "january february march april may june july august september october november december"
-).split(" ")
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS)
 _DATE = re.compile(
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_MONTH})\.?\b"
@@ -18,22 +18,27 @@ _DATE = re.compile(
     rf"|(?P<iso>[12]\d{{3}}-\d{{2}}-\d{{2}})|(?<![\d,.$])(?P<only>1[0-9]{{3}}|20[0-9]{{2}})(?![,.]?\d{{2}}|%)",
     re.IGNORECASE,
 )
-SPELLED = {
-    word: float(value)
-    for value, word in enumerate(
-        (
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-            " sixteen seventeen eighteen nineteen twenty"
-        ).split(" ")
-    )
+_COUNTS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
+SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {
+    "thirty": 30.0,
+    "forty": 40.0,
+    "fifty": 50.0,
 }
-_ORDINALS = {
-    word: float(value)
-    for value, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(" "), start=1
-    )
-}
-_WORDY = re.compile(r"\b(" + "|".join([*SPELLED, *_ORDINALS]) + r")\b|\b(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_ORDER = {word: float(value) for value, word in enumerate(_ORDINALS, start=1)}
+_AMBIGUOUS_MONTHS = {
+    "may",
+    "mar",
+    "march",
+    "sep",
+    "dec",
+    "jan",
+}  # also a verb, names, or the end of another word
+TOLERANCE = 0.002
+_WORDY = re.compile(r"\b(" + "|".join([*SPELLED, *_ORDER]) + r")\b|\b(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +75,15 @@ class Date:
 def figures(text: str) -> tuple[Figure, ...]:
     """Every number of the text, those spelled out too."""
     found = [
-        Figure(number.value, _step(number.text, number.value), number.percent, number.value == int(number.value))
+        Figure(
+            number.value, _step(number.text, number.value), number.percent, number.value == int(number.value)
+        )
         for number in numbers(text)
         if abs(number.value) < 1e18
     ]
     for match in _WORDY.finditer(text):
         word = match[1].lower() if match[1] else ""
-        value = float(match[2]) if match[2] else SPELLED.get(word, _ORDINALS.get(word, 0.0))
+        value = float(match[2]) if match[2] else SPELLED.get(word, _ORDER.get(word, 0.0))
         found.append(Figure(value, 1.0))
     return tuple(found)
 
@@ -87,26 +94,36 @@ def _step(written: str, value: float) -> float:
         return 1.0
     plain = digits[0].rstrip(".,")
     decimals = len(plain.rsplit(".", 1)[1]) if "." in plain else 0
-    bare = float(plain.replace(",", "")) if plain.count(".") <= 1 and plain.replace(",", "").replace(".", "") else 0.0
+    bare = (
+        float(plain.replace(",", ""))
+        if plain.count(".") <= 1 and plain.replace(",", "").replace(".", "")
+        else 0.0
+    )
     scale = abs(value) / bare if bare else 1.0
     return 10.0**-decimals * (scale if scale >= 1 else 1.0)
 
 
 def figures_agree(wanted: Figure, given: Figure) -> bool:
-    """Same value, allowing for rounding (of either), 1 % for figures that are not counts or years, thousands
-    against millions left unsaid, and 0.12 for 12 %. The sign is not compared: a loss of 5 is written both ways."""
+    """Same value, allowing for rounding of the coarser one, thousands or millions left unsaid, and 0.12 for 12 %.
+
+    Counts and years must be the same. The sign is not compared: a loss of 5 is written both ways.
+    """
     a, b = abs(wanted.value), abs(given.value)
     if a == b:
         return True
-    small = wanted.whole and given.whole and max(a, b) < 10_000 and not (wanted.percent or given.percent)
-    if small:
+    exact = wanted.whole and given.whole and max(a, b) < 10_000 and not (wanted.percent or given.percent)
+    if exact or min(a, b) == 0:
         return False
-    if abs(a - b) <= 0.5 * max(wanted.step, given.step) * 1.0001 and min(a, b) > 0 and abs(a - b) < 0.05 * max(a, b):
-        return True
-    scales = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9) if min(a, b) > 0 else (1.0,)
+    scales = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9)
     if wanted.percent != given.percent:
         scales = (*scales, 100.0, 0.01)
-    return any(abs(a - b * scale) <= 0.01 * a for scale in scales)
+    return any(_near(a, wanted.step, b * scale, given.step * scale) for scale in scales)
+
+
+def _near(a: float, step_a: float, b: float, step_b: float) -> bool:
+    """Within half of the coarser step, but never more than 5 % apart; or within the tolerance."""
+    apart = abs(a - b)
+    return apart <= TOLERANCE * a or (apart <= 0.5001 * max(step_a, step_b) and apart < 0.05 * max(a, b))
 
 
 @lru_cache(maxsize=4096)
@@ -119,8 +136,14 @@ def dates(text: str) -> tuple[Date, ...]:
             found.append(Date(year, month, day))
         elif match["only"]:
             found.append(Date(year=int(match["only"])))
-        elif match["year"] or match["day"] or match["day2"] or match["month"].lower() not in {"may", "mar", "march", "sep", "dec", "jan"}:
+        elif (
+            match["year"] or match["day"] or match["day2"] or match["month"].lower() not in _AMBIGUOUS_MONTHS
+        ):
             day = match["day"] or match["day2"]
-            month = next(n for n, name in enumerate(_MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
-            found.append(Date(int(match["year"]) if match["year"] else None, month, int(day) if day else None))
+            month = next(
+                n for n, name in enumerate(_MONTHS, 1) if name.startswith(match["month"].lower()[:3])
+            )
+            found.append(
+                Date(int(match["year"]) if match["year"] else None, month, int(day) if day else None)
+            )
     return tuple(found)
