@@ -21,7 +21,7 @@ from answerkey.viewer.page_live import live_events, live_page
 from answerkey.viewer.page_run import run_file, run_page
 from answerkey.viewer.page_runs import runs_page
 from answerkey.viewer.page_sweep import sweep_file, sweep_page
-from answerkey.viewer.respond import problem
+from answerkey.viewer.respond import problem, templates
 from answerkey.viewer.shelf import Shelf
 
 
@@ -46,6 +46,7 @@ def make_app(root: Path, rules: Rules) -> Starlette:
         exception_handlers={AnswerkeyError: _wrong, HTTPException: _http},
     )
     app.state.shelf = Shelf(root)
+    templates()
     return app
 
 

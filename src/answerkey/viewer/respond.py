@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment
+from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -22,9 +22,13 @@ _CHART_LOOKS = {"light": config(), "dark": config(dark=True)}
 
 @cache
 def templates() -> Environment:
+    """The pages, all compiled at once, so that the first reader does not wait for it."""
     made = environment("answerkey.viewer")
     filters: dict[str, Any] = {"breakable": _breakable, "path": _path}
     made.filters.update(filters)
+    for name in PackageLoader("answerkey.viewer").list_templates():
+        made.get_template(name)
+    made.get_template("parts.html")
     return made
 
 
