@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from answerkey.retrieval.top import Floats, Ints, Top
 
@@ -45,15 +44,16 @@ def weighted_sum(candidates: Candidates, alphas: Sequence[float]) -> Ints:
     gets 0 from it. α = 1 is exactly the dense ranking and α = 0 exactly the sparse one, chunks and all.
     """
     dense, sparse = np.nan_to_num(_scaled(candidates.dense)), np.nan_to_num(_scaled(candidates.sparse))
-    scores = np.empty((len(alphas), *candidates.chunk.shape))
+    rankings = np.empty((len(alphas), *candidates.chunk.shape), np.int64)
     for row, alpha in enumerate(alphas):
         if alpha == 1.0:
-            scores[row] = np.nan_to_num(candidates.dense, nan=-np.inf)
+            scores = np.nan_to_num(candidates.dense, nan=-np.inf)
         elif alpha == 0.0:
-            scores[row] = np.nan_to_num(candidates.sparse, nan=-np.inf)
+            scores = np.nan_to_num(candidates.sparse, nan=-np.inf)
         else:
-            scores[row] = alpha * dense + (1.0 - alpha) * sparse
-    return _ranked(candidates.chunk, scores)
+            scores = alpha * dense + (1.0 - alpha) * sparse
+        rankings[row] = _ranked(candidates.chunk, scores)
+    return rankings
 
 
 def reciprocal_ranks(candidates: Candidates, constant: float = 60.0) -> Ints:
@@ -61,7 +61,7 @@ def reciprocal_ranks(candidates: Candidates, constant: float = 60.0) -> Ints:
     dense, sparse = (
         np.nan_to_num(1.0 / (constant + rank)) for rank in (candidates.dense_rank, candidates.sparse_rank)
     )
-    return _ranked(candidates.chunk, (dense + sparse)[None])[0]
+    return _ranked(candidates.chunk, dense + sparse)
 
 
 def collapse(ranking: Ints, page_of: Ints) -> Ints:
@@ -97,9 +97,8 @@ def _scaled(side: Floats) -> Floats:
     return np.where(there, scaled, np.nan)
 
 
-def _ranked(chunk: Ints, scores: NDArray[np.float64]) -> Ints:
+def _ranked(chunk: Ints, scores: Floats) -> Ints:
     scores = np.where(chunk >= 0, scores, -np.inf)
-    order = np.argsort(-scores, axis=-1, kind="stable")
-    best = np.take_along_axis(scores, order, axis=-1)
-    chunks = np.take_along_axis(np.broadcast_to(chunk, scores.shape), order, axis=-1)
-    return np.where(best > -np.inf, chunks, -1)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    best = np.take_along_axis(scores, order, axis=1)
+    return np.where(best > -np.inf, np.take_along_axis(chunk, order, axis=1), -1)

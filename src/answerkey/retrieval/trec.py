@@ -33,8 +33,8 @@ def read_qrels(path: Path) -> dict[str, dict[str, float]]:
         if len(fields) not in {3, 4}:
             raise InputError(f'{path}, line {number}: expected "{_QRELS_COLUMNS}", got {len(fields)} columns')
         query, name, grade = fields[0], fields[-2], _number(path, number, fields[-1], "grade")
-        if name in labels.setdefault(query, {}):
-            raise InputError(f'{path}, line {number}: "{name}" is labelled twice for the query "{query}"')
+        if labels.setdefault(query, {}).get(name, grade) != grade:
+            raise InputError(f'{path}, line {number}: "{name}" has two grades for the query "{query}"')
         labels[query][name] = grade
     if not labels:
         raise InputError(f'{path} holds no label; expected lines "{_QRELS_COLUMNS}"')
