@@ -45,15 +45,15 @@ def command(ctx: click.Context, out: Path, as_json: bool) -> None:
         say(f"\n{name}: {about}")
         told["runs"][name] = _run(ctx, world / f"{name}.toml", out)
         if not as_json:
-            show(_line(told["runs"][name]))
-    say("\nis the second version of the KPI bot better?")
+            show(_line(name, told["runs"][name]))
+    say("\nis kpi-v2 (B) better than kpi-v1 (A)?")
     told["comparison"] = _compare(told["runs"]["kpi-v1"], told["runs"]["kpi-v2"], out / "comparison")
     if not as_json:
-        show(f"  {told['comparison']['sentence']}")
+        show(f"compare  {told['comparison']['sentence']}")
     say("\nwhich way of searching finds the right page of the PDF?")
     told["sweep"] = _sweep(world / "retrieval.toml", out)
     if not as_json:
-        show(f"  {told['sweep']['sentence']}")
+        show(f"sweep    {told['sweep']['sentence']}")
     told["seconds"] = round(time.monotonic() - began, 1)
     if as_json:
         print_json(told)
