@@ -1,0 +1,167 @@
+"""report.html and the plots: what is in them for runs of every kind and size."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerkey.profiles import load_profile
+from answerkey.reports.charts.run import run_charts
+from answerkey.reports.charts.style import DARK, LIGHT, dark_twin, scale_of
+from answerkey.reports.explain import explain
+from answerkey.reports.html import MOST_CASES
+from answerkey.reports.inert import label, shown
+from answerkey.reports.rows import read_rows, worst_first
+from answerkey.reports.write import write_reports
+from answerkey.runs.folder import open_run
+from answerkey.types import Case, Outcome, Passage, Response, Score, Verdict
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "viewer"))
+from viewer_world import PROFILE, make_run, plain
+
+
+def page_of(folder: Path) -> str:
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def scored(n: int, value: float | None = 0.5) -> Outcome:
+    """A case that was measured without a profile."""
+    return Outcome(
+        Case(f"c{n}", f"question {n}"), Response(f"answer {n}"), {"own": Score(value)}, Verdict("SCORED")
+    )
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        [],
+        [scored(0)],
+        [scored(n, None) for n in range(3)],
+        [plain(7)],  # an error and nothing else
+        [plain(n) for n in range(3)],
+    ],
+    ids=["no case", "one case, no profile", "nothing applies", "only an error", "three cases"],
+)
+def test_runs_of_every_kind_have_a_page(outcomes: list[Outcome], tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", outcomes, "small")
+    page = page_of(folder)
+    assert page.count('<details class="card case"') == len(outcomes)
+    shown_part = page.partition("<main>")[2].partition("<script>")[0]
+    assert not re.search(r"(nan|NaN|None|Undefined)", shown_part)
+    assert (folder / "plots").is_dir()
+
+
+@pytest.mark.slow
+def test_large_run_shows_the_worst_and_says_so(tmp_path: Path) -> None:
+    """The page and its charts grow with the bins, not with the cases."""
+    small = make_run(tmp_path / "small", map(plain, range(250)), "small")
+    page = page_of(small)
+    assert page.count('<details class="card case"') == MOST_CASES
+    assert "The 200 worst of 250; all of them are in" in page
+    assert [path.name for path in sorted((small / "plots").glob("*.png"))] == [
+        "bands.png", "metric_distributions.png", "pass_rate_by_route.png", "pass_rate_by_type.png", "response_times.png",
+        "route_confusion.png", "score_distribution.png",
+    ]  # fmt: skip
+    specs = [
+        _specs(small),
+        _specs(make_run(tmp_path / "large", map(plain, range(2000)), "large", reports="no pictures")),
+    ]
+    assert len(json.dumps(specs[1])) < 1.3 * len(json.dumps(specs[0]))
+
+
+def _specs(folder: Path) -> dict[str, Any]:
+    figures = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return run_charts(figures, read_rows(folder), open_run(folder).profile)
+
+
+def test_charts_count_every_case_once(tmp_path: Path) -> None:
+    charts = _specs(make_run(tmp_path / "run", map(plain, range(40)), "run", reports="no pictures"))
+    assert (
+        sum(value["cases"] for value in charts["score_distribution"]["data"]["values"]) == 37
+    )  # 3 errors have no score
+    assert sum(value["cases"] for value in charts["bands"]["data"]["values"]) == 40
+    assert sum(value["cases"] for value in charts["response_times"]["data"]["values"]) == 37
+    assert sum(value["cases"] for value in charts["route_confusion"]["data"]["values"]) == 37
+    passed = [
+        value for value in charts["score_distribution"]["data"]["values"] if value["status"] != "FAILED"
+    ]
+    assert min(value["from"] for value in passed) == pytest.approx(
+        0.6
+    )  # no passed case lies under the pass mark
+
+
+def test_a_plot_without_data_is_removed(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run", map(plain, range(3)), "run")
+    (folder / "plots" / "old.png").write_bytes(b"x")
+    write_reports(folder)
+    assert not (folder / "plots" / "old.png").exists()
+
+
+def test_page_allows_no_script_but_its_own(tmp_path: Path) -> None:
+    page = page_of(make_run(tmp_path / "run", map(plain, range(3)), "run"))
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    assert "default-src 'none'" in policy[1].replace("&#39;", "'")
+    assert "unsafe" not in policy[1]
+    assert len(re.findall("<script", page)) == 1
+    assert not re.search(r'(src|srcset)="(?!data:)', page)  # nothing is fetched
+
+
+def test_worst_first_puts_errors_before_failures(tmp_path: Path) -> None:
+    rows = read_rows(make_run(tmp_path / "run", map(plain, range(30)), "run", reports=False))
+    order = [(rows.status[n], rows.score[n] or 0.0) for n in worst_first(rows)]
+    assert [status for status, _ in order[:2]] == ["ERROR", "ERROR"]
+    failed = [score for status, score in order if status == "FAILED"]
+    assert failed == sorted(failed)
+    assert order[-1][0] == "PERFECT"
+
+
+def test_explanation_adds_up() -> None:
+    told = explain(plain(3), load_profile(PROFILE))
+    parts = told["verdict"]["parts"]
+    assert sum(part["points"] for part in parts) == pytest.approx(told["verdict"]["quality"])
+    assert sum(part["weight"] for part in parts) == pytest.approx(1)
+    assert told["unsupported"] == 1
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        {"flag": True, "start": -5, "end": 9999}, {"flag": True, "start": 4, "end": 2}, {"flag": True}, {"flag": True, "start": "a", "end": None},
+        {"flag": False, "start": 0, "end": 6, "passage": 0, "span": [2, 1]}, {"flag": False, "start": 0, "end": 6, "passage": 7, "span": "x"},
+        {"flag": False, "start": 0, "end": 6, "passage": 0, "span": "beyond the text"}, {"flag": False, "start": 0, "end": 6, "passage": 0, "span": "said"},
+    ],
+)  # fmt: skip
+def test_marks_never_lose_a_letter(sentence: dict[str, Any]) -> None:
+    """Whatever a detector says of places, all of the answer and of the passage is shown once."""
+    response = Response("Answer é with 漢字.", (Passage("As it was said."),))
+    score = Score(0.5, details={"sentences": [sentence, sentence]})
+    told = explain(Outcome(Case("c", "q"), response, {"groundedness": score}, Verdict("SCORED")), None)
+    assert "".join(piece["text"] for piece in told["answer"]) == response.answer
+    assert "".join(piece["text"] for piece in told["passages"][0]["pieces"]) == "As it was said."
+
+
+def test_inert_text_keeps_its_places() -> None:
+    text = "a\x1b[31m \u202eb\u2066 \ud800 \ufeff\n\tc \u200d\u200c é 👩\u200d👧"
+    assert len(shown(text)) == len(text)
+    assert shown("plain é\n\t👩\u200d👧 \u200c") == "plain é\n\t👩\u200d👧 \u200c"
+    shown(text).encode("utf-8")
+    assert label("x" * 1_000_000) == "x" * 59 + "…"
+
+
+def test_dark_pictures_have_dark_paper() -> None:
+    drawn = f'<svg><rect fill="{LIGHT["paper"]}"/><text fill="{LIGHT["ink"]}">x</text></svg>'
+    assert dark_twin(drawn) == f'<svg><rect fill="{DARK["paper"]}"/><text fill="{DARK["ink"]}">x</text></svg>'
+
+
+def test_bands_go_from_green_to_red_whatever_their_names() -> None:
+    for count in range(1, 8):
+        colours = scale_of([f"band {n}" for n in range(count)] + ["ERROR"])["range"]
+        assert len(colours) == count + 1
+        assert colours[0] == "#1b8a6b"
+        assert count == 1 or colours[count - 1] == "#c8553d"
