@@ -39,26 +39,23 @@ def command(ctx: click.Context, out: Path, as_json: bool) -> None:
       answerkey demo --out /tmp/demo && answerkey view /tmp/demo
     """
     began = time.monotonic()
+    tell = say if as_json else show
     world = _copy_world(out)
     told: dict[str, Any] = {"out": str(out), "runs": {}}
     for name, about in BOTS.items():
         say(f"\n{name}: {about}")
         told["runs"][name] = _run(ctx, world / f"{name}.toml", out)
-        if not as_json:
-            show(_line(name, told["runs"][name]))
+        tell(_line(name, told["runs"][name]))
     say("\nis kpi-v2 (B) better than kpi-v1 (A)?")
     told["comparison"] = _compare(told["runs"]["kpi-v1"], told["runs"]["kpi-v2"], out / "comparison")
-    if not as_json:
-        show(f"compare  {told['comparison']['sentence']}")
+    tell(f"compare  {told['comparison']['sentence']}")
     say("\nwhich way of searching finds the right page of the PDF?")
     told["sweep"] = _sweep(world / "retrieval.toml", out)
-    if not as_json:
-        show(f"sweep    {told['sweep']['sentence']}")
+    tell(f"sweep    {told['sweep']['sentence']}")
     told["seconds"] = round(time.monotonic() - began, 1)
+    tell(_where_to_look(told))
     if as_json:
         print_json(told)
-    else:
-        show(_where_to_look(told))
 
 
 def _copy_world(out: Path) -> Path:
@@ -129,11 +126,9 @@ def _sweep(suite: Path, out: Path) -> dict[str, Any]:
     return {"folder": str(folder), "sentence": summary(sweep)["best"]["sentence"]}
 
 
-def _line(run: dict[str, Any]) -> str:
+def _line(name: str, run: dict[str, Any]) -> str:
     low, high = run["ci95"]
-    return (
-        f"  passed {run['passed']} of {run['cases']}, {run['pass_rate']:.0%} (95 % {low:.0%} to {high:.0%})"
-    )
+    return f"{name:<8} passed {run['passed']} of {run['cases']}, {run['pass_rate']:.0%} (95 % {low:.0%} to {high:.0%})"
 
 
 def _where_to_look(told: dict[str, Any]) -> str:
