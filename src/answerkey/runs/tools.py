@@ -45,7 +45,8 @@ def make_tools(suite: Suite, profile: Profile | None, judge_made: Any = None) ->
     provided: dict[str, Any] = {"words": rules.words, "routes": rules.routes}
     notes: list[str] = []
     judge, embedding, closing = "none", "none", list[Any]()
-    if "embed" in wanted and (embed := _embedder(suite.embedding, metrics, notes)) is not None:
+    local = suite.judge in ("local", {"preset": "local"}) and "judge" in wanted
+    if ("embed" in wanted or local) and (embed := _embedder(suite.embedding, metrics, notes)) is not None:
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
     if "judge" in wanted:
@@ -53,7 +54,7 @@ def make_tools(suite: Suite, profile: Profile | None, judge_made: Any = None) ->
         provided["judge"] = made
         judge = made.fingerprint()
         closing.append(made)
-    if judge.startswith("local"):
+    if local:
         notes.append("judged by `local`, a deterministic judge with no language model")
     settings = {**(profile.settings if profile else {}), **suite.settings}
     return Tools(make_plan(names, provided, settings), judge, embedding, tuple(notes), tuple(closing))
@@ -93,11 +94,11 @@ def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[st
         return None
 
 
-def _judge(suite: Suite, provided: Mapping[str, Any]) -> Any:
+def _judge(suite: Suite, embed: Any) -> Any:
     from answerkey.metrics.judged import load_judge
 
     if suite.judge is None:
         raise SettingsError(
             'a metric needs a judge: give judge = "local" or a [judge] table in the suite, or --judge local'
         )
-    return load_judge(suite.judge)
+    return load_judge(suite.judge, embed)
