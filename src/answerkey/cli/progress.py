@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from answerkey.runs.summary import Group as OutcomeGroup
 from answerkey.text import duration, printable
 from answerkey.types import Outcome
 
@@ -24,6 +25,8 @@ class Progress(Protocol):
     def start(self, total: int, done: int = 0) -> None: ...
 
     def advance(self, outcome: Outcome) -> None: ...
+
+    def advance_group(self, group: OutcomeGroup) -> None: ...
 
     def note(self, text: str) -> None: ...
 
@@ -70,6 +73,15 @@ class Figures:
         if outcome.response.seconds is not None:
             self.slowest = max(self.slowest, (outcome.response.seconds, outcome.case.id))
 
+    def add_group(self, group: OutcomeGroup) -> None:
+        """Many outcomes at once, as a worker elsewhere counted them."""
+        self.done += group.count
+        self.errors += group.statuses["ERROR"]
+        self.judged += group.judged
+        self.passed += group.passed
+        self.scored += group.overall.count
+        self.sum += (group.overall.mean or 0.0) * group.overall.count
+
     @property
     def rate(self) -> float:
         """Cases a second since the start of this process."""
@@ -114,6 +126,13 @@ class Lines:
 
     def advance(self, outcome: Outcome) -> None:
         self._figures.add(outcome)
+        self._tell_now_and_then()
+
+    def advance_group(self, group: OutcomeGroup) -> None:
+        self._figures.add_group(group)
+        self._tell_now_and_then()
+
+    def _tell_now_and_then(self) -> None:
         if self._clock() - self._last >= _LINE_EVERY:
             self._tell()
 
@@ -152,6 +171,9 @@ class Bar:
     def advance(self, outcome: Outcome) -> None:
         self._figures.add(outcome)
 
+    def advance_group(self, group: OutcomeGroup) -> None:
+        self._figures.add_group(group)
+
     def note(self, text: str) -> None:
         self._console.print(printable(text), markup=False, highlight=False)
 
@@ -182,6 +204,8 @@ class Quiet:
     def start(self, total: int, done: int = 0) -> None: ...
 
     def advance(self, outcome: Outcome) -> None: ...
+
+    def advance_group(self, group: OutcomeGroup) -> None: ...
 
     def note(self, text: str) -> None:
         print(printable(text), file=self._stream, flush=True)

@@ -17,7 +17,8 @@ from typing import Any
 
 from answerkey.embed.cache import cache_folder
 from answerkey.errors import StorageError
-from answerkey.runs.folder import RESPONSES, SCORES, write_whole
+from answerkey.runs.engines.parts import PartsIndex, list_parts, records_in
+from answerkey.runs.folder import RESPONSES, SCORES, in_parts, write_whole
 from answerkey.runs.journal import read_journal
 from answerkey.runs.records import from_json, scores_from_json
 from answerkey.types import Case, Json, Outcome, Response, Verdict
@@ -73,7 +74,7 @@ def _read_rows(folder: Path, state: str) -> Rows:
         stored: Json = json.loads(kept.read_text(encoding="utf-8"))
         if stored.pop("state") == state:
             return Rows(**stored)
-    rows = _from_journals(folder)
+    rows = _from_parts(folder) if in_parts(folder) else _from_journals(folder)
     with suppress(OSError, StorageError):  # it only saves work
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_whole(
@@ -85,10 +86,10 @@ def _read_rows(folder: Path, state: str) -> Rows:
 def journal_state(folder: Path) -> str:
     """Changes whenever a journal does."""
     told = [str(FORMAT)]
-    for name in (RESPONSES, SCORES):
+    for path in (folder / RESPONSES, folder / SCORES, *list_parts(folder)):
         with suppress(OSError):
-            about = (folder / name).stat()
-            told.append(f"{name} {about.st_size} {about.st_mtime_ns}")
+            about = path.stat()
+            told.append(f"{path.name} {about.st_size} {about.st_mtime_ns}")
     return "; ".join(told)
 
 
@@ -104,13 +105,31 @@ def _from_journals(folder: Path) -> Rows:
     for n in sorted(answered):
         at, light = answered[n]
         scored_at, judged = scored.get(n, (-1, _of_score({})))
-        values: dict[str, Value] = judged.pop("values")
-        for name, value in {**light, **judged, "answered_at": at, "scored_at": scored_at}.items():
-            getattr(rows, name).append(value)
-        for name, value in values.items():
-            column = rows.metrics.setdefault(name, [])
-            column.extend([None] * (len(rows) - 1 - len(column)))
-            column.append(value)
+        _append(rows, {**light, **judged, "answered_at": at, "scored_at": scored_at})
+    return _padded(rows)
+
+
+def _from_parts(folder: Path) -> Rows:
+    """Where a case stands in the parts is its position."""
+    rows = Rows()
+    for path in list_parts(folder):
+        for n, record in records_in(path):
+            light = _of_response({"id": record["case"]["id"], **record})
+            _append(rows, {**light, **_of_score(record), "answered_at": n, "scored_at": n})
+    return _padded(rows)
+
+
+def _append(rows: Rows, light: Json) -> None:
+    values: dict[str, Value] = light.pop("values")
+    for name, value in light.items():
+        getattr(rows, name).append(value)
+    for name, value in values.items():
+        column = rows.metrics.setdefault(name, [])
+        column.extend([None] * (len(rows) - 1 - len(column)))
+        column.append(value)
+
+
+def _padded(rows: Rows) -> Rows:
     for column in rows.metrics.values():
         column.extend([None] * (len(rows) - len(column)))
     return rows
@@ -151,7 +170,9 @@ def excerpt(text: str, length: int = EXCERPT) -> str:
 
 
 def read_outcome(folder: Path, rows: Rows, n: int) -> Outcome:
-    """The whole case at a place in the rows: two lines are read, whatever the size of the run."""
+    """The whole case at a place in the rows: two lines are read, whatever the size of the run; of parts, one file."""
+    if in_parts(folder):
+        return next(PartsIndex(folder).at([rows.answered_at[n]]))
     answered = _line(folder / RESPONSES, rows.answered_at[n])
     judged = _line(folder / SCORES, rows.scored_at[n]) if rows.scored_at[n] >= 0 else None
     return Outcome(
@@ -175,6 +196,10 @@ def worst_first(rows: Rows) -> list[int]:
 def matching(folder: Path, rows: Rows, text: str) -> Iterator[int]:
     """The cases whose id, question or answer holds the text, whatever the case. Answers are read a line at a time."""
     needle = text.lower()
+    if in_parts(folder):
+        records = (record for path in list_parts(folder) for _, record in records_in(path))
+        yield from (n for n, record in enumerate(records) if _holds(record, needle))
+        return
     quick = json.dumps(needle, ensure_ascii=False)[1:-1]  # as it stands in a line of JSON
     with (folder / RESPONSES).open("rb") as file:
         for n, at in enumerate(rows.answered_at):
@@ -185,7 +210,11 @@ def matching(folder: Path, rows: Rows, text: str) -> Iterator[int]:
 
 
 def _holds(record: Json, needle: str) -> bool:
-    texts: Iterable[Any] = (record["id"], record["case"]["question"], record["response"].get("answer"))
+    texts: Iterable[Any] = (
+        record["case"]["id"],
+        record["case"]["question"],
+        record["response"].get("answer"),
+    )
     return any(needle in text.lower() for text in texts if text)
 
 

@@ -16,19 +16,45 @@ from answerkey.reports.junit import Junit
 from answerkey.reports.markdown import markdown_report
 from answerkey.reports.table import Table
 from answerkey.reports.text import text_report
-from answerkey.runs.folder import Index, read_manifest, write_manifest, write_whole
+from answerkey.runs.engines.parts import merged, worst_positions
+from answerkey.runs.folder import Index, in_parts, open_index, read_manifest, write_manifest, write_whole
 from answerkey.runs.gate import answer_gates, parse_gates
 from answerkey.runs.records import result_line
 from answerkey.runs.summary import Summary, headed
-from answerkey.types import Json, Outcome
+from answerkey.types import Json, Outcome, Profile
 
+MOST_FROM_PARTS = 1_000  # failures told in full of a run that is Parquet
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str).encode
 
 
 def write_reports(folder: Path, *, pictures: bool = True) -> Json:
-    """Write every report of the run and return the summary."""
+    """Write every report of the run and return the summary. Parquet parts are themselves the rows, and are not written again."""
     manifest = read_manifest(folder)
     profile = load_profile(manifest["profile"]) if manifest.get("profile") else None
+    if in_parts(folder):
+        summary, worst = merged(folder, profile), worst_positions(folder, MOST_FROM_PARTS)
+    else:
+        summary, worst = _write_rows(folder, manifest, profile)
+    figures = headed(summary, _about(manifest))
+    figures["gates"] = [
+        {"condition": a.condition, "value": a.value, "ci95": a.ci95, "passed": a.passed, "note": a.note}
+        for a in answer_gates(parse_gates(manifest.get("gate", [])), figures)
+    ]
+    write_manifest(folder, {**manifest, "fingerprint": figures["fingerprint"]})
+    write_whole(
+        folder / "summary.json", json.dumps(figures, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    )
+    write_whole(folder / "report.txt", text_report(figures))
+    write_whole(folder / "report.md", markdown_report(figures))
+    group = summary.all
+    write_failures(open_index(folder), worst, group.count - group.passed - group.statuses["SCORED"], profile)
+    if pictures:
+        _pictures(folder, figures)
+    return figures
+
+
+def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[Summary, list[int]]:
+    """The reports with a row a case, from one pass over the journals; the summary, and where the failed are, worst first."""
     summary, index = Summary(profile), Index(folder)
     failing: list[tuple[float, int]] = []
     with ExitStack() as stack:
@@ -44,21 +70,7 @@ def write_reports(folder: Path, *, pictures: bool = True) -> Json:
             if not outcome.verdict.passed and outcome.verdict.status != "SCORED":
                 failing.append((badness(outcome), n))
         junit.finish(manifest.get("partial", ""))
-    figures = headed(summary, _about(manifest))
-    figures["gates"] = [
-        {"condition": a.condition, "value": a.value, "ci95": a.ci95, "passed": a.passed, "note": a.note}
-        for a in answer_gates(parse_gates(manifest.get("gate", [])), figures)
-    ]
-    write_manifest(folder, {**manifest, "fingerprint": figures["fingerprint"]})
-    write_whole(
-        folder / "summary.json", json.dumps(figures, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    )
-    write_whole(folder / "report.txt", text_report(figures))
-    write_whole(folder / "report.md", markdown_report(figures))
-    write_failures(folder, index, [n for _, n in sorted(failing)], profile)
-    if pictures:
-        _pictures(folder, figures)
-    return figures
+    return summary, [n for _, n in sorted(failing)]
 
 
 def badness(outcome: Outcome) -> float:

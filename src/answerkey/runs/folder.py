@@ -9,13 +9,16 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from answerkey.errors import InputError, StorageError
 from answerkey.profiles import load_profile
 from answerkey.runs.journal import decoded, positions, read_journal
 from answerkey.runs.records import from_json, scores_from_json
 from answerkey.types import Case, Json, Outcome, Response, Run, Verdict
+
+if TYPE_CHECKING:
+    from answerkey.runs.engines.parts import PartsIndex
 
 MANIFEST, RESPONSES, SCORES, LOCK = "run.json", "responses.jsonl", "scores.jsonl", "run.lock"
 
@@ -144,7 +147,7 @@ class Index:
 
     def numbered(self, *, unscored: bool = False) -> Iterator[tuple[int, Outcome]]:
         """The outcomes with their positions, by which `at` finds them again."""
-        with (self.folder / RESPONSES).open("rb") as responses, _open(self.folder / SCORES) as scores:
+        with _open(self.folder / RESPONSES) as responses, _open(self.folder / SCORES) as scores:
             for n, at in enumerate(self.responses):
                 if at < 0:
                     continue
@@ -164,8 +167,21 @@ def read_outcomes(path: str | Path) -> Iterator[Outcome]:
     """Every finished outcome of a run, streamed in case order."""
     folder = Path(path)
     read_manifest(folder)
-    if (folder / RESPONSES).is_file():
-        yield from Index(folder).outcomes()
+    yield from open_index(folder).outcomes()
+
+
+def in_parts(folder: Path) -> bool:
+    """Whether the results are Parquet parts, as a cluster writes them, instead of journals."""
+    return (folder / "parts").is_dir()
+
+
+def open_index(folder: Path) -> Index | PartsIndex:
+    """What finds the outcomes of a run, however they are stored."""
+    if not in_parts(folder):
+        return Index(folder)
+    from answerkey.runs.engines.parts import PartsIndex
+
+    return PartsIndex(folder)
 
 
 def last_stop(folder: Path) -> Outcome | None:

@@ -7,8 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from answerkey.types import Case, Outcome
+
+if TYPE_CHECKING:
+    from answerkey.runs.summary import Group
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +60,12 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Called as a run goes on; the command line shows these, a test may count them."""
+    """Called as a run goes on; the command line shows these, a test may count them. `group` is many outcomes at once."""
 
     start: Callable[[int, int], None] = lambda total, done: None
     outcome: Callable[[Outcome], None] = lambda outcome: None
     note: Callable[[str], None] = lambda text: None
+    group: Callable[[Group], None] = lambda group: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from answerkey.errors import InputError
 from answerkey.runs.execute import run_prepared
-from answerkey.runs.folder import Index, read_manifest
+from answerkey.runs.folder import open_index, read_manifest
 from answerkey.runs.options import Finished, Options, Selection, Stop, Watch
 from answerkey.runs.prepare import prepare
 from answerkey.runs.suite import Suite, load_suite, suite_of
@@ -27,7 +27,7 @@ def rescore(
     """`changes` are suite settings by name (profile, judge, embedding, metrics); the rest stays as it was."""
     suite = _suite(folder, changes)
     suite = replace(suite, run=replace(suite.run, out=str((out or folder.parent).resolve())))
-    index = Index(folder)
+    index = open_index(folder)
 
     def answered() -> Iterator[tuple[int, Case]]:
         for n, outcome in enumerate(index.outcomes(unscored=True)):

@@ -40,6 +40,10 @@ def selection_of(folder: Path) -> Selection:
 def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
     """The run's state. Changed cases, profile, judge, model or settings are refused unless accepted, then recorded."""
     manifest, state = read_manifest(folder), State(folder)
+    if manifest.get("engine") == "ray":
+        raise SettingsError(
+            f"{folder}: this run was begun with --engine ray; go on with --resume --engine ray"
+        )
     old = manifest["fingerprint"]
     different = changed(old, prepared.fingerprint)
     if different and not accept:

@@ -17,7 +17,8 @@ from answerkey.types import Json, Outcome, Profile, Verdict
 
 SATISFYING = ("PERFECT", "ACCEPTABLE", "PASSED")
 _MOST_LISTED = 20
-_NUMBERS = ("count", "passed", "judged", "routed", "on_route")
+_NUMBERS = ("count", "passed", "judged", "routed", "unrouted", "on_route")
+NO_ROUTE = "(none)"
 _COUNTERS = ("statuses", "bands", "broken", "skipped")
 _TALLIES = ("overall", "quality", "seconds")
 
@@ -38,6 +39,7 @@ class Group:
     quality: Tally = field(default_factory=Tally)
     seconds: Tally = field(default_factory=Tally)
     routed: int = 0
+    unrouted: int = 0
     on_route: int = 0
 
     def add(self, outcome: Outcome) -> None:
@@ -53,8 +55,9 @@ class Group:
             self.quality.add(verdict.quality)
         if outcome.response.seconds is not None:
             self.seconds.add(outcome.response.seconds)
-        if outcome.case.expected_route is not None and outcome.response.route is not None:
-            self.routed += 1
+        if outcome.case.expected_route is not None and outcome.response.error is None:
+            self.routed += outcome.response.route is not None
+            self.unrouted += outcome.response.route is None
             self.on_route += outcome.response.route == outcome.case.expected_route
         for name, score in outcome.scores.items():
             if score.error is not None:
@@ -117,8 +120,8 @@ class Summary:
             self.by_type.setdefault(kind, Group()).add(outcome)
         if route is not None:
             self.by_route.setdefault(route, Group()).add(outcome)
-            if outcome.case.expected_route is not None:
-                self.confusion[outcome.case.expected_route, route] += 1
+        if outcome.case.expected_route is not None and outcome.response.error is None:
+            self.confusion[outcome.case.expected_route, route or NO_ROUTE] += 1
         if outcome.verdict.status == ERROR:
             self.errors[_kind_of_error(outcome.verdict)] += 1
         if len(self.disagreements) < _MOST_LISTED:
@@ -170,7 +173,7 @@ class Summary:
             "response_time": _times(group.seconds),
             "by_type": {name: _part(part) for name, part in sorted(self.by_type.items())},
             "by_route": {name: _part(part) for name, part in sorted(self.by_route.items())},
-            "route_confusion": _confusion(self.confusion),
+            "route_confusion": _confusion(self.confusion) if self.by_route else {},
             "errors": dict(self.errors.most_common(_MOST_LISTED)),
             "disagreements": self.disagreements[:_MOST_LISTED],
         }
@@ -208,14 +211,16 @@ def _totals(group: Group) -> Json:
 def _rates(group: Group) -> Json:
     """Shares of all cases: one that broke did not satisfy anybody."""
     satisfied = sum(group.statuses[status] for status in SATISFYING)
+    # Of a bot that never says its route nothing is known; of one that does, a route left out is a wrong one.
+    routed = group.routed + group.unrouted if group.routed else 0
     return {
         "user_satisfaction_rate": satisfied / group.count if group.judged else None,
         "user_satisfaction_ci95": _wilson(satisfied, group.count) if group.judged else None,
         "pass_rate": group.passed / group.count if group.judged else None,
         "pass_rate_ci95": _wilson(group.passed, group.count) if group.judged else None,
-        "route_accuracy": group.on_route / group.routed if group.routed else None,
-        "route_accuracy_ci95": _wilson(group.on_route, group.routed),
-        "route_accuracy_n": group.routed,
+        "route_accuracy": group.on_route / routed if routed else None,
+        "route_accuracy_ci95": _wilson(group.on_route, routed),
+        "route_accuracy_n": routed,
     }
 
 

@@ -1,0 +1,1 @@
+"""Where a run can happen besides this process: a Ray cluster, with Parquet parts instead of journals."""

@@ -1,0 +1,264 @@
+"""The same suite on a Ray cluster: shards of cases scored by actors, results as Parquet parts, figures from sketches.
+
+Plain actors rather than Ray Data: a chunk is on disk before the next begins, so a killed worker repeats at most one
+chunk and a killed driver goes on with --resume; a pipeline of Ray Data starts again from its first row.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from answerkey.errors import AnswerkeyError, EndpointError, IncompleteError, MissingPackage, SettingsError
+from answerkey.runs.engines.begin import Todo, begin, parts_of
+from answerkey.runs.engines.judge import JudgeRoom, RemoteJudge
+from answerkey.runs.engines.parts import PARTS
+from answerkey.runs.engines.shards import SHARD, Sharded, cut
+from answerkey.runs.engines.worker import Task, Worker
+from answerkey.runs.folder import locked, new_folder, read_manifest, write_manifest
+from answerkey.runs.options import Finished, Options, Stop, Watch
+from answerkey.runs.prepare import Prepared, prepare
+from answerkey.runs.suite import Suite
+from answerkey.runs.summary import Group
+from answerkey.targets.recorded import Recorded
+from answerkey.types import Json
+
+_STORE = 100 << 20  # bytes; only small messages go through Ray's own memory
+_MOST_DEATHS = 3  # of workers over one chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """`address` of a cluster, or None for Ray inside this machine; `workers`, or None for one a processor."""
+
+    address: str | None = None
+    workers: int | None = None
+
+
+@dataclass(slots=True)
+class _Crew:
+    """The workers, and which of them is at what. `running` is keyed by the stream of a worker's reports."""
+
+    ray: Any
+    task: Task
+    room: Any
+    idle: list[Any] = field(default_factory=list[Any])
+    running: dict[Any, tuple[Any, Todo]] = field(default_factory=dict[Any, tuple[Any, Todo]])
+
+    def hire(self, count: int) -> None:
+        """New workers, each with its models loaded; an error in that is the run's error."""
+        new = [self.ray.remote(num_cpus=1)(_Actor).remote() for _ in range(count)]
+        _got(self.ray, [worker.start.remote(self.task, self.room) for worker in new])
+        self.idle += new
+
+    def set_to(self, todo: Todo) -> None:
+        worker = self.idle.pop()
+        reports = worker.score.options(num_returns="streaming").remote(todo.shard, todo.done, todo.again)
+        self.running[reports] = worker, todo
+
+    def dismiss(self) -> None:
+        for worker in [*self.idle, *(worker for worker, _ in self.running.values()), self.room]:
+            if worker is not None:
+                self.ray.kill(worker)
+
+
+class _Actor:
+    """A worker as Ray knows it. What can go wrong at its start goes wrong in a call, where the error is told."""
+
+    def start(self, task: Task, room: Any) -> None:
+        self._worker = Worker(task, RemoteJudge(room) if room is not None else None)
+
+    def score(self, *shard: Any) -> Generator[Json]:
+        yield from self._worker.score(*shard)
+
+
+def run_on_cluster(
+    suite: Suite, options: Options, cluster: Cluster, watch: Watch | None = None, stop: Stop | None = None
+) -> Finished:
+    """Begin a run or go on with one. Whatever ends it, the parts that are written stay and can be gone on with."""
+    _check_supported(suite, options)
+    ray = _import_ray()
+    suite = replace(suite, folder=suite.folder.resolve())
+    size = read_manifest(options.resume).get("shards", {}).get("size", SHARD) if options.resume else SHARD
+    source = Sharded(cut(suite.cases, suite.folder, size), options.selection, " ".join(suite.cases))
+    watch, stop = watch or Watch(), Stop() if stop is None else stop
+    with closing(prepare(suite, options.selection, source)) as prepared:
+        folder = options.resume or new_folder(suite.folder / suite.run.out, suite.name)
+        folder = folder.resolve()
+        with locked(folder):
+            created = datetime.now(UTC).isoformat(timespec="seconds")
+            manifest, todo = begin(
+                folder, prepared, source, size, created if options.resume is None else None
+            )
+            write_manifest(folder, manifest)
+            (folder / PARTS).mkdir(exist_ok=True)
+            watch.start(prepared.count, prepared.count - sum(each.left for each in todo))
+            try:
+                with _connected(ray, cluster, prepared, folder, watch) as crew:
+                    _work(crew, deque(todo), prepared, watch, stop)
+            except IncompleteError as error:
+                stop.set(str(error))
+            finished = _finished(folder, prepared, stop)
+            write_manifest(folder, {**manifest, "partial": finished.partial})
+    return finished
+
+
+def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop: Stop) -> None:
+    run, began, cost = prepared.suite.run, time.monotonic(), 0.0
+    while (todo or crew.running) and not stop:
+        while todo and crew.idle:
+            crew.set_to(todo.popleft())
+        ready, _ = crew.ray.wait(list(crew.running), num_returns=1, timeout=0.5)
+        for reports in ready:
+            report = _next_report(crew, reports, todo, watch)
+            if report is None:
+                continue
+            cost += report["cost"]
+            watch.group(Group.from_json(report["all"]))
+            if report["stop"]:
+                stop.set(report["stop"])
+        if run.max_minutes is not None and time.monotonic() - began > run.max_minutes * 60:
+            stop.set(f"the budget of {run.max_minutes:g} minutes is used up")
+        if run.max_cost is not None and cost > run.max_cost:
+            stop.set(f"the budget of {run.max_cost:g} is used up: {cost:g} spent")
+
+
+def _next_report(crew: _Crew, reports: Any, todo: deque[Todo], watch: Watch) -> Json | None:
+    """What a worker says of its next chunk; None where its shard is done, or where it died and another goes on."""
+    from ray.exceptions import RayActorError
+
+    worker, mine = crew.running[reports]
+    try:
+        return _got(crew.ray, next(reports))
+    except StopIteration:
+        del crew.running[reports]
+        crew.idle.append(worker)
+    except RayActorError:
+        del crew.running[reports]
+        folder = crew.task.folder
+        left = mine.after_a_death(parts_of(folder, mine.shard.number))
+        if left.deaths >= _MOST_DEATHS:
+            raise IncompleteError(
+                f"{left.deaths} workers ended over the same chunk of {mine.shard.name} (shard {mine.shard.number}); "
+                "is there memory enough? then go on with --resume"
+            ) from None
+        watch.note(f"a worker ended in shard {mine.shard.number}; another goes on after the last whole chunk")
+        todo.appendleft(left)
+        crew.hire(1)
+    return None
+
+
+def _finished(folder: Path, prepared: Prepared, stop: Stop) -> Finished:
+    parts = parts_of(folder)
+    done, errors = sum(part.rows for part in parts), sum(part.errors for part in parts)
+    left = prepared.count - done + errors
+    partial = "" if left <= 0 else stop.reason if stop else f"{left} cases ended in an error"
+    return Finished(folder, partial, stop.interrupted, asked=done, errors=errors)
+
+
+def _check_supported(suite: Suite, options: Options) -> None:
+    asked = {
+        "--stop-on-fail": options.stop_on_fail,
+        "[run] stop_below": suite.run.stop_below is not None,
+        "--resume-limit": options.resume_limit is not None,
+        "--accept-changes": options.accept_changes,
+    }
+    for name, given in asked.items():
+        if given:
+            raise SettingsError(
+                f"{name} is for --engine local: on a cluster chunks end in any order; leave it out"
+            )
+
+
+def _import_ray() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError:
+        raise MissingPackage("ray", "ray") from None
+    return ray
+
+
+@contextmanager
+def _connected(
+    ray: Any, cluster: Cluster, prepared: Prepared, folder: Path, watch: Watch
+) -> Generator[_Crew]:
+    """A crew on the cluster, or on Ray inside this machine; let go at the end, whatever it was."""
+    ours = not ray.is_initialized()
+    if ours:
+        _start(ray, cluster)
+    live = not isinstance(prepared.target, Recorded)
+    count = _crew_size(ray, cluster, prepared.suite.run.workers if live else None, watch)
+    asking = max(1, prepared.suite.run.workers // count)
+    suite, room = prepared.suite, None
+    if prepared.tools.judge != "none" and not prepared.tools.judge.startswith("local") and suite.judge:
+        room = ray.remote(num_cpus=0, max_concurrency=count + 1)(JudgeRoom).remote(suite.judge)
+    crew = _Crew(ray, Task(suite, prepared.selection, folder, asking), room)
+    try:
+        crew.hire(count)
+        yield crew
+    finally:
+        crew.dismiss()
+        if ours:
+            ray.shutdown()
+
+
+def _start(ray: Any, cluster: Cluster) -> None:
+    quiet: Json = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
+    here: Json = {"object_store_memory": _STORE, "_node_ip_address": "127.0.0.1"}
+    with _own_signals():
+        try:
+            if cluster.address:
+                ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+            else:
+                ray.init(num_cpus=cluster.workers or os.cpu_count() or 1, **here, **quiet)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            where = cluster.address or "this machine"
+            raise EndpointError(f"Ray at {where} does not answer: {str(error).splitlines()[0]}") from None
+
+
+@contextmanager
+def _own_signals() -> Generator[None]:
+    """Ray puts a handler of its own over SIGTERM; ours, which ends a run cleanly, comes back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _crew_size(ray: Any, cluster: Cluster, most_asking: int | None, watch: Watch) -> int:
+    """As many workers as were asked for, or as there are processors; no more than may ask a live bot at once."""
+    processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    wanted = cluster.workers or processors
+    if wanted > processors:
+        watch.note(
+            f"{wanted} workers were asked for, but the cluster has {processors} processors: {processors} work"
+        )
+    return min(wanted, processors, most_asking or wanted)
+
+
+def _got(ray: Any, reference: Any) -> Any:
+    """The value, or the error as it was raised over there."""
+    from ray.exceptions import RayTaskError
+
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        if isinstance(error.cause, AnswerkeyError):
+            raise error.cause from None
+        raise

@@ -1,0 +1,159 @@
+"""Cases cut into shards, so that several workers can read one log: Parquet by rows, JSON lines by bytes, other files whole.
+
+A case keeps the position it has when everything is read in order, so a sharded run and a local one agree on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from answerkey.cases.check import checked
+from answerkey.cases.load import case_files, read_file, shown_name
+from answerkey.cases.tables import cases_of_rows, parquet_rows, rows_of_lines
+from answerkey.decode import encoding_of
+from answerkey.runs.fingerprint import of_value
+from answerkey.runs.options import Selection
+from answerkey.types import Case
+
+SHARD = 16_384  # cases; a multiple of what is scored at once, so that batches are those of a local run
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A part of one file, from `start` to `stop`: bytes of JSON lines, rows of Parquet; a whole file has no bounds.
+
+    `lines` and `rows` of the file and `first` cases of the suite come before it. Of its cases `count` are selected, all
+    of them at positions below `end`.
+    """
+
+    number: int
+    path: Path
+    name: str
+    kind: Literal["lines", "rows", "file"]
+    start: int = 0
+    stop: int = 0
+    encoding: str = "utf-8"
+    lines: int = 0
+    rows: int = 0
+    first: int = 0
+    count: int = 0
+    end: int = 0
+
+
+def cut(patterns: Sequence[str], folder: Path, size: int = SHARD) -> list[Shard]:
+    """The shards of a suite's case files, in order; what comes before each is not known yet."""
+    pieces = [piece for path in case_files(patterns, folder) for piece in _pieces(path, folder, size)]
+    return [replace(piece, number=number) for number, piece in enumerate(pieces)]
+
+
+def _pieces(path: Path, folder: Path, size: int) -> Iterator[Shard]:
+    whole = Shard(0, path, shown_name(path, folder), "file")
+    ending = path.suffix.lower()
+    if path.is_dir() or path.stat().st_size == 0:
+        yield whole
+    elif ending == ".parquet":
+        rows = _parquet_length(path)
+        for start in range(0, rows, size):
+            yield replace(whole, kind="rows", start=start, stop=min(start + size, rows))
+    elif ending in {".jsonl", ".ndjson"} and (encoding := encoding_of(path)) != "utf-16":
+        for lines, start, stop in _line_bounds(path, size):
+            # A byte-order mark can only stand at the beginning.
+            known = encoding if start == 0 else encoding.removesuffix("-sig")
+            yield replace(whole, kind="lines", start=start, stop=stop, encoding=known, lines=lines)
+    else:
+        yield whole
+
+
+def _parquet_length(path: Path) -> int:
+    """0 where it cannot be read: reading it says why."""
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    try:
+        return parquet.ParquetFile(path).metadata.num_rows
+    except (pyarrow.ArrowException, OSError):
+        return 1
+
+
+def _line_bounds(path: Path, size: int) -> Iterator[tuple[int, int, int]]:
+    """Lines before, first byte and end of each run of `size` lines."""
+    start = end = before = 0
+    number = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            end += len(line)
+            if number % size == 0:
+                yield before, start, end
+                before, start = number, end
+    if end > start:
+        yield before, start, end
+
+
+def read_shard(shard: Shard) -> Iterator[Case]:
+    """The cases of a shard, all of them, unchecked."""
+    if shard.kind == "rows":
+        rows = parquet_rows(shard.path, shard.name, shard.start, shard.stop)
+        return cases_of_rows(rows, shard.path, shard.rows)
+    if shard.kind == "lines":
+        return cases_of_rows(rows_of_lines(_lines(shard), shard.name), shard.path, shard.rows)
+    return read_file(shard.path, shard.name)
+
+
+def _lines(shard: Shard) -> Iterator[tuple[int, str]]:
+    with shard.path.open("rb") as file:
+        file.seek(shard.start)
+        left, number = shard.stop - shard.start, shard.lines
+        while left > 0 and (raw := file.readline()):
+            left -= len(raw)
+            number += 1
+            if line := raw.decode(shard.encoding, "replace").strip():
+                yield number, line
+
+
+def selected_of(shard: Shard, selection: Selection) -> Iterator[tuple[int, Case]]:
+    """The selected cases of a shard with their positions."""
+    for n, case in enumerate(read_shard(shard), start=shard.first):
+        if n >= shard.end:
+            return
+        if selection.wants(case):
+            yield n, case
+
+
+class Sharded:
+    """The selected cases of all shards, checked as a whole; `shards` knows their places once all were read."""
+
+    def __init__(self, shards: Sequence[Shard], selection: Selection, where: str) -> None:
+        self._cut, self._selection, self._where = shards, selection, where
+        self.shards: list[Shard] = []
+
+    def __call__(self) -> Iterator[tuple[int, Case]]:
+        self.shards, wanted = [], 0
+        for n, case in enumerate(checked(self._in_order(), self._where)):
+            if not self._selection.wants(case):
+                continue
+            wanted += 1
+            last = self.shards[-1]
+            self.shards[-1] = replace(last, count=last.count + 1, end=n + 1)
+            yield n, case
+            if wanted == self._selection.limit:
+                break
+        self.shards = [shard for shard in self.shards if shard.count]
+
+    def _in_order(self) -> Iterator[Case]:
+        path, rows, first = None, 0, 0
+        for shard in self._cut:
+            rows = rows if shard.path == path else 0
+            path = shard.path
+            placed = replace(shard, rows=rows, first=first)
+            self.shards.append(placed)
+            for case in read_shard(placed):
+                rows += 1
+                first += 1
+                yield case
+
+    def digest(self) -> str:
+        """Changes whenever a case would be looked for in another place."""
+        return of_value([(s.number, s.name, s.kind, s.start, s.stop, s.first, s.count) for s in self.shards])
