@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from answerkey.embed.minilm import MiniLM
 from answerkey.embed.model_files import PACKAGED, open_model
-from answerkey.errors import SettingsError
+from answerkey.errors import StorageError
 
 HERE = Path(__file__).parent
 
@@ -148,18 +148,16 @@ def test_a_damaged_model_is_one_clear_line(tmp_path: Path, name: str, damage: st
         (folder / name).unlink()
     else:
         (folder / name).write_bytes(content[:-100] if damage == "cut" else b"\0" + content[1:])
-    with pytest.raises(
-        SettingsError, match=f"model is damaged: .*{name} .*install answerkey again"
-    ) as caught:
+    with pytest.raises(StorageError, match=f"model is damaged: .*{name} .*install answerkey again") as caught:
         MiniLM(folder=folder)
     assert "\n" not in str(caught.value)
 
 
 def test_a_missing_or_broken_description_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"model\.json is missing"):
+    with pytest.raises(StorageError, match=r"model\.json is missing"):
         MiniLM(folder=tmp_path)
     (tmp_path / "model.json").write_text("{")
-    with pytest.raises(SettingsError, match=r"model\.json is not JSON"):
+    with pytest.raises(StorageError, match=r"model\.json is not JSON"):
         MiniLM(folder=tmp_path)
 
 

@@ -22,7 +22,17 @@ PROFILE = 'name = "words"\npass = 0.5\n[[criteria]]\nmetric = "token_f1"\n'
 def scored(cli, write, tmp_path):
     def score(*more, rows=ROWS):
         path, profile = write("answers.jsonl", rows), write("words.toml", PROFILE)
-        shown = cli("score", path, "--profile", profile, "--metrics", "exact_match,keyword_recall", "--out", tmp_path / "out", *more)
+        shown = cli(
+            "score",
+            path,
+            "--profile",
+            profile,
+            "--metrics",
+            "exact_match,keyword_recall",
+            "--out",
+            tmp_path / "out",
+            *more,
+        )
         return shown, max((tmp_path / "out").glob("score_*"), default=None)
 
     return score
@@ -33,24 +43,74 @@ def test_every_report_is_there_and_says_the_same(scored):
     assert shown.code == 0, shown.err
     assert shown.last_line.startswith("passed")
     names = {path.name for path in run.iterdir()}
-    assert {"results.jsonl", "results.csv", "summary.json", "report.txt", "failures.txt", "report.md", "junit.xml", "run.json"} <= names
+    assert {
+        "results.jsonl",
+        "results.csv",
+        "summary.json",
+        "report.txt",
+        "failures.txt",
+        "report.md",
+        "junit.xml",
+        "run.json",
+    } <= names
     lines = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
     assert [line["id"] for line in lines] == ["good", "bad", "none"]
     assert lines[0]["scores"]["exact_match"] == {"value": 1.0, "reason": "", "error": None}
-    assert lines[2]["scores"]["exact_match"] == {"value": None, "reason": "no expected answer in the case", "error": None}
+    assert lines[2]["scores"]["exact_match"] == {
+        "value": None,
+        "reason": "no expected answer in the case",
+        "error": None,
+    }
     assert lines[0]["verdict"]["status"] == "PASSED"
     assert lines[2]["verdict"]["status"] == "UNSCORED"
     summary = json.loads((run / "summary.json").read_text())
     assert summary["average_scores"]["exact_match"]["mean"] == 0.5
-    assert (summary["average_scores"]["exact_match"]["n"], summary["average_scores"]["exact_match"]["of"]) == (2, 3)
+    assert (
+        summary["average_scores"]["exact_match"]["n"],
+        summary["average_scores"]["exact_match"]["of"],
+    ) == (2, 3)
     assert summary["average_scores"]["exact_match"]["not_applicable"] == 1
-    assert summary["totals"] | {"statuses": 0} == {"cases": 3, "scored": 2, "passed": 1, "failed": 1, "errors": 0, "unscored": 1, "statuses": 0}
+    assert summary["totals"] | {"statuses": 0} == {
+        "cases": 3,
+        "scored": 2,
+        "passed": 1,
+        "failed": 1,
+        "errors": 0,
+        "unscored": 1,
+        "statuses": 0,
+    }
     assert summary["route_confusion"] == {"docs": {"docs": 1, "sales_kpi": 1}}
     assert summary["route_accuracy"] == 0.5
     assert summary["response_time"]["average"] == 2.0
     assert summary["by_type"]["books"]["pass_rate"] == 0.5
-    assert set(summary["fingerprint"]) == {"cases", "profile", "metrics", "judge", "embedding", "settings", "answers"}
+    assert set(summary["fingerprint"]) == {
+        "cases",
+        "profile",
+        "metrics",
+        "judge",
+        "embedding",
+        "settings",
+        "answers",
+    }
     assert "scored 2/3" in (run / "report.txt").read_text()
+
+
+def test_a_route_left_out_is_a_wrong_route_unless_the_bot_never_gives_one(scored):
+    silent = [{key: value for key, value in row.items() if key != "route"} for row in ROWS[:2]]
+    _, run = scored(rows=[ROWS[0], silent[1]])
+    summary = json.loads((run / "summary.json").read_text())
+    assert (summary["route_accuracy"], summary["route_accuracy_n"]) == (0.5, 2)
+    assert summary["route_confusion"] == {"docs": {"docs": 1, "(none)": 1}}
+
+
+def test_of_a_bot_that_never_gives_its_route_no_accuracy_is_told(scored):
+    _, run = scored(rows=[{key: value for key, value in row.items() if key != "route"} for row in ROWS])
+    summary = json.loads((run / "summary.json").read_text())
+    assert (summary["route_accuracy"], summary["route_accuracy_n"], summary["route_confusion"]) == (
+        None,
+        0,
+        {},
+    )
 
 
 def test_hostile_text_is_inert_in_every_report(scored):
@@ -124,7 +184,9 @@ def test_rescore_changes_the_ruler_and_never_the_answers(scored, cli, write, tmp
 
 
 def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
-    shown = cli("score", write("a.jsonl", ROWS), "--metrics", "token_f1,ndcg@5", "--out", tmp_path / "o", "--json")
+    shown = cli(
+        "score", write("a.jsonl", ROWS), "--metrics", "token_f1,ndcg@5", "--out", tmp_path / "o", "--json"
+    )
     assert shown.code == 0, shown.err
     assert shown.json["totals"]["statuses"] == {"SCORED": 3}
     assert shown.json["pass_rate"] is None
@@ -151,7 +213,10 @@ def test_wrong_settings_are_one_line_and_no_run(cli, write, tmp_path, more, told
 
 
 def test_a_users_own_metric_comes_in_by_the_same_door(cli, write, tmp_path, monkeypatch):
-    write("my_metrics.py", "from answerkey import metric\n@metric('shouting', needs=('answer',), empty='0')\ndef shouting(case, response):\n    'Is it loud?'\n    return response.answer.isupper()\n")
+    write(
+        "my_metrics.py",
+        "from answerkey import metric\n@metric('shouting', needs=('answer',), empty='0')\ndef shouting(case, response):\n    'Is it loud?'\n    return response.answer.isupper()\n",
+    )
     write("a.jsonl", [{"question": "q", "answer": "LOUD"}])
     suite = write("suite.toml", 'cases = ["a.jsonl"]\nmodules = ["my_metrics"]\nmetrics = ["shouting"]\n')
     shown = cli("run", suite, "--json", "--quiet")
@@ -165,7 +230,10 @@ def test_a_users_own_metric_comes_in_by_the_same_door(cli, write, tmp_path, monk
         ("cases = 3\n", "expected a list of texts"),
         ('cases = ["a.jsonl"]\nmetric = ["x"]\n', 'did you mean "metrics"'),
         ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkrs = 3\n', 'did you mean "workers"'),
-        ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkers = 0\n', "expected a number of 1 or more"),
+        (
+            'cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkers = 0\n',
+            "expected a number of 1 or more",
+        ),
         ("cases = [\n", "not valid TOML"),
         ("", "names no cases"),
         ('cases = ["b.jsonl"]\nmetrics = ["token_f1"]\n', "no such file"),
@@ -182,3 +250,22 @@ def test_a_wrong_suite_is_one_line(cli, write, text, told):
 def test_response_keeps_unknown_apart_from_zero():
     assert Response(answer="x").cost is None
     assert Response(answer="x").seconds is None
+
+
+def test_a_damaged_model_is_done_without_where_the_profile_allows(cli, write, tmp_path, monkeypatch):
+    from answerkey.embed import load, minilm
+    from answerkey.errors import StorageError
+
+    def damaged(*_, **__):
+        raise StorageError("the embedding model is damaged")
+
+    load._load.cache_clear()
+    monkeypatch.setattr(minilm.MiniLM, "embed", damaged)
+    path = write("a.jsonl", ROWS[:2])
+    shown = cli("score", path, "--profile", "route-aware", "--out", tmp_path / "o", "--no-pictures")
+    assert shown.code == 0, shown.err
+    assert "note: without embeddings (the embedding model is damaged)" in shown.out
+    shown = cli("score", path, "--metrics", "answer_correctness", "--out", tmp_path / "p", "--no-pictures")
+    assert shown.code == 3
+    assert "the embedding model is damaged" in shown.err
+    load._load.cache_clear()

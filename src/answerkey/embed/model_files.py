@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from answerkey.errors import SettingsError
+from answerkey.errors import StorageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,5 +69,5 @@ def file_hash(path: Path) -> str | None:
         return None
 
 
-def _damaged(path: Path, what: str) -> SettingsError:
-    return SettingsError(f"the embedding model is damaged: {path} {what}; install answerkey again")
+def _damaged(path: Path, what: str) -> StorageError:
+    return StorageError(f"the embedding model is damaged: {path} {what}; install answerkey again")

@@ -50,7 +50,7 @@ def make_tools(suite: Suite, profile: Profile | None, judge_made: Any = None) ->
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
     if "judge" in wanted:
-        made = judge_made or _judge(suite, provided)
+        made = judge_made or _judge(suite, provided.get("embed"))
         provided["judge"] = made
         judge = made.fingerprint()
         closing.append(made)
@@ -81,14 +81,14 @@ def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[st
         return None
     from answerkey.embed import load_embedder
 
+    options = {key: value for key, value in settings.items() if key != "model"}
     try:
-        return load_embedder(
-            settings["model"], **{key: value for key, value in settings.items() if key != "model"}
-        )
-    except SettingsError:
-        raise
+        embed = load_embedder(settings["model"], **options)
+        if not must:
+            embed.embed(["Does the model work?"])
+        return embed
     except AnswerkeyError as error:
-        if must:
+        if must or isinstance(error, SettingsError):  # a wrong name is the user's to mend
             raise
         notes.append(f"without embeddings ({error}): words are compared instead")
         return None
