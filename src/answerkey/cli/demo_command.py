@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -140,9 +141,16 @@ def _where_to_look(told: dict[str, Any]) -> str:
             f"  {runs['kpi-v2']['folder']}/report.html   the whole run as a page: open it in a browser",
             f"  {told['comparison']['folder']}/comparison.html   version 2 beside version 1, case by case",
             f"  {told['sweep']['folder']}   every way of searching, with plots",
-            "and next:",
+            f"and next{_how_to_find_us()}:",
             f"  answerkey view {out}                  all of it in the browser",
             f"  answerkey run {out}/world/faq.toml    mend faq.csv, run again, compare",
             "  answerkey init mybot                  a suite for your own bot",
         )
     )
+
+
+def _how_to_find_us() -> str:
+    """`make demo` installs into a folder that the shell does not search."""
+    if shutil.which("answerkey"):
+        return ""
+    return f", after `. {Path(sys.executable).parent / 'activate'}`"
