@@ -113,6 +113,16 @@ def test_unknown_scores_are_not_low_scores_and_nan_is_told() -> None:
     assert "not a number" in result.findings[0].message
 
 
+def test_what_a_live_bot_may_leave_out_is_no_error() -> None:
+    fired = [finding.check for finding in assess_answer("How long?", None, None, None).findings]
+    assert fired == ["not_empty", "contexts_exist"]
+    assert assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"], [None, 0.7]).passed
+    assert (
+        assess_answer(GOOD["question"], GOOD["answer"], GOOD["contexts"], []).checks["retrieval_scores"]
+        is None
+    )
+
+
 def test_limits_are_settings() -> None:
     strict = Limits(minimum_score=0.9, fallbacks=("30 days",))
     fired = {finding.check for finding in assess_answer(**GOOD, limits=strict).findings}

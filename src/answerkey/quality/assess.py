@@ -80,8 +80,8 @@ class _Interaction:
 def assess_answer(
     question: str,
     answer: str | None,
-    contexts: Sequence[Context] = (),
-    retrieval_scores: Sequence[float] | None = None,
+    contexts: Sequence[Context] | None = (),
+    retrieval_scores: Sequence[float | None] | None = None,
     run_id: str | None = None,
     *,
     limits: Limits | None = None,
@@ -90,9 +90,10 @@ def assess_answer(
 
     Retrieval scores are read from the contexts where they are not given and the contexts carry them.
     """
-    texts = tuple(text for text in map(text_of, contexts) if text.strip())
-    given = retrieval_scores if retrieval_scores is not None else _scores_of(contexts)
-    scores = tuple(float(score) for score in given)
+    found = contexts or ()
+    texts = tuple(text for text in map(text_of, found) if text.strip())
+    given = retrieval_scores if retrieval_scores is not None else _scores_of(found)
+    scores = tuple(float(score) for score in given if score is not None)
     interaction = _Interaction(question, (answer or "").strip(), texts, scores, limits or Limits())
     results = {name: check(interaction) for name, check in CHECKS.items()}
     findings = tuple(Finding(name, *fired) for name, fired in results.items() if isinstance(fired, tuple))
@@ -201,10 +202,9 @@ def text_of(context: Context) -> str:
     return str(context.get("text") or context.get("content") or "")
 
 
-def _scores_of(contexts: Sequence[Context]) -> list[float]:
-    scores = [
+def _scores_of(contexts: Sequence[Context]) -> list[float | None]:
+    return [
         context.score if isinstance(context, Passage) else context.get("score")
         for context in contexts
         if not isinstance(context, str)
     ]
-    return [float(score) for score in scores if score is not None]

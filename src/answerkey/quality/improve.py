@@ -36,8 +36,8 @@ class Improvement:
 def improve_answer(
     question: str,
     answer: str | None,
-    contexts: Sequence[Context] = (),
-    retrieval_scores: Sequence[float] | None = None,
+    contexts: Sequence[Context] | None = (),
+    retrieval_scores: Sequence[float | None] | None = None,
     run_id: str | None = None,
     *,
     model: Chat | Mapping[str, Any] | str | None = None,
@@ -60,7 +60,7 @@ def improve_answer(
         return best
     chat, ours = (load_chat(model), True) if isinstance(model, str | Mapping) else (model, False)
     try:
-        return _rewritten(best, attempts, lambda now: _ask(chat, question, contexts, now), assess)
+        return _rewritten(best, attempts, lambda now: _ask(chat, question, contexts or (), now), assess)
     finally:
         if ours:
             chat.close()
