@@ -50,6 +50,7 @@ def test_executive_format_of_the_worked_example():
         (0.40, "above the average, a growth " + "." * 300, "sales_kpi", 0.65),
         (0.95, "average growth", "sales_kpi", 1.0),
         (0.40, "average growth", "rag_docs", 0.40),
+        (0.40, " ", None, 0.30),  # a blank answer means nothing: its cosine is 0
     ],
 )
 def test_semantic_relevance_by_meaning(cosine, answer, route, expected):
@@ -131,7 +132,7 @@ def test_presentation_quality(answer, criteria, expected):
     assert value("presentation_quality", answer, **criteria) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("route", "expected"), [("docs", 1.0), ("rag", 0.7), ("other", 0.0), (None, None)])
+@pytest.mark.parametrize(("route", "expected"), [("docs", 1.0), ("rag", 0.7), ("other", 0.0), (None, 0.0)])
 def test_route_score(route, expected):
     case = Case("c", "q", expected_route="docs", acceptable_routes=("rag",))
     (scores,) = make_plan(["route_score"], {}).score([(case, Response(answer="x", route=route))])

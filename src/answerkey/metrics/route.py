@@ -21,9 +21,16 @@ _NUMBERED_LIST = re.compile(r"(?:^|\s)\d+[.)]\s")
 _LONG = 300
 
 
-@metric("route_score", needs=("route", "expected_route"), empty="does not apply without both routes")
+@metric(
+    "route_score",
+    needs=("expected_route",),
+    uses=("route",),
+    empty="0 for a response with no route; does not apply to a case with no expected route",
+)
 def route_score(case: Case, response: Response) -> Score:
     """1.0 on the preferred route, 0.7 on an acceptable one, else 0."""
+    if response.route is None:
+        return Score(0.0, f"no route reported, expected {case.expected_route}")
     if response.route == case.expected_route:
         return Score(1.0, "the preferred route")
     if response.route in case.acceptable_routes:
@@ -35,7 +42,7 @@ def route_score(case: Case, response: Response) -> Score:
     "semantic_relevance",
     batch=True,
     needs=("answer",),
-    empty="0.3 and up: an empty answer has no word in common",
+    empty="0.3 for an empty answer, unless the case sets a lower limit: its cosine is 0",
 )
 def semantic_relevance(
     pairs: Sequence[Pair],
@@ -148,7 +155,14 @@ def _by_meaning(
     )
     cosines = (vectors[0::2] * vectors[1::2]).sum(axis=1).tolist()
     return [
-        _limited(cosine, case, response, words, response.route in bonus_routes)
+        # A blank answer means nothing, whatever vector the model gives it.
+        _limited(
+            cosine if (response.answer or "").strip() else 0.0,
+            case,
+            response,
+            words,
+            response.route in bonus_routes,
+        )
         for cosine, (case, response) in zip(cosines, pairs, strict=True)
     ]
 
