@@ -49,8 +49,9 @@ def served(viewed: Path) -> Iterator[str]:
     thread.join(10)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Ended with the module: while it lives, its event loop is in the way of others."""
     chromium = next(
         (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
         None,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -271,3 +275,26 @@ def test_diff_gives_both_texts_back() -> None:
     assert [p["kind"] for p in diff("", "new words")[1]] == ["added"]
     long_a, long_b = "word " * 300_000, "other " * 300_000
     assert len("".join(p["text"] for p in diff(long_a, long_b)[0])) <= 20_000
+
+
+@pytest.mark.network
+def test_command_serves_until_interrupted(viewed: Path) -> None:
+    """The address is the one line on standard output; Ctrl-C ends it cleanly, even with a live page open."""
+    served = subprocess.Popen(
+        [sys.executable, "-m", "answerkey", "view", str(viewed), "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert served.stdout is not None
+    try:
+        root = served.stdout.readline().strip()
+        assert root.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(f"{root}?format=json") as reply:
+            assert {"bot_1", "bot_2"} <= {run["run"] for run in json.load(reply)["runs"]}
+        served.send_signal(signal.SIGINT)
+        rest, said = served.communicate(timeout=60)
+    finally:
+        served.kill()
+    assert (served.returncode, rest) == (0, "")
+    assert said.strip() == "press Ctrl-C to end"

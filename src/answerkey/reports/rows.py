@@ -25,6 +25,7 @@ from answerkey.types import Case, Json, Outcome, Response, Verdict
 
 FORMAT = 1
 EXCERPT = 240
+WORTH_KEEPING = 500  # a smaller run is read as fast from its journals
 BROKE = "broke"
 Value = float | str | None
 
@@ -67,7 +68,7 @@ def read_rows(folder: Path) -> Rows:
     return _read_rows(folder.resolve(), journal_state(folder))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def _read_rows(folder: Path, state: str) -> Rows:
     kept = cache_folder() / "rows" / f"{blake2b(str(folder).encode(), digest_size=12).hexdigest()}.json"
     with suppress(OSError, ValueError, TypeError):
