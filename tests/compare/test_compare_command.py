@@ -62,7 +62,7 @@ def test_the_same_answers_under_uniform_and_route_aware(cli: Callable[..., Any],
     assert shown.code == 0
     assert shown.out.startswith("the bot did not change: 50 of 50 answers are identical; the profile did")
     data = cli("compare", a, b, "--json").json
-    assert data["verdict"] == "not comparable as an improvement"
+    assert data["verdict"] == "not comparable"
     assert data["identical_answers"] == 50
     assert data["changed"]["profile"] is True
     assert data["changed"]["answers"] is False

@@ -20,7 +20,7 @@ HIGH = [0.5, 0.7, 0.6, 0.8, 0.9, 0.4, 0.9, 0.6, 0.8, 0.9]
 
 def test_same_answers_under_another_profile_are_no_improvement():
     found = compare_sides(simple("old", LOW), simple("new", HIGH, profile="p2", metrics="m2"))
-    assert found.verdict == "not comparable as an improvement"
+    assert found.verdict == "not comparable"
     assert found.sentence.startswith(
         "the bot did not change: 10 of 10 answers are identical; the profile did"
     )

@@ -15,7 +15,8 @@ def gate_failures(comparison: Comparison, margin: float | None = None) -> list[s
     """
     reasons: list[str] = []
     tolerated = margin is not None and comparison.overall.n > 0
-    if comparison.verdict == NOT_COMPARABLE or (comparison.verdict == WORSE and not tolerated):
+    unknown = comparison.verdict == NOT_COMPARABLE and not _only_the_ruler_changed(comparison)
+    if unknown or (comparison.verdict == WORSE and not tolerated):
         reasons.append(comparison.sentence)
     elif margin is not None and comparison.changed.bot and comparison.overall.gain < -margin:
         fall = -comparison.overall.gain
@@ -25,3 +26,8 @@ def gate_failures(comparison: Comparison, margin: float | None = None) -> list[s
         some = ", ".join(comparison.lost[:3]) + (", …" if count > 3 else "")
         reasons.append(f"{count} case{'s' if count > 1 else ''} had a verdict in A and broke in B: {some}")
     return reasons
+
+
+def _only_the_ruler_changed(comparison: Comparison) -> bool:
+    changed, scored = comparison.changed, [comparison.overall, *comparison.metrics.values()]
+    return changed.shared > 0 and not changed.bot and bool(changed.ruler) and any(d.n for d in scored)
