@@ -160,7 +160,7 @@ def stem(word: str) -> str:
         if not bare.isascii():
             return bare
         word = bare
-    if word[0].isdigit():
+    if word[:1].isdigit():
         plain = word.replace(",", "").rstrip(".")
         return plain.rstrip("0").rstrip(".") if "." in plain else plain
     if len(word) < 4:

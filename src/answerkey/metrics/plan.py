@@ -120,7 +120,9 @@ def _guarded_batch(metric: Metric, arguments: Mapping[str, Any], pairs: Sequence
     except IncompleteError:
         raise
     except Exception as error:
-        return [Score.broke(_told(error))] * len(pairs)
+        if len(pairs) > 1:  # find the pair that it breaks on, and spare the others
+            return [score for pair in pairs for score in _guarded_batch(metric, arguments, [pair])]
+        return [Score.broke(_told(error))]
     if len(scores) != len(pairs):
         return [Score.broke(f"{metric.name} gave {len(scores)} scores for {len(pairs)} cases")] * len(pairs)
     return scores
@@ -135,6 +137,9 @@ def _guarded_group(step: Step, pairs: Sequence[Pair]) -> dict[str, list[Score]]:
     except IncompleteError:
         raise
     except Exception as error:
+        if len(pairs) > 1:
+            alone = [_guarded_group(step, [pair]) for pair in pairs]
+            return {name: [score for columns in alone for score in columns[name]] for name in names}
         return {name: [Score.broke(_told(error))] * len(pairs) for name in names}
 
 
