@@ -13,7 +13,28 @@ from answerkey.runs.fingerprint import changed
 from answerkey.runs.folder import read_manifest
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.resume import AlreadyFinished
+from answerkey.runs.suite import Suite
+from answerkey.targets.resolve import kind_of
 from answerkey.types import Json
+
+# A shard is a multiple of what is scored at once, so that batches are those of a local run. A chunk is what a killed
+# worker repeats at most: live questions cost more than recorded ones.
+SHARD, RECORDED_CHUNK, LIVE_CHUNK = 16_384, 2_048, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many cases a shard holds, and a chunk of it: a run keeps them to its end."""
+
+    shard: int
+    chunk: int
+
+
+def sizes_of(suite: Suite, resumed: Path | None) -> Sizes:
+    stored = read_manifest(resumed).get("shards") if resumed else None
+    if stored:
+        return Sizes(stored["size"], stored["chunk"])
+    return Sizes(SHARD, RECORDED_CHUNK if kind_of(suite.target) == "recorded" else LIVE_CHUNK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +64,11 @@ def parts_of(folder: Path, shard: int | None = None) -> list[Part]:
 
 
 def begin(
-    folder: Path, prepared: Prepared, source: Sharded, size: int, created: str | None
+    folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, created: str | None
 ) -> tuple[Json, list[Todo]]:
     """run.json and what is to be done, of a run that begins (`created` says when) or that goes on."""
     if created is not None:
-        shards = {"size": size, "count": len(source.shards), "digest": source.digest()}
+        shards = {"size": sizes.shard, "chunk": sizes.chunk, "digest": source.digest()}
         manifest = {**manifest_of(prepared, created), "engine": "ray", "shards": shards}
         return manifest, [Todo(shard, left=shard.count) for shard in source.shards]
     manifest = read_manifest(folder)

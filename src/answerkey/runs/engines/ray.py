@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.errors import AnswerkeyError, EndpointError, IncompleteError, MissingPackage, SettingsError
-from answerkey.runs.engines.begin import Todo, begin, parts_of
+from answerkey.runs.engines.begin import Sizes, Todo, begin, parts_of, sizes_of
 from answerkey.runs.engines.judge import JudgeRoom, RemoteJudge
 from answerkey.runs.engines.parts import PARTS
-from answerkey.runs.engines.shards import SHARD, Sharded, cut
+from answerkey.runs.engines.shards import Sharded, cut
 from answerkey.runs.engines.worker import Task, Worker
-from answerkey.runs.folder import locked, new_folder, read_manifest, write_manifest
+from answerkey.runs.folder import locked, new_folder, write_manifest
 from answerkey.runs.options import Finished, Options, Stop, Watch
 from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.suite import Suite
@@ -38,10 +38,14 @@ _MOST_DEATHS = 3  # of workers over one chunk
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """`address` of a cluster, or None for Ray inside this machine; `workers`, or None for one a processor."""
+    """`address` of a cluster, or None for Ray inside this machine; `workers`, or None for one a processor.
+
+    `sizes` of a new run, where the usual ones do not fit.
+    """
 
     address: str | None = None
     workers: int | None = None
+    sizes: Sizes | None = None
 
 
 @dataclass(slots=True)
@@ -88,8 +92,8 @@ def run_on_cluster(
     _check_supported(suite, options)
     ray = _import_ray()
     suite = replace(suite, folder=suite.folder.resolve())
-    size = read_manifest(options.resume).get("shards", {}).get("size", SHARD) if options.resume else SHARD
-    source = Sharded(cut(suite.cases, suite.folder, size), options.selection, " ".join(suite.cases))
+    sizes = (cluster.sizes if options.resume is None else None) or sizes_of(suite, options.resume)
+    source = Sharded(cut(suite.cases, suite.folder, sizes.shard), options.selection, " ".join(suite.cases))
     watch, stop = watch or Watch(), Stop() if stop is None else stop
     with closing(prepare(suite, options.selection, source)) as prepared:
         folder = options.resume or new_folder(suite.folder / suite.run.out, suite.name)
@@ -97,13 +101,14 @@ def run_on_cluster(
         with locked(folder):
             created = datetime.now(UTC).isoformat(timespec="seconds")
             manifest, todo = begin(
-                folder, prepared, source, size, created if options.resume is None else None
+                folder, prepared, source, sizes, created if options.resume is None else None
             )
             write_manifest(folder, manifest)
             (folder / PARTS).mkdir(exist_ok=True)
             watch.start(prepared.count, prepared.count - sum(each.left for each in todo))
             try:
-                with _connected(ray, cluster, prepared, folder, watch) as crew:
+                task = Task(suite, options.selection, folder, sizes.chunk)
+                with _connected(ray, cluster, prepared, task, watch) as crew:
                     _work(crew, deque(todo), prepared, watch, stop)
             except IncompleteError as error:
                 stop.set(str(error))
@@ -190,20 +195,17 @@ def _import_ray() -> Any:
 
 
 @contextmanager
-def _connected(
-    ray: Any, cluster: Cluster, prepared: Prepared, folder: Path, watch: Watch
-) -> Generator[_Crew]:
+def _connected(ray: Any, cluster: Cluster, prepared: Prepared, task: Task, watch: Watch) -> Generator[_Crew]:
     """A crew on the cluster, or on Ray inside this machine; let go at the end, whatever it was."""
     ours = not ray.is_initialized()
     if ours:
         _start(ray, cluster)
     live = not isinstance(prepared.target, Recorded)
     count = _crew_size(ray, cluster, prepared.suite.run.workers if live else None, watch)
-    asking = max(1, prepared.suite.run.workers // count)
-    suite, room = prepared.suite, None
-    if prepared.tools.judge != "none" and not prepared.tools.judge.startswith("local") and suite.judge:
-        room = ray.remote(num_cpus=0, max_concurrency=count + 1)(JudgeRoom).remote(suite.judge)
-    crew = _Crew(ray, Task(suite, prepared.selection, folder, asking), room)
+    judge, room = prepared.tools.judge, None
+    if judge != "none" and not judge.startswith("local "):
+        room = ray.remote(num_cpus=0, max_concurrency=count + 1)(JudgeRoom).remote(prepared.suite.judge)
+    crew = _Crew(ray, replace(task, asking=max(1, prepared.suite.run.workers // count)), room)
     try:
         crew.hire(count)
         yield crew

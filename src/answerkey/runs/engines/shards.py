@@ -18,8 +18,6 @@ from answerkey.runs.fingerprint import of_value
 from answerkey.runs.options import Selection
 from answerkey.types import Case
 
-SHARD = 16_384  # cases; a multiple of what is scored at once, so that batches are those of a local run
-
 
 @dataclass(frozen=True, slots=True)
 class Shard:
@@ -43,7 +41,7 @@ class Shard:
     end: int = 0
 
 
-def cut(patterns: Sequence[str], folder: Path, size: int = SHARD) -> list[Shard]:
+def cut(patterns: Sequence[str], folder: Path, size: int) -> list[Shard]:
     """The shards of a suite's case files, in order; what comes before each is not known yet."""
     pieces = [piece for path in case_files(patterns, folder) for piece in _pieces(path, folder, size)]
     return [replace(piece, number=number) for number, piece in enumerate(pieces)]

@@ -25,17 +25,17 @@ from answerkey.targets.recorded import Recorded
 from answerkey.targets.resolve import make_target
 from answerkey.types import Case, Json, Outcome
 
-RECORDED_CHUNK, LIVE_CHUNK = 2_048, 64  # what a killed worker repeats at most; live questions cost more
 _SAME_ERROR_LIMIT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Everything a worker is told at its start. `asking` is how many live questions it may ask at once."""
+    """Everything a worker is told at its start: `chunk` cases go into a part, `asking` live questions are asked at once."""
 
     suite: Suite
     selection: Selection
     folder: Path
+    chunk: int
     asking: int = 1
 
 
@@ -80,12 +80,12 @@ class Worker:
     def _chunks(self, shard: Shard) -> Iterator[list[tuple[int, Case]]]:
         cases = selected_of(shard, self._task.selection)
         if isinstance(self._target, Recorded):
-            yield from in_chunks(cases, RECORDED_CHUNK)
+            yield from in_chunks(cases, self._task.chunk)
             return
         chunk: list[tuple[int, Case]] = []
         for unit in conversations(cases):  # the turns of one conversation stay together
             chunk += unit
-            if len(chunk) >= LIVE_CHUNK:
+            if len(chunk) >= self._task.chunk:
                 yield chunk
                 chunk = []
         if chunk:

@@ -1,0 +1,154 @@
+"""Parts: what is stored comes back whole, and sketches of any parts merge to the figures of the whole."""
+
+import json
+from itertools import pairwise
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from answerkey.errors import StorageError
+from answerkey.profiles import load_profile
+from answerkey.runs.engines.begin import parts_of
+from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, part_path, worst_positions, write_part
+from answerkey.runs.engines.shards import Shard
+from answerkey.runs.engines.worker import Task, Worker
+from answerkey.runs.folder import write_manifest
+from answerkey.runs.options import Selection
+from answerkey.runs.suite import load_suite
+from answerkey.runs.summary import Summary
+from answerkey.types import Case, Outcome, Passage, Response, Score, Turn, Verdict
+
+HARD = [
+    Outcome(
+        Case("ü", "half \ud800 a pair?", ("one", "two"), history=(Turn("hi", "ho"),), relevant={"3": 1.0}, tags=("x",), extra={"k": [1]}),
+        Response("=cmd()\x1b[31m", (Passage("p", "3", 0.5, "3"),), "documents", ("s",), ("3", "4"), 0.25, extra={"m": {"deep": None}}),
+        {"recall@5": Score(0.1 + 0.2, "why", details={"votes": [1.0, None]}), "judge.safety": Score.broke("no", raw="{")},
+        Verdict("FAILED", 0.3, 0.4, 0.7, "failed", "low", ("recall@5",)),
+    ),
+    Outcome(Case("b", "q?"), Response(error="timeout"), {}, Verdict("ERROR", justification="No response: timeout")),
+    Outcome(Case("c", "q?", ("e",), "kpi"), Response("a"), {"recall@5": Score(1.0), "judge.safety": Score()}, Verdict("PASSED", 0.9, 0.9, passed=True)),
+]  # fmt: skip
+NAMES = ("recall@5", "judge.safety")
+
+
+@pytest.fixture
+def stored(tmp_path):
+    (tmp_path / PARTS).mkdir()
+    for chunk, outcome in enumerate(HARD):
+        summary = Summary(None)
+        summary.add(outcome)
+        write_part(
+            part_path(tmp_path, 0, chunk), (0, chunk), NAMES, [(chunk * 10, outcome)], summary.to_json()
+        )
+    return tmp_path
+
+
+def test_outcomes_come_back_whole(stored):
+    index = PartsIndex(stored)
+    assert list(index.outcomes()) == HARD
+    assert list(index.at([20, 0])) == [HARD[2], HARD[0]]
+    assert worst_positions(stored, 10) == [10, 0]
+    assert worst_positions(stored, 1) == [10]
+
+
+def test_other_programs_read_the_columns_of_results_jsonl(stored):
+    query = 'SELECT id, expected_answer, scores."recall@5".value, verdict.status, response_time FROM read_parquet(?) ORDER BY n'
+    found = duckdb.execute(query, [str(stored / PARTS / "*.parquet")]).fetchall()
+    assert found[0] == ("ü", '["one", "two"]', 0.1 + 0.2, "FAILED", 0.25)
+    assert found[1] == ("b", None, None, "ERROR", None)
+    assert found[2] == ("c", "e", 1.0, "PASSED", None)
+
+
+def test_the_summary_needs_the_feet_alone(stored):
+    whole = Summary(None)
+    for outcome in HARD:
+        whole.add(outcome)
+    assert merged(stored, None).figures() == whole.figures()
+    assert [part.errors for part in parts_of(stored)] == [0, 1, 0]
+
+
+def test_a_damaged_part_says_what_to_do(stored):
+    part_path(stored, 0, 1).write_bytes(b"PAR1 torn")
+    with pytest.raises(StorageError, match=r"chunk-00001.*remove it, then go on with --resume"):
+        merged(stored, None)
+
+
+scored = st.builds(
+    lambda value, kind, route, seconds, status: Outcome(
+        Case("x", "q?", type=kind, expected_route="a"),
+        Response("a", route=route, seconds=seconds),
+        {"m": Score(value), "n": Score() if value > 0.5 else Score.broke("why")},
+        Verdict("ERROR", justification=f"broke {route}") if status == "ERROR" else Verdict(status, value, value, band=status, passed=status == "PASSED"),
+    ),
+    st.floats(0, 1), st.sampled_from([None, "kpi", "doc"]), st.sampled_from([None, "a", "b"]), st.floats(0, 9), st.sampled_from(["PASSED", "FAILED", "ERROR"]),
+)  # fmt: skip
+
+
+@given(st.lists(scored, max_size=25), st.lists(st.integers(0, 25), max_size=4))
+def test_any_cut_gives_the_same_digits(outcomes, cuts):
+    profile = load_profile("route-aware")
+    whole, parts = Summary(profile), Summary(profile)
+    for outcome in outcomes:
+        whole.add(outcome)
+    for start, end in pairwise([0, *sorted(cuts), len(outcomes)]):
+        part = Summary(profile)
+        for outcome in outcomes[start:end]:
+            part.add(outcome)
+        parts.merge(Summary.from_json(json.loads(json.dumps(part.to_json(), allow_nan=False))))
+    assert parts.figures() == whole.figures()
+    assert list(parts.figures()["errors"]) == list(whole.figures()["errors"])
+    assert parts.answers.text() == whole.answers.text()
+
+
+BOT = """
+import os
+def answer(question):
+    with open(os.path.join(os.path.dirname(__file__), "asked.log"), "a") as log:
+        log.write(question + "\\n")
+    if question == "bad?" and not os.path.exists(os.path.join(os.path.dirname(__file__), "mended")):
+        raise ValueError("no idea")
+    return "the answer"
+"""
+
+
+def test_a_worker_writes_chunks_passes_over_those_done_and_tries_errors_again(write):
+    write("engine_bot.py", BOT)
+    write(
+        "cases.jsonl",
+        [
+            {"id": str(n), "question": "bad?" if n == 4 else f"q{n}?", "expected": "the answer"}
+            for n in range(6)
+        ],
+    )
+    suite = load_suite(
+        write(
+            "suite.toml",
+            'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\n[target]\ncall = "engine_bot:answer"\n',
+        )
+    )
+    folder = suite.folder / "run"
+    (folder / PARTS).mkdir(parents=True)
+    write_manifest(folder, {"name": "run"})
+    shard = Shard(0, suite.folder / "cases.jsonl", "cases.jsonl", "lines", stop=10_000, count=6, end=6)
+    log = suite.folder / "asked.log"
+
+    def work(done=(), again=()):
+        log.unlink(missing_ok=True)
+        worker = Worker(Task(suite, Selection(), folder, chunk=3, asking=2))
+        reports = list(worker.score(shard, frozenset(done), frozenset(again)))
+        worker.close()
+        return reports, sorted(log.read_text().split()) if log.exists() else []
+
+    reports, asked = work()
+    assert [report["new"] for report in reports] == [3, 3]
+    assert len(asked) == 6
+    assert [part.errors for part in parts_of(folder)] == [0, 1]
+    assert work(done=[0, 1]) == ([], [])
+    (suite.folder / "mended").touch()
+    assert work(done=[0, 1], again=[1])[1] == ["bad?"], "only what ended in an error is asked again"
+    assert [outcome.case.id for outcome in PartsIndex(folder).outcomes()] == list("012345")
+    assert all(outcome.scores["exact_match"].value == 1 for outcome in PartsIndex(folder).outcomes())
+    part_path(folder, 0, 0).unlink()
+    assert work(done=[1])[1] == ["q0?", "q1?", "q2?"]
