@@ -23,6 +23,7 @@ from answerkey.reports.rows import Rows
 from answerkey.types import Json, Profile
 
 _MOST_GROUPS = 24
+_MOST_ROUTES = 12  # a larger matrix is read as a table
 _BESIDES = ("ERROR", "UNSCORED", "SCORED")
 
 
@@ -88,18 +89,18 @@ def group_chart(title: str, groups: Mapping[str, Any]) -> Spec | None:
 
 def confusion_chart(table: Mapping[str, Mapping[str, int]]) -> Spec | None:
     """Expected routes against taken ones; each cell's strength is its share of the row."""
-    routes = sorted({*table, *(taken for row in table.values() for taken in row)})
-    if not 2 <= len(routes) <= 2 * _MOST_GROUPS:
+    taken = sorted({route for row in table.values() for route in row})
+    if len({*table, *taken}) < 2 or max(len(table), len(taken)) > _MOST_ROUTES:
         return None
     values = [
         {"expected": label(e), "taken": label(t), "cases": n, "share": n / sum(row.values()), "right": e == t}
         for e, row in table.items()
         for t, n in row.items()
     ]
-    shared = {"domain": [label(route) for route in routes]}
-    angle = -30 if len(routes) > 4 else 0
-    x = name("taken", "route taken", scale=shared, axis={"labelAngle": angle, "orient": "top"})
-    y = name("expected", "route expected", scale=shared)
+    across, down = ({"domain": [label(route) for route in routes]} for routes in (taken, sorted(table)))
+    turned = {"labelAngle": -30 if len(taken) > 4 else 0, "labelLimit": 120, "orient": "top"}
+    x = name("taken", "route taken", scale=across, axis=turned)
+    y = name("expected", "route expected", scale=down)
     colour = {**name("right"), "legend": None, "scale": {"domain": [True, False], "range": [GREEN, RED]}}
     strength = number("share", legend=None, scale={"domain": [0, 1], "range": [0.15, 0.6]})
     cell = layer("rect", {"x": x, "y": y, "color": colour, "opacity": strength}, tooltip=True, cornerRadius=3)

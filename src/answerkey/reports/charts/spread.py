@@ -106,7 +106,7 @@ def time_chart(about: Mapping[str, Any], seconds: Sequence[float | None]) -> Spe
     step = _round_step(top * times / BINS)
     counts = Counter(_bin(value * times, step) for value in known)
     values = [{**_edges(n, step), "cases": count} for n, count in sorted(counts.items())]
-    x = _binned(f"response time, {unit}", step)
+    x = _binned(f"response time, {unit}", step, scale={"domainMin": 0})
     bars = layer("bar", {"x": x, "x2": {"field": "to"}, "y": _CASES}, tooltip=True, binSpacing=1)
     marks = [min(about[key] * times, step * BINS) for key in ("p50", "p95") if about.get(key) is not None]
     spec = {"data": {"values": values}, "height": 160, "layer": [bars, _dashes(marks)]}
