@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -79,8 +80,8 @@ def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: P
     before = bot.asked.copy()
     fixed = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-pictures")
     assert bot.asked - before == Counter({BAD: 1}), "exactly that one"
-    assert fixed.code == 3
-    assert "left after --resume-limit 1" in fixed.last_line
+    assert fixed.code == 0
+    assert re.fullmatch(r"passed: 1 asked; \d+ cases left after --resume-limit 1", fixed.last_line)
     assert suite.outcomes()["c17"].verdict.passed
 
     ended = cli("run", suite.path, "--resume", "--no-pictures")
@@ -100,6 +101,26 @@ def figures(suite: LiveSuite) -> dict:
         key: summary[key]
         for key in ("totals", "score", "average_scores", "pass_rate", "partial", "performance")
     }
+
+
+def test_with_one_worker_nothing_is_asked_after_the_failure(cli, suite: LiveSuite, bot: BrokenBot) -> None:
+    stopped = cli("run", suite.path, "--stop-on-fail", "--workers", 1, "--no-pictures")
+    assert (stopped.code, stopped.last_line) == (1, "failed: stopped at c17, which is under the threshold")
+    assert sum(bot.asked.values()) == 18
+    assert len(suite.outcomes()) == 17
+
+
+def test_recorded_answers_stop_at_the_first_failure(cli, suite: LiveSuite, tmp_path: Path) -> None:
+    rows = [{**case(n), "answer": "none" if n in (3, 5) else f"topic{n} explained"} for n in range(8)]
+    suite.target = {"kind": "recorded"}
+    suite.write()
+    suite.write_cases(rows)
+    stopped = cli("run", suite.path, "--stop-on-fail", "--no-pictures")
+    assert (stopped.code, stopped.last_line) == (1, "failed: stopped at c3, which is under the threshold")
+    assert list(suite.outcomes()) == ["c0", "c1", "c2"]
+    still = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-pictures")
+    assert still.code == 1, "asked again, it fails again"
+    assert still.last_line == "failed: 1 of 1 asked; 4 cases left after --resume-limit 1"
 
 
 def test_json_is_one_value_even_when_it_stops(cli, suite: LiveSuite) -> None:

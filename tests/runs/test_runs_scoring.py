@@ -42,6 +42,7 @@ def test_every_report_is_there_and_says_the_same(scored):
     shown, run = scored()
     assert shown.code == 0, shown.err
     assert shown.last_line.startswith("passed")
+    assert shown.out.splitlines()[-1] == shown.last_line, "kept in a file, the report ends the same way"
     names = {path.name for path in run.iterdir()}
     assert {
         "results.jsonl",

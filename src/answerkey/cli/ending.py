@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerkey.cli.shared import print_json, say, show
+from answerkey.cli.shared import apart, print_json, say, show
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK
 from answerkey.runs.options import Finished
 from answerkey.types import Json
@@ -22,8 +22,10 @@ def end_run(
         show(text_report(summary))
     say(f"run folder: {finished.folder}")
     code, line = verdict_line(finished, summary)
-    if code in (EXIT_INCOMPLETE, EXIT_INTERRUPTED) or finished.stopped:
+    if finished.partial:
         say(f"to go on: {resume_command}")
+    if not (as_json or quiet) and apart():
+        show(line)  # a report kept in a file ends as the screen does
     say(line)
     return code
 
@@ -36,6 +38,10 @@ def verdict_line(finished: Finished, summary: Json) -> tuple[int, str]:
     if finished.stopped is not None:
         also = f" ({finished.also_stopped} more at the same time)" if finished.also_stopped else ""
         return EXIT_GATE, f"failed: stopped at {finished.stopped.case.id}, which is under the threshold{also}"
+    if finished.partial and finished.limited:
+        if finished.failed:
+            return EXIT_GATE, f"failed: {finished.failed} of {finished.asked} asked; {finished.partial}"
+        return EXIT_OK, f"passed: {finished.asked} asked; {finished.partial}"
     if finished.partial or totals["errors"]:
         why = finished.partial or f"{totals['errors']} cases ended in an error"
         return EXIT_INCOMPLETE, f"incomplete: {why}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from typing import Any
 
 import click
@@ -25,3 +27,11 @@ def say(text: str = "") -> None:
 def show(text: str = "") -> None:
     """To standard output, made safe for a terminal."""
     click.echo(printable(text))
+
+
+def apart() -> bool:
+    """Whether standard output goes elsewhere than standard error, so that a line may be written to both."""
+    try:
+        return not os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):
+        return True

@@ -19,9 +19,12 @@ _AHEAD = 4  # units queued for each worker, so that none waits while answers are
 
 
 def ask_all(
-    target: Target, cases: Iterable[Numbered], workers: int, stop: Stop, keep: Keep
+    target: Target, cases: Iterable[Numbered], workers: int, stop: Stop, keep: Keep, *, ahead: int = _AHEAD
 ) -> Iterator[list[Answered]]:
-    """Batches of what was answered since the last batch, as soon as there is one."""
+    """Batches of what was answered since the last batch, as soon as there is one.
+
+    With `ahead` = 1 no more than `workers` units are ever asked and not yet scored.
+    """
     units = conversations(cases)
     pool, writers = ThreadPoolExecutor(workers, "ask"), ThreadPoolExecutor(workers, "write")
     waiting: set[Future[list[Written]]] = set()
@@ -34,7 +37,7 @@ def ask_all(
     try:
         while True:
             if not stop:
-                for unit in islice(units, workers * _AHEAD - len(waiting)):
+                for unit in islice(units, workers * ahead - len(waiting)):
                     future = pool.submit(_ask_unit, target, unit, stop, write)
                     waiting.add(future)
                     future.add_done_callback(ended.put)

@@ -47,6 +47,7 @@ class _Live:
     stopped: list[tuple[int, Outcome]] = field(default_factory=list[tuple[int, Outcome]])
     asked: int = 0
     errors: int = 0
+    failed: int = 0
     cost: float = 0.0
     same_error: tuple[str, int] = ("", 0)
 
@@ -93,13 +94,18 @@ def _finished(live: _Live, folder: Path) -> Finished:
         also_stopped=max(len(live.stopped) - 1, 0),
         asked=live.asked,
         errors=live.errors,
+        failed=live.failed,
+        limited=bool(live.options.resume_limit) and not live.stop and not live.errors,
     )
 
 
 def _work(live: _Live, begun: Resumed, folder: Path) -> None:
     """First what was stopped at, then the rest, in order. Answers that only lack a score are not asked for again."""
-    target = live.prepared.target
+    target, workers = live.prepared.target, live.prepared.suite.run.workers
     size = chunk_size(live.prepared.tools)
+    if _stops_on_fail(live):
+        # What comes after the first failure is not begun; only a judge is worth asking about several at once.
+        size = min(size, workers) if size < _CHUNK else 1
     if live.state.count(ANSWERED):
         for chunk in in_chunks(_answered_before(folder, live.state), size):
             _score(live, chunk)
@@ -118,7 +124,8 @@ def _work(live: _Live, begun: Resumed, folder: Path) -> None:
         live.responses.append([_response_record(n, case, response)])
 
     # Live answers are scored as they come, but not more at once than a judge can take.
-    for batch in ask_all(target, cases, live.prepared.suite.run.workers, live.stop, keep):
+    ahead = {"ahead": 1} if _stops_on_fail(live) else {}
+    for batch in ask_all(target, cases, workers, live.stop, keep, **ahead):
         for chunk in in_chunks(batch, size):
             _score(live, chunk)
         _mind_the_budget(live)
@@ -164,6 +171,7 @@ def _score(live: _Live, chunk: list[Answered]) -> None:
     for outcome in outcomes:
         live.asked += 1
         live.errors += outcome.verdict.status == ERROR
+        live.failed += outcome.verdict.score is not None and not outcome.verdict.passed
         live.cost += (outcome.response.cost or 0.0) + judge_cost(outcome.scores)
         live.watch.outcome(outcome)
         _mind_the_errors(live, outcome.response)
@@ -181,9 +189,13 @@ def verdict_of(profile: Profile | None, case: Case, response: Response, scores: 
     return Verdict(ERROR, justification=f"Could not be scored: {broken}") if broken else Verdict("SCORED")
 
 
+def _stops_on_fail(live: _Live) -> bool:
+    return live.options.stop_on_fail or live.prepared.suite.run.stop_below is not None
+
+
 def _fails(live: _Live, outcome: Outcome) -> bool:
     below = live.prepared.suite.run.stop_below
-    if not (live.options.stop_on_fail or below is not None):
+    if not _stops_on_fail(live):
         return False
     verdict = outcome.verdict
     if verdict.status == ERROR:
@@ -228,7 +240,7 @@ def _why_partial(live: _Live) -> str:
     if live.stop:
         return live.stop.reason
     if live.options.resume_limit is not None:
-        return f"{left} cases left after --resume-limit {live.options.resume_limit}"
+        return f"{left} case{'' if left == 1 else 's'} left after --resume-limit {live.options.resume_limit}"
     return f"{left} cases ended in an error"
 
 

@@ -79,7 +79,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a run ended. `partial` says why it is not whole, or is empty."""
+    """How a run ended. `partial` says why it is not whole, or is empty; `limited` that no more was asked for.
+
+    `asked`, `errors` and `failed` count the cases of this call alone.
+    """
 
     folder: Path
     partial: str = ""
@@ -88,3 +91,5 @@ class Finished:
     also_stopped: int = 0
     asked: int = 0
     errors: int = field(default=0)
+    failed: int = 0
+    limited: bool = False
