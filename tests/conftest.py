@@ -31,7 +31,9 @@ def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         host = address[0] if isinstance(address, tuple) else address
         if allowed and host in {"127.0.0.1", "::1", "localhost"}:
             return real_connect(self, address)  # type: ignore[arg-type]
-        raise AssertionError(f"a test tried to reach {address}; mark it `network` if it starts a server of its own")
+        raise AssertionError(
+            f"a test tried to reach {address}; mark it `network` if it starts a server of its own"
+        )
 
     monkeypatch.setattr(socket.socket, "connect", connect)
 

@@ -8,7 +8,13 @@ import pytest
 HEAVY = ("numpy", "scipy", "pandas", "pyarrow", "duckdb", "onnxruntime", "tokenizers", "rich", "httpx2", "altair", "starlette", "jinja2", "yaml", "bm25s", "rapidfuzz", "answerkey.metrics.overlap")  # fmt: skip
 
 
-@pytest.mark.parametrize("code", ["import answerkey", "from answerkey.cli.main import answerkey; answerkey(['--help'], standalone_mode=False)"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import answerkey",
+        "from answerkey.cli.main import answerkey; answerkey(['--help'], standalone_mode=False)",
+    ],
+)
 def test_nothing_heavy_is_loaded(code):
     told = f"{code}; import sys; print('LOADED', *(m for m in {HEAVY!r} if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)

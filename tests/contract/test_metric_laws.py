@@ -30,12 +30,19 @@ class HashEmbedder:
 
 def score(names, pairs):
     metrics = [find(name) for name in names]
-    given = {"embed": HashEmbedder(), "words": RULES.words, "routes": RULES.routes, "judge": load_judge("local")}
+    given = {
+        "embed": HashEmbedder(),
+        "words": RULES.words,
+        "routes": RULES.routes,
+        "judge": load_judge("local"),
+    }
     wanted = provided_for(metrics)
     return make_plan(names, {key: value for key, value in given.items() if key in wanted}).score(pairs)
 
 
-TEXT = st.text(max_size=60) | st.sampled_from(["", " ", "RM 1.2M vs 3", "No. Sorry!", "the cat [1] sat [9].", "漢字", "a\nb", "😀"])
+TEXT = st.text(max_size=60) | st.sampled_from(
+    ["", " ", "RM 1.2M vs 3", "No. Sorry!", "the cat [1] sat [9].", "漢字", "a\nb", "😀"]
+)
 PAIRS = st.builds(
     lambda question, expected, answer, contexts, relevant, retrieved, route, seconds: (
         Case("c", question or "?", expected=tuple(expected), relevant=relevant, expected_route="docs", criteria=AnswerCriteria(must_contain=("a",), expected_value=3)),

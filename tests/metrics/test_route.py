@@ -23,10 +23,21 @@ class FixedCosine:
         return np.array([[1.0, 0.0] if n % 2 == 0 else other for n in range(len(texts))], dtype=np.float32)
 
 
-def value(metric, answer, route=None, question="What were the sales in May?", embed=None, expected=(), settings=None, **criteria):
+def value(
+    metric,
+    answer,
+    route=None,
+    question="What were the sales in May?",
+    embed=None,
+    expected=(),
+    settings=None,
+    **criteria,
+):
     case = Case("c", question, expected=expected, criteria=AnswerCriteria(**criteria))
     given = GIVEN | ({"embed": embed} if embed else {})
-    (scores,) = make_plan([metric], given, {metric: settings or {}}).score([(case, Response(answer=answer, route=route))])
+    (scores,) = make_plan([metric], given, {metric: settings or {}}).score(
+        [(case, Response(answer=answer, route=route))]
+    )
     assert scores[metric].error is None
     return scores[metric].value
 
@@ -36,7 +47,9 @@ def test_executive_format_of_the_worked_example():
     assert value("executive_format", EXECUTIVE + " growth", "sales_kpi") == pytest.approx(1.0)
     assert value("executive_format", EXECUTIVE, "rag_docs") == 1.0
     assert value("executive_format", "There were 12 of them", "hr_kpi") == pytest.approx(0.20)
-    assert value("executive_format", "alarm 12", "hr_kpi") == pytest.approx(0.20)  # "rm" in a word is no currency
+    assert value("executive_format", "alarm 12", "hr_kpi") == pytest.approx(
+        0.20
+    )  # "rm" in a word is no currency
 
 
 @pytest.mark.parametrize(
@@ -59,7 +72,9 @@ def test_semantic_relevance_by_meaning(cosine, answer, route, expected):
 
 
 def test_uniform_gives_no_bonus():
-    found = value("semantic_relevance", "average growth", "sales_kpi", embed=FixedCosine(0.4), settings={"bonus": False})
+    found = value(
+        "semantic_relevance", "average growth", "sales_kpi", embed=FixedCosine(0.4), settings={"bonus": False}
+    )
     assert found == pytest.approx(0.4, abs=1e-6)
 
 

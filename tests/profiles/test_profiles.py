@@ -17,7 +17,13 @@ def verdict(profile, values, route=None, route_score=None):
     return decide(load_profile(profile), CASE, Response(answer="x", route=route), scores)
 
 
-DIMENSIONS = ("semantic_relevance", "information_completeness", "factual_accuracy", "presentation_quality", "executive_format")
+DIMENSIONS = (
+    "semantic_relevance",
+    "information_completeness",
+    "factual_accuracy",
+    "presentation_quality",
+    "executive_format",
+)
 
 
 def dimensions(*values):
@@ -58,7 +64,12 @@ def test_marks_of_route_aware(quality, route, route_score, status):
     assert found.passed == (status != "FAILED")
 
 
-RUBRIC = {"rubric.accuracy": 4.2, "rubric.completeness": 3.8, "rubric.citation_quality": 4.5, "rubric.coherence": 2.9}
+RUBRIC = {
+    "rubric.accuracy": 4.2,
+    "rubric.completeness": 3.8,
+    "rubric.citation_quality": 4.5,
+    "rubric.coherence": 2.9,
+}
 
 
 def test_rubric_divides_each_criterion_by_its_own_maximum():
@@ -82,7 +93,9 @@ def test_citations_can_be_switched_off_and_the_rest_renormalised():
 
 def test_zero_not_applicable_and_broken_are_three_things():
     zero = verdict("rubric", {**RUBRIC, "rubric.citation_quality": 0.0})
-    left_out = verdict("rubric", {**RUBRIC, "rubric.citation_quality": Score.not_applicable("no citations wanted")})
+    left_out = verdict(
+        "rubric", {**RUBRIC, "rubric.citation_quality": Score.not_applicable("no citations wanted")}
+    )
     broke = verdict("rubric", {**RUBRIC, "rubric.citation_quality": Score.broke("no reply")})
     assert zero.score == pytest.approx(83.4667 - 9, abs=1e-3)
     assert left_out.score == pytest.approx((42 + 22.8 + 2.9 / 3 * 10) / 0.9)
@@ -96,14 +109,28 @@ def test_nothing_that_applies_is_unscored_not_failed():
 
 
 def test_the_readings_of_rag_are_shortfalls():
-    values = {"context_relevance": 0.4, "context_sufficiency": 0.6, "answer_relevance": 0.9, "answer_correctness": 0.9, "answer_hallucination": 0.5}
+    values = {
+        "context_relevance": 0.4,
+        "context_sufficiency": 0.6,
+        "answer_relevance": 0.9,
+        "answer_correctness": 0.9,
+        "answer_hallucination": 0.5,
+    }
     found = verdict("rag", values)
-    assert [text.partition(": ")[2] for text in found.shortfalls] == ["off-topic retrieval", "significant unsupported claims"]
-    assert found.quality == pytest.approx((0.4 + 0.6 + 0.9 + 0.9 + 0.5) / 5)  # lower is better is turned round
+    assert [text.partition(": ")[2] for text in found.shortfalls] == [
+        "off-topic retrieval",
+        "significant unsupported claims",
+    ]
+    assert found.quality == pytest.approx(
+        (0.4 + 0.6 + 0.9 + 0.9 + 0.5) / 5
+    )  # lower is better is turned round
 
 
 def test_a_required_floor_fails_the_case_whatever_the_rest():
-    profile = {"criteria": [{"metric": "a", "floor": 0.5, "required": True}, {"metric": "b", "weight": 9}], "pass": 0.5}
+    profile = {
+        "criteria": [{"metric": "a", "floor": 0.5, "required": True}, {"metric": "b", "weight": 9}],
+        "pass": 0.5,
+    }
     assert verdict(profile, {"a": 0.4, "b": 1.0}).status == "FAILED"
     assert verdict(profile, {"a": 0.5, "b": 1.0}).status == "PASSED"
 

@@ -36,7 +36,13 @@ call = "slow_bot:answer"
 def suite(write):
     def make(count):
         write("slow_bot.py", BOT)
-        write("cases.jsonl", [{"id": f"c{n}", "question": f"question {n}", "expected": f"the answer to question {n}"} for n in range(count)])
+        write(
+            "cases.jsonl",
+            [
+                {"id": f"c{n}", "question": f"question {n}", "expected": f"the answer to question {n}"}
+                for n in range(count)
+            ],
+        )
         return write("suite.toml", SUITE)
 
     return make
@@ -51,7 +57,11 @@ def start(suite, *more):
 
 def written(folder: Path) -> set[str]:
     """The ids of every whole line in the journal of responses."""
-    lines = (folder / "responses.jsonl").read_bytes().split(b"\n")[1:-1] if folder and (folder / "responses.jsonl").exists() else []
+    lines = (
+        (folder / "responses.jsonl").read_bytes().split(b"\n")[1:-1]
+        if folder and (folder / "responses.jsonl").exists()
+        else []
+    )
     return {json.loads(line)["id"] for line in lines}
 
 
@@ -73,7 +83,9 @@ def test_fifty_kills_lose_nothing_and_ask_nothing_twice(suite):
         process.communicate()
         kills += 1
         new = asked.read_text().splitlines()[already:]
-        assert not {f"question {key[1:]}" for key in before} & set(new), "something that had been written was asked again"
+        assert not {f"question {key[1:]}" for key in before} & set(new), (
+            "something that had been written was asked again"
+        )
         if finished:
             break
     last = start(path, "--resume")
@@ -136,7 +148,10 @@ def test_two_processes_cannot_write_one_run(suite):
 def test_a_changed_suite_is_refused_until_it_is_accepted(suite, write):
     path = suite(4)
     assert run_to_end(path, "--limit", "4")[0] == 0
-    write("cases.jsonl", [{"id": f"c{n}", "question": f"question {n}", "expected": "other"} for n in range(1, 6)])
+    write(
+        "cases.jsonl",
+        [{"id": f"c{n}", "question": f"question {n}", "expected": "other"} for n in range(1, 6)],
+    )
     code, told = run_to_end(path, "--resume")
     assert code == 2
     assert "the cases changed" in told
@@ -152,7 +167,9 @@ def test_a_changed_suite_is_refused_until_it_is_accepted(suite, write):
 def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(suite, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True
+    )
     if mounted.returncode != 0:
         pytest.skip("this machine does not allow mounting a tmpfs")
     try:

@@ -55,7 +55,9 @@ def number_in_range(case: Case, response: Response, *, decimal: str = ".") -> Sc
     given = numbers(response.answer or "", decimal)
     inside = next((number for number in given if low <= number.value <= high), None)
     told = (
-        f"{inside.text} lies in it" if inside else f"of {len(given)} numbers none lies in {low:g} to {high:g}"
+        f"{inside.text} lies in it"
+        if inside
+        else f"of {len(given)} numbers none lies in {low:,.10g} to {high:,.10g}"
     )
     return Score(float(inside is not None), told)
 
@@ -73,7 +75,7 @@ def number_close(case: Case, response: Response, *, tolerance: float = 0.05, dec
     told = (
         f"{close.text} is within {tolerance:.0%}"
         if close
-        else f"of {len(given)} numbers none is near {wanted[0]:g}"
+        else f"of {len(given)} numbers none is near {wanted[0]:,.10g}"
     )
     return Score(float(close is not None), told)
 

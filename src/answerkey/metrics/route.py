@@ -95,11 +95,14 @@ def factual_accuracy(
     if case.criteria.numerical_range is not None:
         low, high = case.criteria.numerical_range
         inside = any(low <= number.value <= high for number in given)
-        return Score(0.95 if inside else 0.4, f"{'a' if inside else 'no'} number in {low:g} to {high:g}")
+        return Score(
+            0.95 if inside else 0.4, f"{'a' if inside else 'no'} number in {low:,.10g} to {high:,.10g}"
+        )
     if wanted := true_values(case, decimal):
         close = any(near(number.value, want, tolerance) for number in given for want in wanted)
         return Score(
-            0.95 if close else 0.5, f"{'a' if close else 'no'} number within {tolerance:.0%} of {wanted[0]:g}"
+            0.95 if close else 0.5,
+            f"{'a' if close else 'no'} number within {tolerance:.0%} of {wanted[0]:,.10g}",
         )
     return Score(0.75, "nothing to check the numbers against")
 

@@ -73,6 +73,8 @@ def rate(share: float, interval: Sequence[float] | None, count: int, of: int) ->
 def figure(value: float | None) -> str:
     if value is None:
         return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
     return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
 
 

@@ -83,7 +83,7 @@ def replacing(path: Path) -> Generator[IO[str]]:
     """A file written beside the old one, which it replaces when it is whole."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        with beside.open("w", encoding="utf-8", errors="replace", newline="") as file:
             yield file
         beside.replace(path)
     except OSError as error:
