@@ -130,6 +130,13 @@ def find(name: str) -> Metric:
     raise SettingsError(f'unknown metric "{name}"{hint}')
 
 
+def is_metric(name: str) -> bool:
+    try:
+        return bool(find(name))
+    except SettingsError:
+        return False
+
+
 def all_metrics() -> list[Metric]:
     _load()
     return sorted(_METRICS.values(), key=lambda m: (m.family, m.name))

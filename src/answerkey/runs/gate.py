@@ -2,6 +2,9 @@
 
 user_satisfaction >= 0.70     success[sales] >= 0.80     mean[quality] >= 0.70
 route_accuracy >= 0.76        response_time.mean < 5     errors == 0
+recall@5 >= 0.60              quality.mean >= 0.70       performance.bands.excellent.share >= 0.5
+
+A metric's name alone is its mean; names joined by dots lead to any number of summary.json.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.metrics.registry import is_metric
 from answerkey.types import Json
 
 _CONDITION = re.compile(
@@ -30,6 +34,7 @@ _RATES = {
 }
 _COUNTS = ("cases", "scored", "passed", "failed", "errors", "unscored")
 _TIMES = ("mean", "average", "min", "max", "p50", "p95")
+_SECTIONS = ("totals", "score", "quality", "average_scores", "performance", "response_time")
 FIGURES = (*_RATES, *_COUNTS, "mean", *(f"response_time.{name}" for name in _TIMES))
 
 
@@ -69,7 +74,9 @@ def _parse(text: str) -> Condition:
             f'gate "{text}": expected a figure, a sign and a number, as in "user_satisfaction >= 0.70"'
         )
     figure, of, within, sign, number, percent = found.groups()
-    if figure not in FIGURES:
+    if figure in {"score", "quality"} or is_metric(figure):
+        figure, of, within = "mean", figure, of
+    if figure not in FIGURES and not figure.startswith(tuple(f"{name}." for name in _SECTIONS)):
         raise SettingsError(
             f'gate "{text}": unknown figure "{figure}"{did_you_mean(figure, FIGURES)}; known: {", ".join(FIGURES)}'
         )
@@ -106,8 +113,8 @@ def _figure(
         return part.get(key), _pair(part.get(f"{stem}_ci95")), ""
     if condition.figure in _COUNTS:
         return part.get("totals", part).get(condition.figure), None, ""
-    if condition.figure.startswith("response_time."):
-        return part["response_time"].get(condition.figure.partition(".")[2]), None, ""
+    if condition.figure != "mean":
+        return _number_at(part, condition.figure), None, ""
     name = condition.of or ""
     entry: Json | None = part.get(name) if name in {"score", "quality"} else part["average_scores"].get(name)
     if entry is None:
@@ -116,6 +123,18 @@ def _figure(
     # A mean over only some of the cases must not open a gate: what broke might have been the bad ones.
     broken = entry.get("broken", 0)
     return (None, None, f"{note}, {broken} broke") if broken else (entry["mean"], _pair(entry["ci95"]), note)
+
+
+def _number_at(part: Any, path: str) -> float | None:
+    """The number under names joined by dots; a name may hold dots itself, as `rubric.accuracy` does."""
+    if not path:
+        return part if isinstance(part, int | float) and not isinstance(part, bool) else None
+    names = (
+        [name for name in part if path == name or path.startswith(f"{name}.")]
+        if isinstance(part, Mapping)
+        else []
+    )
+    return _number_at(part[names[0]], path[len(names[0]) + 1 :]) if names else None
 
 
 def _part(summary: Mapping[str, Any], name: str | None) -> Mapping[str, Any] | None:
