@@ -123,6 +123,18 @@ def test_recorded_answers_stop_at_the_first_failure(cli, suite: LiveSuite, tmp_p
     assert still.last_line == "failed: 1 of 1 asked; 4 cases left after --resume-limit 1"
 
 
+def test_resuming_a_finished_run_tells_its_gates_again(cli, suite: LiveSuite) -> None:
+    suite.more = '[gate]\nrequire = ["pass_rate >= 1"]'
+    suite.write()
+    first = cli("run", suite.path, "--no-pictures")
+    (suite.run / "summary.json").unlink()
+    again = cli("run", suite.path, "--resume", "--no-pictures", "--json")
+    assert "this run is finished" in again.err
+    assert (again.code, again.last_line) == (1, first.last_line) == (1, "failed: gate pass_rate >= 1")
+    assert again.json["totals"]["cases"] == 40
+    assert (suite.run / "summary.json").is_file(), "killed before its reports, it has them now"
+
+
 def test_json_is_one_value_even_when_it_stops(cli, suite: LiveSuite) -> None:
     stopped = cli("run", suite.path, "--stop-on-fail", "--json", "--no-pictures")
     assert stopped.json["totals"]["failed"] == 0

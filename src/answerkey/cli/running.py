@@ -46,7 +46,7 @@ def run(path: Path, given: Given) -> int:
             finished = run_suite(suite, options, watch, stop)
         except AlreadyFinished as done:
             say(str(done))
-            return EXIT_OK
+            finished = Finished(folder or Path())  # its gates still decide, and its reports may be missing
     again = command_again(path)
     if finished.stopped is not None or given["smoke"]:
         _show_stop(again, finished, given)

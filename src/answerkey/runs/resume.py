@@ -10,7 +10,7 @@ from pathlib import Path
 from answerkey.errors import SettingsError
 from answerkey.runs.asking import Numbered
 from answerkey.runs.fingerprint import changed
-from answerkey.runs.folder import RESPONSES, read_manifest
+from answerkey.runs.folder import RESPONSES, read_manifest, write_manifest
 from answerkey.runs.journal import Journal
 from answerkey.runs.options import Selection
 from answerkey.runs.prepare import Prepared, manifest_of
@@ -64,6 +64,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         if "cases" in different:
             cases = _moved(folder, prepared, state)
     if state.count(FINISHED) >= prepared.count:
+        write_manifest(folder, {**manifest, "partial": ""})  # it may have been killed before it could say so
         raise AlreadyFinished(
             f"{folder}: this run is finished, all {prepared.count} cases are done; nothing to resume"
         )
