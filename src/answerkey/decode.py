@@ -15,11 +15,12 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 def encoding_of(path: Path) -> str:
     """The file's encoding, from one pass over it in blocks: UTF-8, UTF-16 with its mark, else cp1252."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    before, utf8 = 0, True
+    before, utf8, marked = 0, True, False
     try:
         with path.open("rb") as file:
             while block := file.read(_BLOCK):
                 if before == 0:
+                    marked = block.startswith(codecs.BOM_UTF8)
                     for bom, name in _BOMS:
                         if block.startswith(bom) and name != "utf-8-sig":
                             return name
@@ -40,7 +41,7 @@ def encoding_of(path: Path) -> str:
                     utf8 = False
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    return "utf-8-sig" if utf8 else "cp1252"
+    return "utf-8-sig" if utf8 or marked else "cp1252"
 
 
 def read_text(path: Path) -> str:

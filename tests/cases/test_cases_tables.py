@@ -74,6 +74,11 @@ def test_marks_line_ends_and_encodings(raw, write):
     assert (case.question, case.expected) == ("What’s é?", ("é",))
 
 
+def test_a_mark_says_utf8_even_where_a_byte_is_not(write):
+    (case,) = load_cases([write("a.csv", b"\xef\xbb\xbfquestion,expected\nCaf\xe9?,x\n")])
+    assert case.question.startswith("Caf")
+
+
 BAD = {
     "empty.jsonl": ("", "the file is empty"),
     "blank.jsonl": ("\n\n", "no case found"),
@@ -81,7 +86,10 @@ BAD = {
     "list.jsonl": ('{"question": ["a"]}\n', 'line 1, column "question": found'),
     "nan.jsonl": ('{"question": "a", "response_time": NaN}\n', "line 1: not valid JSON: NaN"),
     "broken.jsonl": ('{"question": "a"}\n{"question": \n', "line 2: not valid JSON"),
-    "twice.jsonl": ('{"id": 1, "question": "a"}\n{"id": "1", "question": "b"}\n', 'id "1" is used twice'),
+    "twice.jsonl": (
+        '{"id": 1, "question": "a"}\n{"id": "1", "question": "b"}\n',
+        ', row 2, column "id": the id "1" is used twice',
+    ),
     "near.csv": ("qestion,expected\na,b\n", 'unknown column "qestion"; did you mean "question"'),
     "noquestion.jsonl": ('{"question": "  "}\n', "expected a question"),
     "both.csv": ("question,query\na,b\n", 'both mean "question"'),

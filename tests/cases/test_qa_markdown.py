@@ -60,3 +60,10 @@ def test_a_question_in_a_code_fence_is_part_of_the_answer(write):
 def test_a_question_may_run_over_lines(write):
     (case,) = load_cases([write("faq.md", "Q1: How long\nmay a question be?\nA1: Any.\n")])
     assert case.question == "How long may a question be?"
+
+
+@pytest.mark.parametrize("layout", ["**Q{n}: Why?**\n\nA{n}: So.\n", "Q{n}: Why?\nA{n}: So.\n"])
+def test_a_section_between_questions_that_are_no_headings_is_no_answer(write, layout):
+    section = "\n## Part two\n\nWhat this part is about.\n\n"
+    cases = load_cases([write("faq.md", layout.format(n=1) + section + layout.format(n=2))])
+    assert [case.expected for case in cases] == [("So.",), ("So.",)]

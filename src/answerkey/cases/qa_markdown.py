@@ -25,7 +25,8 @@ _QUESTION_LINES = {
     "**Q1:**": re.compile(r"\*\*Q(\d+)\s*:\s*(.*?)\s*\*\*\s*$"),
     "Q1:": re.compile(r"Q(\d+)\s*:\s*(.*?)\s*$"),
 }
-_LEVEL = {"### Q1:": 3, "## Q1:": 2, "**Q1:**": 0, "Q1:": 0}
+# Headings above this level are those of sections; where questions are no headings, sections have # to ###.
+_LEVEL = {"### Q1:": 3, "## Q1:": 2, "**Q1:**": 4, "Q1:": 4}
 _ANSWER_LINE = re.compile(r"(?:\*\*A(\d+)\s*:\s*\*\*|\*\*A(\d+)\*\*\s*:|A(\d+)\s*:)\s*(.*)$")
 _HEADING = re.compile(r"(#{1,6})\s+\S")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*$")
