@@ -88,7 +88,7 @@ def other_models(answers: Answers, seed: int) -> dict[str, Array]:
 
 
 def written(answers: Answers, scores: Array, seed: int) -> dict[str, Any]:
-    curve = calibration(scores, answers.labels, np.ones(len(scores)))
+    curve = calibration(scores, answers.labels, np.zeros(len(scores), dtype=np.int64))
     return exported(
         fit(answers, slice(None), seed), list(NAMES), curve, {"fitted on": "EVOUNA, Natural Questions"}
     )

@@ -15,6 +15,7 @@ from answerkey.types import Case, Pair, Passage, Response
 GROUNDING_SETS = ("ragtruth_qa", "begin", "wice", "summedits", "factcheckgpt_stance")
 SANITY_SET = "halueval_qa_sample"  # written by a model, not marked by people: shown, never fitted
 CORRECTNESS_SET = "evouna"
+CORPORA = ("scifact", "cranfield")  # more English, to count how common each word is
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,11 @@ class Row:
 def read_lines(data: Path, name: str) -> list[dict[str, Any]]:
     with (data / name / "dev.jsonl").open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+def corpus(data: Path, name: str) -> list[str]:
+    with (data / name / "corpus.jsonl").open(encoding="utf-8") as lines:
+        return [json.loads(line).get("text") or "" for line in lines]
 
 
 def grounding_rows(data: Path, name: str) -> list[Row]:

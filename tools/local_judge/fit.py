@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -32,10 +34,20 @@ def log_odds(model: HistGradientBoostingClassifier, rows: Array) -> Array:
     return model.decision_function(rows.astype(np.float32))
 
 
-def calibration(scores: Array, labels: Array, weights: Array) -> tuple[float, float]:
-    """Slope and shift that turn scores into log-odds that mean what they say (Platt)."""
-    model = LogisticRegression(C=1e6).fit(scores[:, None], labels, sample_weight=weights)
-    return float(model.coef_[0, 0]), float(model.intercept_[0])
+def calibration(
+    scores: Array, labels: Array, sets: NDArray[np.int64], shares: Sequence[float] = (1.0,)
+) -> tuple[float, float]:
+    """Slope and shift that turn scores into log-odds that mean what they say (Platt); `shares` is how much each set counts.
+
+    The slope is found within sets, each with a shift of its own, since sets differ in how many are unsupported; the one shift
+    then makes the mean probability that of the labels.
+    """
+    weights = (np.array(shares) / np.bincount(sets))[sets]
+    own = np.eye(sets.max() + 1)[sets]
+    model = LogisticRegression(C=100.0, fit_intercept=False, max_iter=1000)
+    slope = float(model.fit(np.column_stack([scores, own]), labels, sample_weight=weights).coef_[0, 0])
+    gap = lambda shift: float(np.average(1 / (1 + np.exp(-slope * scores - shift)) - labels, weights=weights))  # noqa: E731
+    return slope, float(brentq(gap, -20, 20))
 
 
 def exported(

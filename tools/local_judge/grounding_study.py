@@ -41,6 +41,9 @@ SHARE_OF_SET = {
     "ragtruth_qa": 2.0,
     "summedits": 0.05,
 }  # the one with sentences marked by people; the one of small edits
+CALIBRATION_SHARE = {
+    "ragtruth_qa": 4.0
+}  # answers as bots write them count as much as the four sets of claims together
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +85,20 @@ class Table:
 
 def table(rows: list[Row], sentences: list[Sentences]) -> Table:
     flat = [(n, row, found) for n, row in enumerate(rows) for found in sentences[n]]
-    names = list(flat[0][2]["features"])
+    names = list(max((found["features"] for _, _, found in flat), key=len))
     return Table(
         rows=rows,
-        values={name: np.array([found["features"][name] for _, _, found in flat]) for name in names},
+        values={name: _filled([found["features"].get(name) for _, _, found in flat]) for name in names},
         labels=np.array([_label(row, found, len(sentences[n])) for n, row, found in flat]),
         owner=np.array([n for n, _, _ in flat]),
         edited=np.array([row.edited for _, row, _ in flat]),
     )
+
+
+def _filled(values: Sequence[float | None]) -> Array:
+    """The few sentences whose meaning is not compared (another language than the passages) get the mean."""
+    mean = np.mean([value for value in values if value is not None])
+    return np.array([mean if value is None else value for value in values], dtype=float)
 
 
 def _label(row: Row, found: Mapping[str, Any], count: int) -> int:
@@ -207,14 +216,14 @@ def _all(data: Table) -> NDArray[np.bool_]:
 
 
 def curves(tables: Mapping[str, Table], scores: Mapping[str, Array]) -> dict[str, tuple[float, float]]:
-    """Slope and shift for sentences and for answers, from cross-validated scores; every set counts the same."""
-    found: dict[str, list[tuple[Array, Array, Array]]] = {"sentence": [], "answer": []}
-    for name, sentence in scores.items():
+    """Slope and shift for sentences and for answers, from cross-validated scores."""
+    found: dict[str, list[tuple[Array, Array, NDArray[np.int64]]]] = {"sentence": [], "answer": []}
+    for number, (name, sentence) in enumerate(scores.items()):
         data = tables[name]
         known = (data.labels >= 0) & ~data.edited
-        found["sentence"].append((sentence[known], data.labels[known], np.full(known.sum(), 1 / known.sum())))
+        found["sentence"].append((sentence[known], data.labels[known], np.full(known.sum(), number)))
         answers, real = answer_scores(sentence, data), data.real
-        found["answer"].append((answers[real], data.answers[real], np.full(real.sum(), 1 / real.sum())))
+        found["answer"].append((answers[real], data.answers[real], np.full(real.sum(), number)))
     return {
         level: calibration(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         for level, parts in found.items()

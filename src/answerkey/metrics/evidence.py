@@ -185,7 +185,7 @@ _ENDINGS = (
 def language(text: str) -> str:
     """`english`, `other` (Latin letters, but the little words of another language), or the first script met.
 
-    A text with few little words of any language (a table, a list of names) counts as English.
+    `unclear` for a text with too few little words to tell: a name, a table, a short answer.
     """
     letters = [ch for ch in text if ch.isalpha()]
     foreign = [ch for ch in letters if ch > "\u024f"]
@@ -194,4 +194,6 @@ def language(text: str) -> str:
     tokens = [found[0].lower() for found in _TOKEN.finditer(text)]
     ours = sum(token in word_list("function_words") for token in tokens)
     theirs = sum(token in word_list("other_function_words") for token in tokens)
-    return "other" if theirs > max(1, ours) else "english"
+    if theirs > max(1, ours):
+        return "other"
+    return "english" if ours and ours >= theirs else "unclear"

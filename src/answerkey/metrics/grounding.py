@@ -21,8 +21,9 @@ from answerkey.metrics.registry import metric
 from answerkey.metrics.small_model import SmallModel, from_json, load_numbers
 from answerkey.types import Json, Pair, Score
 
-EDIT_WEIGHT = 0.5  # of the log-odds for a small change of fact, beside those for words without support
+EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
 FLAG_AT = 0.5
+RARE = 2.0  # the fit sees as many unsupported sentences as supported ones; in answers they are rarer by this log-odds
 FITTED_FOR = "all-MiniLM-L6-v2"
 Floats = NDArray[np.float64]
 
@@ -95,7 +96,9 @@ def any_unsupported(scores: Floats) -> float:
     """The log-odds that at least one sentence is unsupported, as if each failed on its own."""
     if not len(scores):
         return 0.0
-    none = -np.logaddexp(0.0, np.minimum(scores, 30.0)).sum()  # log of the chance that no sentence fails
+    none = -np.logaddexp(
+        0.0, np.clip(scores - RARE, -30.0, 30.0)
+    ).sum()  # log of the chance that no sentence fails
     return float(np.log(-np.expm1(none)) - none)
 
 

@@ -1,6 +1,7 @@
-"""The judge without a language model: the rubric filled from overlap and embedding metrics, and saying so.
+"""The judge without a language model: the rubric filled from the local metrics, and saying so.
 
-It is a stand-in for a reader: it sees shared words, near meanings, numbers and citation marks, and no more.
+It is a stand-in for a reader: it sees shared words, near meanings, numbers, names, negations and citation marks, and no
+more. How well it agrees with people is measured in docs/validity.md.
 """
 
 from __future__ import annotations
@@ -10,17 +11,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from answerkey.llm.cache import digest
+from answerkey.metrics.citations import MARKER
+from answerkey.metrics.evidence import sentence_spans
 from answerkey.metrics.plan import make_plan
-from answerkey.text import numbers, sentences, words
+from answerkey.text import normalise, words
 from answerkey.types import Json, Pair, Score
 
 if TYPE_CHECKING:
     from answerkey.embed import Embedder
 
-VERSION = 1
+VERSION = 2
 LABEL = "local judge, no language model"
-_FROM = ("token_f1", "keyword_recall", "answer_correctness", "answer_relevance", "answer_hallucination")
-_FROM_CITATIONS = ("citation_validity", "citation_coverage")
+MEASURES = ("answer_agreement", "groundedness", "answer_relevance", "citation_validity", "citation_coverage")
 
 
 class LocalJudge:
@@ -40,10 +42,16 @@ class LocalJudge:
         return load_embedder()
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
-        return [_rubric(pair, scores) for pair, scores in zip(pairs, self._measured(pairs), strict=True)]
+        return [
+            _rubric(pair, scores) for pair, scores in zip(pairs, self._measured(pairs, MEASURES), strict=True)
+        ]
 
     def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
-        return [_single(name, scores) for scores in self._measured(pairs)]
+        measure = {"relevance": "answer_relevance", "faithfulness": "groundedness"}.get(name)
+        if measure is None:
+            told = f"{name} cannot be judged without a language model ({LABEL})"
+            return [Score.not_applicable(told) for _ in pairs]
+        return [_single(scores[measure]) for scores in self._measured(pairs, (measure,))]
 
     def usage(self) -> Json:
         return {}
@@ -54,58 +62,81 @@ class LocalJudge:
     def close(self) -> None:
         pass
 
-    def _measured(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
-        return make_plan((*_FROM, *_FROM_CITATIONS), {"embed": self._embed}).score(pairs)
+    def _measured(self, pairs: Sequence[Pair], names: Sequence[str]) -> list[dict[str, Score]]:
+        return make_plan(names, {"embed": self._embed}).score(pairs)
 
 
 def _rubric(pair: Pair, scores: Mapping[str, Score]) -> dict[str, Score]:
-    case, response = pair
-    if not case.expected:
-        lacking = Score.not_applicable(f"no expected answer to compare with ({LABEL})")
-        return dict.fromkeys(("accuracy", "completeness"), lacking) | _form(pair, scores)
-    value = {name: score.value or 0.0 for name, score in scores.items()}
-    cosine, overlap, recall = value["answer_correctness"], value["token_f1"], value["keyword_recall"]
-    right = (cosine + max(overlap, recall)) / 2
-    seen = f"cosine {cosine:.2f}, words shared {overlap:.2f}, words found {recall:.2f}"
-    if missing := _missing_number(case.expected, response.answer or ""):
-        right, seen = min(right, 0.2), f"{seen}, the number {missing} is not there"
-    return {
-        "accuracy": _score(5 * right, seen),
-        "completeness": _score(5 * (cosine + recall) / 2, seen),
-    } | _form(pair, scores)
-
-
-def _form(pair: Pair, scores: Mapping[str, Score]) -> dict[str, Score]:
-    """What shows without an expected answer: citations and sentences."""
-    _, response = pair
-    parts = sentences(response.answer or "")
-    whole = [part for part in parts if 2 <= len(words(part)) <= 60]
-    clear = _score(
-        3 * len(whole) / len(parts) if parts else 0.0,
-        f"{len(whole)} of {len(parts)} sentences of a usual length",
-    )
-    valid, covered = (scores[name].value for name in _FROM_CITATIONS)
-    if valid is None and not response.passages and not response.sources:
-        return {"citation_quality": Score.not_applicable(f"nothing to cite ({LABEL})"), "coherence": clear}
-    told = f"valid marks {valid or 0:.2f}, sentences with one {covered or 0:.2f}"
-    return {"citation_quality": _score(5 * ((valid or 0) + (covered or 0)) / 2, told), "coherence": clear}
-
-
-def _single(name: str, scores: Mapping[str, Score]) -> Score:
-    if name == "relevance":
-        return _score(scores["answer_relevance"].value or 0.0, scores["answer_relevance"].reason)
-    if name == "faithfulness":
-        return _score(
-            1 - (scores["answer_hallucination"].value or 0.0), scores["answer_hallucination"].reason
+    if not words(pair[1].answer or ""):
+        return dict.fromkeys(
+            ("accuracy", "completeness", "citation_quality", "coherence"), _score(0.0, "the answer is empty")
         )
-    return Score.not_applicable(f"{name} cannot be judged without a language model ({LABEL})")
+    return {
+        "accuracy": _accuracy(pair, scores),
+        "completeness": _completeness(pair, scores),
+        "citation_quality": _citation_quality(pair, scores),
+        "coherence": _coherence(pair[1].answer or ""),
+    }
 
 
-def _missing_number(expected: Sequence[str], answer: str) -> str:
-    """A number that every expected answer states and the answer does not."""
-    given = {number.value for number in numbers(answer)}
-    lacking = [[n.text for n in numbers(text) if n.value not in given] for text in expected]
-    return lacking[0][0] if lacking and all(lacking) else ""
+def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
+    """Agreement with the expected answer; where none is known, support by the passages."""
+    _, response = pair
+    agreed, grounded = scores["answer_agreement"], scores["groundedness"]
+    if agreed.value is not None:
+        return _score(
+            5 * agreed.value,
+            f"agrees with the expected answer with probability {agreed.value:.2f}: {agreed.reason}",
+        )
+    if response.passages and grounded.value is not None:
+        told = "no expected answer, so by the passages alone: supported with probability"
+        return _score(5 * grounded.value, f"{told} {grounded.value:.2f}: {grounded.reason}")
+    return Score.not_applicable(f"no expected answer and no passage to compare with ({LABEL})")
+
+
+def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
+    """How much of the expected answer is there: its words and figures, and the whole where it is contained."""
+    agreed = scores["answer_agreement"]
+    if agreed.value is None:
+        return Score.not_applicable(f"no expected answer to compare with ({LABEL})")
+    found: Mapping[str, float] = agreed.details.get("features", {})
+    if not found:
+        return _score(0.0, agreed.reason)
+    words_found = 1.0 if found["contains"] else found["recall"]
+    parts = [words_found, agreed.value, *([found["figures_found"]] if found["figures"] else [])]
+    told = f"{words_found:.0%} of the expected words" + (
+        f", {found['figures_found']:.0%} of its figures" if found["figures"] else ""
+    )
+    return _score(5 * sum(parts) / len(parts), told)
+
+
+def _citation_quality(pair: Pair, scores: Mapping[str, Score]) -> Score:
+    """Marks that point to a passage, sentences that carry one, and cited sentences that the passages support."""
+    _, response = pair
+    valid, covered = scores["citation_validity"].value, scores["citation_coverage"].value
+    if valid is None and not response.passages and not response.sources:
+        return Score.not_applicable(f"nothing to cite ({LABEL})")
+    parts = [valid or 0.0, covered or 0.0]
+    told = f"valid marks {parts[0]:.0%}, sentences with one {parts[1]:.0%}"
+    sentences: Sequence[Json] = scores["groundedness"].details.get("sentences", ())
+    cited = [sentence for sentence in sentences if MARKER.search(sentence["text"])]
+    if cited and any(passage.text for passage in response.passages):
+        parts.append(sum(not sentence["flag"] for sentence in cited) / len(cited))
+        told += f", cited sentences with support {parts[2]:.0%}"
+    return _score(5 * sum(parts) / len(parts), told)
+
+
+def _coherence(answer: str) -> Score:
+    """Sentences of a usual length, and none said twice."""
+    parts = [normalise(answer[start:end]) for start, end in sentence_spans(answer, longest=10_000)]
+    usual = sum(len(words(part)) <= 60 for part in parts)
+    distinct = len(set(parts))
+    told = f"{usual} of {len(parts)} sentences of a usual length, {len(parts) - distinct} said again"
+    return _score(3 * (usual / len(parts)) * (distinct / len(parts)), told)
+
+
+def _single(score: Score) -> Score:
+    return _score(score.value, score.reason) if score.value is not None else score
 
 
 def _score(value: float, seen: str) -> Score:

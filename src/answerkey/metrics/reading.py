@@ -70,16 +70,24 @@ def _by_words(pair: Pair) -> ReadAnswer:
     contexts = tuple(response.contexts)
     index = Index.of(contexts)
     asked = frozenset(stem for piece in pieces(case.question) for stem in piece.content_stems())
-    own = language(text)
-    english, one_language = own == "english", own == language(" ".join(contexts)[:LANGUAGE_FROM])
+    spoken = languages(text, contexts)
+    english, one_language = spoken[0] == "english", spoken[0] == spoken[1]
     found: list[ReadSentence] = []
     for piece in pieces(text):
         support = lexical(piece, index, asked, rarity() if english else {})
         features = support.features
         if not english or not one_language:
             features = without_english(features, one_language)
-        found.append(ReadSentence(piece, support, features, support.best))
+        evidence = int(support.shared.argmax()) if len(support.shared) else -1
+        found.append(ReadSentence(piece, support, features, evidence))
     return ReadAnswer(text, index, tuple(found), english, one_language, False)
+
+
+def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
+    """Of the answer and of the passages; one that is unclear is taken to be the other, and both to be English."""
+    own, given = language(text), language(" ".join(contexts)[:LANGUAGE_FROM])
+    clear = [found for found in (own, given) if found != "unclear"] or ["english"]
+    return (clear[0] if own == "unclear" else own), (clear[-1] if given == "unclear" else given)
 
 
 def _compared(answer: ReadAnswer) -> list[int]:

@@ -279,4 +279,6 @@ def without_english(features: Mapping[str, float], one_language: bool) -> dict[s
     """The features with those that mean nothing here put to neutral: English word lists and capitals always,
     shared words too where answer and passages are in different languages (then only numbers are left)."""
     neutral = dict(features) | dict.fromkeys(ENGLISH_ONLY, 0.0)
-    return neutral if one_language else neutral | dict.fromkeys(WORD_LOSS, 0.0) | dict.fromkeys(WORD_GAIN, 1.0)
+    return (
+        neutral if one_language else neutral | dict.fromkeys(WORD_LOSS, 0.0) | dict.fromkeys(WORD_GAIN, 1.0)
+    )

@@ -1,0 +1,137 @@
+"""answer_agreement: aliases, figures, dates, refusals, yes and no; against people's labels where the data is there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from answerkey.metrics.correctness import answer_agreement, references
+from answerkey.metrics.figures import Date, Figure, dates, figures, figures_agree
+from answerkey.metrics.plan import make_plan
+from answerkey.types import Case, Response, Score
+
+
+def score(answer: str, *expected: str, question: str = "") -> Score:
+    pairs = [(Case("1", question, expected=expected), Response(answer=answer))]
+    return make_plan(["answer_agreement"], {}).score(pairs)[0]["answer_agreement"]
+
+
+def value(answer: str, *expected: str, question: str = "") -> float:
+    found = score(answer, *expected, question=question).value
+    assert found is not None
+    return found
+
+
+RIGHT_AND_WRONG = [
+    ("who got the first nobel prize in physics", "Wilhelm Conrad Röntgen", "It went to Wilhelm Röntgen in 1901.", "It went to Marie Curie in 1903."),
+    ("when was saarc formed", "8 December 1985", "SAARC was formed on December 8, 1985.", "SAARC was formed on December 8, 1995."),
+    ("how long is the bridge", "12.9-kilometre", "The bridge is 12.9 km long.", "The bridge is 21.9 km long."),
+    ("what is the FY2018 capital expenditure of 3M", "$1577.00", "3M spent $1,577 million on capital expenditure in FY2018.", "3M spent $1,677 million on capital expenditure in FY2018."),
+    ("what was the growth of revenue", "12.5%", "Revenue grew by 12.5 percent.", "Revenue grew by 17.5 percent."),
+    ("what is the quick ratio", "0.96", "The quick ratio is about 0.96, from current assets of $4,204 million.", "The quick ratio is about 1.57, from current assets of $4,204 million."),
+    ("is 3M capital-intensive", "No, its CAPEX is small.", "No. Its CAPEX is a small share of revenue.", "Yes. Its CAPEX is a large share of revenue."),
+    ("what is the revenue of Boeing", "$66.6 billion", "Boeing's revenue was $66,608 million.", "I'm sorry, the context does not include Boeing's revenue."),
+    ("how many wars", "three", "There were 3 wars.", "There were 5 wars."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "expected", "right", "wrong"), RIGHT_AND_WRONG)
+def test_a_right_answer_is_above_a_wrong_one(question: str, expected: str, right: str, wrong: str) -> None:
+    good, bad = value(right, expected, question=question), value(wrong, expected, question=question)
+    assert good > 0.5 > bad
+
+
+class TestReferences:
+    def test_any_of_several_is_enough(self) -> None:
+        assert (
+            value("It is the USA.", "United States", "USA")
+            > 0.9
+            > value("It is Peru.", "United States", "USA")
+        )
+
+    @pytest.mark.parametrize(
+        ("written", "parts"),
+        [
+            (("USA / United States",), ["USA / United States", "USA", "United States"]),
+            (("UK|Britain",), ["UK|Britain", "UK", "Britain"]),
+            (("60 km/h",), ["60 km/h"]),
+            (("and/or",), ["and/or"]),
+            (("a / b", "c"), ["a / b", "c"]),
+        ],
+    )
+    def test_aliases_in_one_text(self, written: tuple[str, ...], parts: list[str]) -> None:
+        assert references(written) == parts
+
+
+class TestReasons:
+    def test_they_say_what_was_found(self) -> None:
+        assert "others instead" in score("It was 17 %.", "12 %").reason
+        assert "declines" in score("I cannot answer that.", "Paris").reason
+        assert "yes against no" in score("Yes, it is.", "No.").reason
+        assert "the date differs" in score("It was on May 3, 1990.", "May 3, 1991").reason
+        assert score("", "Paris").value == 0.0
+
+    def test_other_languages_are_said(self) -> None:
+        assert "not English" in score("埃菲尔铁塔高330米。", "330米").reason
+        assert value("埃菲尔铁塔高330米。", "330米") > value("埃菲尔铁塔高450米。", "330米")
+        assert value("Der Turm ist 330 Meter hoch und steht in der Stadt.", "330 Meter") > 0.5
+
+
+class TestFigures:
+    @pytest.mark.parametrize(
+        ("one", "other", "same"),
+        [
+            ("$1,577 million", "1.577 billion", True), ("24.26", "24.3", True), ("24.26", "25.3", False), ("12%", "0.12", True),
+            ("1999", "2000", False), ("29,694", "29,802", False), ("$1.6 billion", "$1,577 million", True), ("two", "2", True),
+            ("0", "5", False), ("-4.2%", "4.2%", True),
+        ],
+    )  # fmt: skip
+    def test_when_two_agree(self, one: str, other: str, same: bool) -> None:
+        assert figures_agree(figures(one)[0], figures(other)[0]) is same
+        assert figures_agree(figures(other)[0], figures(one)[0]) is same
+
+    @given(st.floats(0.01, 1e9, allow_nan=False))
+    def test_a_figure_agrees_with_itself_in_millions(self, value: float) -> None:
+        figure = Figure(value, 0.01, whole=False)
+        assert figures_agree(figure, figure)
+        assert figures_agree(figure, Figure(value * 1e6, 1.0, whole=False))
+
+    def test_dates(self) -> None:
+        assert (
+            dates("on 8 December 1985")
+            == dates("December 8, 1985")
+            == dates("1985-12-08")
+            == (Date(1985, 12, 8),)
+        )
+        assert dates("you may march") == ()
+        assert Date(1985).agrees(Date(1985, 12)) == 1.0
+        assert Date(1985, 11).agrees(Date(1985, 12)) == 0.0
+        assert Date(1985).agrees(Date(None, 12)) == 0.5
+
+
+@given(st.text(max_size=120), st.text(max_size=60), st.text(max_size=60))
+@settings(max_examples=80, deadline=None)
+def test_any_text_gives_a_probability(answer: str, expected: str, question: str) -> None:
+    (found,) = answer_agreement([(Case("1", question, expected=(expected,)), Response(answer=answer))])
+    assert found.value is not None
+    assert 0 <= found.value <= 1
+
+
+@pytest.mark.slow
+def test_it_agrees_with_people(shared_data: Path) -> None:
+    lines = (shared_data / "evouna" / "dev.jsonl").read_text(encoding="utf-8").splitlines()[::12]
+    rows = [json.loads(line) for line in lines]
+    pairs = [
+        (Case(r["id"], r["question"], expected=tuple(r["reference"])), Response(answer=r["answer"]))
+        for r in rows
+    ]
+    right = sum(
+        (s.value >= 0.5) == bool(r["label"])
+        for s, r in zip(answer_agreement(pairs), rows, strict=True)
+        if s.value is not None
+    )
+    assert right / len(rows) > 0.90

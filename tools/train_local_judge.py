@@ -1,0 +1,225 @@
+"""Fit the local judge's numbers and write docs/validity.md, from the labelled sets alone.
+
+    python tools/train_local_judge.py --data DIR
+
+DIR holds one folder a set with `dev.jsonl` in it (see tools/local_judge/data.py). The first run embeds every passage,
+which takes most of its time; the features are kept in --keep, so that a second run takes minutes. The seed makes it repeatable.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the fits are small: more threads wait for each other
+
+import numpy as np  # noqa: E402
+from tools.local_judge import correctness_study, grounding_study  # noqa: E402
+from tools.local_judge.data import CORPORA, GROUNDING_SETS, SANITY_SET, corpus, grounding_rows, with_edits  # noqa: E402
+from tools.local_judge.features import sentence_features  # noqa: E402
+from tools.local_judge.grounding_study import COVERAGE, COVERAGE_BY_WORDS, Table, answer_scores, table  # noqa: E402
+from tools.local_judge.measure import Array, accuracy, auroc, interval  # noqa: E402
+from tools.local_judge.report import Line, near_chance, page  # noqa: E402
+
+from answerkey.embed import load_embedder  # noqa: E402
+from answerkey.metrics.evidence import pieces  # noqa: E402
+from answerkey.metrics.grounding import probability  # noqa: E402
+
+FITTED = ROOT / "src" / "answerkey" / "metrics" / "fitted"
+STEMS_LISTED = 3000
+EDITS_A_SET = 400
+
+
+def main() -> None:
+    options = _options()
+    seed = options.seed
+    _say("how telling each word is")
+    _write("rarity", {"stems": rarity(options.data)})
+    tables = {name: _table(name, options) for name in (*GROUNDING_SETS, SANITY_SET)}
+    fitted: dict[str, Any] = {}
+    for name, uses in (("grounding", COVERAGE), ("grounding_by_words", COVERAGE_BY_WORDS)):
+        _say(f"fitting {name}")
+        own = grounding_study.cross_validated(tables, uses, seed)
+        fitted[name] = (own, grounding_study.left_out(tables, uses, seed))
+        _write(name, grounding_study.written(tables, own, uses, seed))
+    _say("fitting agreement")
+    answers = correctness_study.read_answers(options.data)
+    agreed = correctness_study.cross_validated(answers, seed)
+    _write("agreement", correctness_study.written(answers, agreed, seed))
+    _say("measuring")
+    grounded = grounding_lines(tables, fitted, seed)
+    lines = {
+        "answers": grounded,
+        "sentences": sentence_lines(tables["ragtruth_qa"], fitted, seed),
+        "correctness": correctness_lines(answers, agreed, seed),
+    }
+    facts = grounding_facts(tables, fitted, grounded)
+    (ROOT / "docs").mkdir(exist_ok=True)
+    (ROOT / "docs" / "validity.md").write_text(page(lines, facts), encoding="utf-8")
+    _say("wrote docs/validity.md")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="the folder of the labelled sets")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        default=Path.home() / ".cache" / "answerkey" / "training",
+        help="where features are kept",
+    )
+    parser.add_argument("--seed", type=int, default=7)
+    return parser.parse_args()
+
+
+def rarity(data: Path) -> dict[str, float]:
+    """For the commonest stems of all passages: log(sentences / sentences with it), over that of a stem seen twice."""
+    texts = {text for name in GROUNDING_SETS for row in grounding_rows(data, name) for text in row.contexts}
+    texts |= {document for name in CORPORA for document in corpus(data, name)}
+    seen: Counter[str] = Counter()
+    count = 0
+    for text in sorted(texts):
+        for piece in pieces(text):
+            count += 1
+            seen.update(set(piece.stems))
+    most = math.log(count / 2)
+    common = sorted(seen.items(), key=lambda item: (-item[1], item[0]))[:STEMS_LISTED]
+    return {stem: round(math.log(count / times) / most, 2) for stem, times in common}
+
+
+def _table(name: str, options: argparse.Namespace) -> Table:
+    _say(f"features of {name}")
+    rows = grounding_rows(options.data, name)
+    if name != SANITY_SET:
+        rows = with_edits(rows, EDITS_A_SET, options.seed)
+    embed = load_embedder(cache=False)
+    return table(rows, sentence_features(rows, embed, options.keep / f"{name}.jsonl"))
+
+
+def grounding_lines(tables: Mapping[str, Table], fitted: Mapping[str, Any], seed: int) -> list[Line]:
+    lines: list[Line] = []
+    for name, data in tables.items():
+        real = data.real
+        labels, groups = data.answers[real], [row.group for row in data.rows if not row.edited]
+        figures: dict[str, tuple[float, ...]] = {}
+        for column, model, which in (
+            ("own fold", "grounding", 0),
+            ("set left out", "grounding", 1),
+            ("left out, by words", "grounding_by_words", 1),
+        ):
+            scores = fitted[model][which].get(name)
+            if scores is None:
+                figures[column] = ()
+                continue
+            whole = answer_scores(scores, data)[real]
+            figures[column] = (auroc(labels, whole), *interval(labels, whole, groups, auroc, seed))
+        figures["cosine"] = (auroc(labels, -_least(data, "cosine_best")[real]),)
+        figures["length"] = (
+            auroc(labels, np.array([len(row.answer) for row in data.rows if not row.edited], dtype=float)),
+        )
+        figures["share unsupported"] = (float(labels.mean()),)
+        lines.append(Line(name, int(real.sum()), figures))
+    return lines
+
+
+def _least(data: Table, feature: str) -> Array:
+    least = np.ones(len(data.rows))
+    np.minimum.at(least, data.owner, data.values[feature])
+    return least
+
+
+def sentence_lines(data: Table, fitted: Mapping[str, Any], seed: int) -> list[Line]:
+    known = (data.labels >= 0) & ~data.edited
+    labels = data.labels[known].astype(float)
+    groups = [data.rows[n].group for n in data.owner[known]]
+    lines: list[Line] = []
+    for title, model in (("words and meaning", "grounding"), ("by words", "grounding_by_words")):
+        figures = {
+            column: (auroc(labels, scores[known]), *interval(labels, scores[known], groups, auroc, seed))
+            for column, scores in zip(
+                ("own fold", "set left out"), (which["ragtruth_qa"] for which in fitted[model]), strict=True
+            )
+        }
+        figures["length"] = (auroc(labels, data.values["length"][known]),)
+        lines.append(Line(title, int(known.sum()), figures))
+    return lines
+
+
+def grounding_facts(
+    tables: Mapping[str, Table], fitted: Mapping[str, Any], lines: list[Line]
+) -> dict[str, str]:
+    human = [line for line in lines if line.name != SANITY_SET]
+    mean = lambda column: f"{np.mean([line.figures[column][0] for line in human]):.3f}"  # noqa: E731
+    own = fitted["grounding"][0]
+    curve = grounding_study.curves(tables, own)["answer"]
+    errors = [
+        _calibration_error(tables[name], probability(answer_scores(own[name], tables[name]), curve))
+        for name in own
+    ]
+    return {
+        "loso_mean": mean("set left out"),
+        "loso_words_mean": mean("left out, by words"),
+        "length_mean": mean("length"),
+        "calibration": ", ".join(f"{name} {error:.2f}" for name, error in zip(own, errors, strict=True)),
+        "weak": near_chance(human, "set left out"),
+    }
+
+
+def _calibration_error(data: Table, given: Array) -> float:
+    """Mean gap between probability and share of unsupported over ten equal bins, weighted by their rows."""
+    real = data.real
+    labels, bins = data.answers[real], np.minimum((given[real] * 10).astype(int), 9)
+    return float(sum(abs((given[real] - labels)[bins == n].sum()) for n in range(10)) / len(labels))
+
+
+def correctness_lines(answers: correctness_study.Answers, scores: Array, seed: int) -> list[Line]:
+    others = correctness_study.other_models(answers, seed)
+    models = np.array(answers.models)
+    chosen = [("all", np.ones(len(models), dtype=bool)), *((name, models == name) for name in others)]
+    lines: list[Line] = []
+    for name, mask in chosen:
+        labels, given = answers.labels[mask], 1 / (1 + np.exp(-scores[mask]))
+        groups = [group for group, used in zip(answers.groups, mask, strict=True) if used]
+        rule = np.maximum(answers.column("best_contains"), answers.column("squashed"))[mask]
+        lines.append(
+            Line(
+                name,
+                int(mask.sum()),
+                {
+                    "accuracy": (accuracy(labels, given), *interval(labels, given, groups, accuracy, seed)),
+                    "AUROC": (auroc(labels, given), *interval(labels, given, groups, auroc, seed)),
+                    "accuracy, new system": (accuracy(labels, 1 / (1 + np.exp(-others[name]))),)
+                    if name in others
+                    else (),
+                    "rule: contains": (accuracy(labels, rule),),
+                    "always right": (float(labels.mean()),),
+                    "AUROC, length": (auroc(labels, -answers.lengths[mask]),),
+                },
+            )
+        )
+    return lines
+
+
+def _write(name: str, numbers: dict[str, Any]) -> None:
+    FITTED.mkdir(exist_ok=True)
+    text = json.dumps(numbers, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    (FITTED / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
