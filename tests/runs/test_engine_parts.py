@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import duckdb
 import pytest
+from engine_world import rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from answerkey.runs.engines.begin import parts_of
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, part_path, worst_positions, write_part
 from answerkey.runs.engines.shards import Shard
 from answerkey.runs.engines.worker import Task, Worker
-from answerkey.runs.folder import write_manifest
+from answerkey.runs.folder import latest_run, open_index, write_manifest
 from answerkey.runs.options import Selection
 from answerkey.runs.suite import load_suite
 from answerkey.runs.summary import Summary
@@ -152,3 +153,31 @@ def test_a_worker_writes_chunks_passes_over_those_done_and_tries_errors_again(wr
     assert all(outcome.scores["exact_match"].value == 1 for outcome in PartsIndex(folder).outcomes())
     part_path(folder, 0, 0).unlink()
     assert work(done=[1])[1] == ["q0?", "q1?", "q2?"]
+
+
+@pytest.mark.parametrize("engine", ["parts", "journals"])
+def test_summary_by_a_column_is_counted_where_the_rows_lie(cli, write, tmp_path, engine):
+    write("log.jsonl", rows(60))
+    suite = write(
+        "suite.toml", 'name = "log"\ncases = ["log.jsonl"]\nprofile = "route-aware"\nembedding = "none"\n'
+    )
+    assert cli("run", suite, "--quiet", "--no-pictures").code == 0
+    run = latest_run(tmp_path / "results", "log")
+    summary = cli("summary", run, "--json").json
+    if engine == "parts":
+        (run / "results.jsonl").unlink()
+        numbered = list(open_index(run).numbered())
+        (run / PARTS).mkdir()
+        write_part(
+            part_path(run, 0, 0), (0, 0), tuple(numbered[0][1].scores), numbered, Summary(None).to_json()
+        )
+    table = cli("summary", run, "--by", "route", "--json").json
+    assert {row["name"]: (row["cases"], row["passed"]) for row in table} == {
+        name: (part["count"], part["passed"]) for name, part in summary["by_route"].items()
+    }
+    for row in table:
+        assert row["mean_score"] == pytest.approx(summary["by_route"][row["name"]]["score"]["mean"])
+    assert "documents" in cli("summary", run, "--by", "route").out
+    wrong = cli("summary", run, "--by", "rout")
+    assert wrong.code == 2
+    assert 'did you mean "route"' in wrong.err

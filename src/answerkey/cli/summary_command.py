@@ -12,24 +12,32 @@ from answerkey.cli.shared import json_option, print_json, show
 
 @click.command("summary")
 @click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Counts and means for each route, expected_route, type, source_file, status or band.",
+)
 @json_option
-def command(run: Path, as_json: bool) -> None:
+def command(run: Path, by: str | None, as_json: bool) -> None:
     """Print the summary of a run.
 
     \b
     Example:
       answerkey summary results/support-bot_20260102_030405 --json
+      answerkey summary results/support-bot_20260102_030405 --by source_file
     """
     from answerkey.errors import InputError
     from answerkey.reports.text import text_report
     from answerkey.runs.folder import read_manifest
 
     read_manifest(run)
+    if by is not None:
+        from answerkey.reports.grouped import grouped, grouped_text
+
+        table = grouped(run, by)
+        return print_json(table) if as_json else show(grouped_text(table, by))
     path = run / "summary.json"
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; write it with `answerkey report {run}`")
     summary = json.loads(path.read_text(encoding="utf-8"))
-    if as_json:
-        print_json(summary)
-    else:
-        show(text_report(summary))
+    return print_json(summary) if as_json else show(text_report(summary))

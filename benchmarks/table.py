@@ -1,0 +1,49 @@
+"""The benchmarks: what each shows, how it is called in full and quickly, and how long it may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    shows: str
+    beside: str
+    full: tuple[str, ...] = ()
+    quick: tuple[str, ...] = ()
+    minutes: int = 30
+    needs_data: bool = False
+
+
+BENCHMARKS = {
+    "startup": Benchmark(
+        "import, `--help`", "autoevals, pydantic-evals, deepeval, inspect, ragas", quick=("--rounds", "3")
+    ),
+    "scoring": Benchmark(
+        "17 deterministic metrics on recorded cases", "pydantic-evals",
+        quick=("--cases", "5000", "--peer-cases", "300"),
+    ),
+    "embedding": Benchmark(
+        "embeddings; the five embedding metrics", "sentence-transformers; a plain script",
+        quick=("--texts", "60", "--cases", "40"),
+    ),
+    "judge": Benchmark(
+        "the path to a judge of 200 ms", "autoevals, pydantic-evals, deepeval", quick=("--cases", "100", "--rounds", "1")
+    ),
+    "ranking": Benchmark("32 ranking metrics from dicts", "pytrec_eval", quick=("--queries", "2000")),
+    "retrieval": Benchmark("nDCG@10 of BM25, dense and hybrid", "the figures to reach", needs_data=True),
+    "sweep": Benchmark(
+        "11 α × 6 K × all metrics", "rank_bm25 + faiss in loops",
+        quick=("--pages", "1000", "--queries", "40"),
+    ),
+    "compare": Benchmark("two runs of 100,000 cases × 10 metrics", "scipy, statsmodels", quick=("--cases", "20000")),
+    "grounding": Benchmark("groundedness", "the plain embedding of the same texts", quick=("--answers", "100")),
+    "assess": Benchmark("the runtime checks", "one embedding", quick=("--times", "300")),
+    "live": Benchmark("a run against a bot of 50 ms", "a bare loop over threads", quick=("--cases", "400")),
+    "resume": Benchmark("going on after a kill", "starting again", quick=("--cases", "5000")),
+    "viewer": Benchmark("pages of a run of 10,000 cases", "reading every answer"),
+    "scale": Benchmark(
+        "1,000,000 interactions: cost a case, memory, Ray", "itself at 10,000; local beside Ray",
+        full=("--ray",), quick=("--cases", "40000", "--ray"), minutes=180,
+    ),
+}  # fmt: skip

@@ -1,0 +1,289 @@
+"""A run on Ray: the same figures as without, whatever is killed on the way. One small Ray serves all of these tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from engine_world import figures, rows, write_parquet
+
+from answerkey.errors import MissingPackage, SettingsError
+from answerkey.runs.engines.begin import Sizes, parts_of
+from answerkey.runs.engines.parts import PARTS
+from answerkey.runs.folder import latest_run, read_manifest, read_outcomes
+from answerkey.runs.options import Options, Selection, Watch
+from answerkey.runs.suite import load_suite
+from support.fake_endpoint import FakeEndpoint, Request, Said, grades
+
+ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
+from answerkey.runs.engines.ray import Cluster, run_on_cluster  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("ray")]
+
+SUITE = """
+name = "log"
+cases = ["{cases}"]
+profile = "route-aware"
+metrics = ["exact_match", "keyword_recall", "token_f1"]
+embedding = "none"
+"""
+SMALL = Sizes(shard=512, chunk=128)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ray(tmp_path_factory):
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    before = os.environ.get("ANSWERKEY_CACHE")
+    os.environ["ANSWERKEY_CACHE"] = str(tmp_path_factory.mktemp("ray-cache"))
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+    ray.init(
+        num_cpus=2, object_store_memory=100 << 20, include_dashboard=False, log_to_driver=False,
+        logging_level="ERROR", _node_ip_address="127.0.0.1",
+    )  # fmt: skip
+    yield
+    ray.shutdown()
+    os.environ.pop("ANSWERKEY_CACHE")
+    if before is not None:
+        os.environ["ANSWERKEY_CACHE"] = before
+
+
+@pytest.fixture
+def log(write, tmp_path):
+    """A suite over 1,000 interactions, as JSON lines or as Parquet."""
+
+    def make(kind="jsonl", count=1000, suite=SUITE):
+        made = rows(count)
+        path = write("log.jsonl", made) if kind == "jsonl" else write_parquet(tmp_path / "log.parquet", made)
+        return write("suite.toml", suite.format(cases=path.name))
+
+    return make
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_the_same_figures_as_a_local_run_to_the_last_digit(cli, log, tmp_path, kind):
+    path = log(kind)
+    local = cli("run", path, "--no-pictures", "--quiet", "--out", tmp_path / "local")
+    assert local.code == 0, local.err
+    finished = run_on_cluster(load_suite(path), Options(), Cluster(workers=2, sizes=SMALL))
+    assert len(list((finished.folder / PARTS).iterdir())) == 8
+    told = cli("report", finished.folder)
+    assert told.code == 0, told.err
+    here = latest_run(tmp_path / "local", "log")
+    assert figures(finished.folder) == figures(here)
+    assert list(read_outcomes(finished.folder)) == list(read_outcomes(here))
+
+
+def test_everything_else_reads_such_a_run(cli, log, tmp_path):
+    path = log()
+    ended = cli("run", path, "--engine", "ray", "--workers", 2, "--gate", "errors == 0", "--json")
+    assert ended.code == 0, ended.err
+    assert ended.json["totals"]["cases"] == 1000
+    run = latest_run(tmp_path / "results", "log")
+    assert (run / "report.html").is_file()
+    assert not (run / "results.jsonl").exists(), "the parts are the rows"
+    failed = ended.json["totals"]["failed"]
+    assert (run / "failures.txt").read_text().startswith(f"{failed} failed, worst first\n")
+    assert cli("summary", run, "--json").json == ended.json
+    again = cli("rescore", run, "--profile", "uniform", "--quiet", "--out", tmp_path / "again")
+    assert again.code == 0, again.err
+    compared = cli("compare", run, latest_run(tmp_path / "again", "log"), "--json")
+    assert compared.code in (0, 1), compared.err
+    assert compared.json["identical_answers"]
+    same = cli("run", path, "--engine", "ray", "--resume")
+    assert same.code == 0
+    assert "nothing to resume" in same.err
+    local = cli("run", path, "--resume")
+    assert local.code == 2
+    assert "go on with --resume --engine ray" in local.err
+
+
+DEADLY = """
+import os, signal
+from answerkey import metric
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+@metric("deadly", needs=("answer",))
+def deadly(case, response):
+    '''1, and now and then the end of the process.'''
+    number = int(case.id[1:])
+    with open(os.path.join(HERE, f"seen-{os.getpid()}"), "a") as seen:
+        seen.write(f"{number}\\n")
+    flag = os.path.join(HERE, f"killed-{number}")
+    if number in (300, 700) and not os.path.exists(flag):
+        open(flag, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 1.0
+"""
+
+
+def test_a_killed_worker_repeats_at_most_its_chunk(log, write, tmp_path):
+    write("deadly.py", DEADLY)
+    head = 'modules = ["deadly"]\n' + SUITE.replace('"token_f1"', '"deadly"')
+    suite = load_suite(log(suite=head))
+    notes = []
+    finished = run_on_cluster(suite, Options(), Cluster(workers=2, sizes=SMALL), Watch(note=notes.append))
+    assert finished.partial == ""
+    assert len(notes) == 2, notes
+    seen = [int(n) for path in tmp_path.glob("seen-*") for n in path.read_text().split()]
+    assert set(seen) == set(range(1000))
+    assert len(seen) - 1000 <= 2 * SMALL.chunk
+    assert [outcome.case.id for outcome in read_outcomes(finished.folder)] == [f"i{n}" for n in range(1000)]
+
+
+def test_a_chunk_that_always_kills_ends_the_run_which_can_go_on(log, write, tmp_path):
+    write("deadly.py", DEADLY.replace('open(flag, "w").close()', "pass"))
+    head = 'modules = ["deadly"]\n' + SUITE.replace('"token_f1"', '"deadly"')
+    suite = load_suite(log(suite=head))
+    finished = run_on_cluster(suite, Options(), Cluster(workers=2, sizes=SMALL))
+    assert "3 workers ended over the same chunk" in finished.partial
+    for number in (300, 700):
+        (tmp_path / f"killed-{number}").touch()
+    ended = run_on_cluster(suite, Options(resume=finished.folder), Cluster(workers=2))
+    assert ended.partial == ""
+    assert len(list(read_outcomes(ended.folder))) == 1000
+
+
+def test_a_changed_suite_is_refused(log, write):
+    path = log(count=300)
+    finished = run_on_cluster(
+        load_suite(path), Options(selection=Selection(limit=200)), Cluster(workers=1, sizes=SMALL)
+    )
+    assert read_manifest(finished.folder)["count"] == 200
+    with pytest.raises(SettingsError, match="metrics changed since this run began"):
+        run_on_cluster(
+            load_suite(path, {"metrics": ["chrf"]}), Options(Selection(limit=200), finished.folder), Cluster()
+        )
+    made = (path.parent / "log.jsonl").read_text().splitlines()
+    (path.parent / "log.jsonl").write_text("\n".join([*made[:200][::-1], *made[200:]]))
+    with pytest.raises(SettingsError, match="order of the cases changed"):
+        run_on_cluster(load_suite(path), Options(Selection(limit=200), finished.folder), Cluster())
+
+
+def test_one_limiter_for_the_whole_cluster(write):
+    now, most, lock = 0, 0, threading.Lock()
+
+    def answer(request: Request) -> Said:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.05)
+        with lock:
+            now -= 1
+        return grades()
+
+    write("log.jsonl", rows(24))
+    with FakeEndpoint(answer) as endpoint:
+        suite = f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\nconcurrency = 2\n'
+        path = write("suite.toml", suite)
+        finished = run_on_cluster(
+            load_suite(path), Options(), Cluster(workers=2, sizes=Sizes(shard=6, chunk=3))
+        )
+        assert finished.partial == ""
+        assert len(endpoint.requests) == 24
+    assert most == 2
+    assert all(
+        outcome.scores["rubric.accuracy"].value is not None for outcome in read_outcomes(finished.folder)
+    )
+
+
+def test_a_judge_that_refuses_for_good_stops_the_run(write):
+    write("log.jsonl", rows(6))
+    with FakeEndpoint(lambda request: Said(401, '{"error": {"message": "bad key"}}')) as endpoint:
+        suite = (
+            f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\n'
+        )
+        finished = run_on_cluster(load_suite(write("suite.toml", suite)), Options(), Cluster(workers=1))
+    assert "401" in finished.partial
+    assert list(read_outcomes(finished.folder)) == []
+
+
+def test_embeddings_and_a_live_bot(cli, write, tmp_path):
+    write(
+        "raybot.py",
+        'def answer(question):\n    return {"answer": "It is " + question, "contexts": ["a passage", question]}\n',
+    )
+    write(
+        "log.jsonl",
+        [{"id": f"i{n}", "question": f"What is {n}?", "expected": f"It is {n}"} for n in range(40)],
+    )
+    path = write(
+        "suite.toml",
+        'name = "live"\ncases = ["log.jsonl"]\nprofile = "rag"\n[target]\ncall = "raybot:answer"\n',
+    )
+    ended = cli("run", path, "--engine", "ray", "--workers", 2, "--quiet", "--no-pictures", "--json")
+    assert ended.code in (0, 1), ended.err
+    local = cli("run", path, "--quiet", "--no-pictures", "--json", "--out", tmp_path / "local")
+    ours, theirs = ended.json["average_scores"], local.json["average_scores"]
+    assert {name: about["mean"] for name, about in ours.items()} == pytest.approx(
+        {name: about["mean"] for name, about in theirs.items()}, abs=1e-6
+    )
+    assert ours["answer_correctness"]["n"] == 40
+
+
+def test_what_is_only_for_one_machine_is_refused(cli, log):
+    path = log(count=5)
+    for option in (["--stop-on-fail"], ["--test"], ["--set", "run.stop_below=0.5"]):
+        shown = cli("run", path, "--engine", "ray", *option)
+        assert shown.code == 2
+        assert "--engine local" in shown.err
+
+
+def test_without_the_package_it_says_what_to_install(log, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingPackage, match=r"pip install 'answerkey\[ray\]'"):
+        run_on_cluster(load_suite(log(count=5)), Options(), Cluster())
+
+
+def test_the_driver_is_killed_and_resume_goes_on(write, tmp_path):
+    """Ray of its own, as a user has it: the second command finds the parts of the first and writes none of them again."""
+    slow = "import time\nfrom answerkey import metric\n@metric('slow', needs=('answer',))\ndef slow(case, response):\n    '''Takes its time.'''\n    time.sleep(0.001)\n    return 1.0\n"
+    write("slow_metric.py", slow)
+    write("log.jsonl", rows(10_000))
+    path = write(
+        "suite.toml", 'name = "log"\nmodules = ["slow_metric"]\ncases = ["log.jsonl"]\nmetrics = ["slow"]\n'
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "answerkey",
+        "run",
+        str(path),
+        "--engine",
+        "ray",
+        "--workers",
+        "2",
+        "--quiet",
+        "--no-pictures",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    run = wait_for_parts(process, tmp_path / "results", 2)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    time.sleep(1)
+    before = {part.path.name: part.path.stat().st_mtime_ns for part in parts_of(run)}
+    assert 2 <= len(before) < 5
+    told = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=400)
+    assert told.returncode == 0, told.stderr
+    after = {part.path.name: part.path.stat().st_mtime_ns for part in parts_of(run)}
+    assert len(after) == 5
+    assert before.items() <= after.items(), "a part that was there was written again"
+    assert json.loads((run / "summary.json").read_text())["totals"]["cases"] == 10_000
+
+
+def wait_for_parts(process: subprocess.Popen[str], results: Path, count: int) -> Path:
+    for _ in range(4000):
+        run = latest_run(results, "log")
+        if run is not None and len(list((run / PARTS).glob("shard-*"))) >= count:
+            return run
+        if process.poll() is not None:
+            pytest.fail(process.communicate()[1])
+        time.sleep(0.05)
+    pytest.fail("no part was written")
