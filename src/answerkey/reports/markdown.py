@@ -15,7 +15,8 @@ def markdown_report(summary: Mapping[str, Any]) -> str:
     lines += ["| metric | mean | 95 % interval | scored |", "|---|---:|---|---:|"]
     for name, entry in summary["average_scores"].items():
         interval = f"{figure(entry['ci95'][0])} to {figure(entry['ci95'][1])}" if entry["ci95"] else ""
-        lines.append(f"| {cell(name)} | {figure(entry['mean'])} | {interval} | {entry['n']}/{entry['of']} |")
+        told = figure(entry["mean"]) + (f": {cell(entry['reading'])}" if entry.get("reading") else "")
+        lines.append(f"| {cell(name)} | {told} | {interval} | {entry['n']}/{entry['of']} |")
     bands = summary["performance"]["bands"]
     if summary["totals"]["scored"] and bands:
         lines += ["", "| band | cases | share |", "|---|---:|---:|"]

@@ -89,7 +89,8 @@ def _averages(averages: Mapping[str, Any]) -> list[str]:
             for key, told in (("not_applicable", "do not apply"), ("broken", "broke"))
             if entry[key]
         )
-        lines.append(f"  {name:<{width}}  {mean(entry)}{f' ({left_out})' if left_out else ''}")
+        reading = f": {entry['reading']}" if entry.get("reading") else ""
+        lines.append(f"  {name:<{width}}  {mean(entry)}{f' ({left_out})' if left_out else ''}{reading}")
     return lines
 
 

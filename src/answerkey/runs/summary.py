@@ -12,6 +12,7 @@ from answerkey.intervals import rate_interval
 from answerkey.profiles.decide import ERROR
 from answerkey.runs.disagree import disagreements
 from answerkey.runs.fingerprint import SetDigest, add_answer
+from answerkey.runs.readings import with_readings
 from answerkey.runs.tally import Tally
 from answerkey.types import Json, Outcome, Profile, Verdict
 
@@ -166,7 +167,7 @@ class Summary:
         return {
             "totals": _totals(group),
             **_rates(group),
-            "average_scores": _averages(group),
+            "average_scores": with_readings(_averages(group), self.profile),
             "score": group.overall.summary(group.count),
             "quality": group.quality.summary(group.count),
             "performance": _bands(group, self.profile),
