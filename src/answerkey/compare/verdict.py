@@ -40,7 +40,7 @@ def _other_ruler(changed: Changed, overall: Difference) -> tuple[str, str]:
     moved = f"; the score's move of {_move(overall)} is the ruler's" if overall.n else ""
     if not changed.bot:
         what = f"{_identical(changed)}; the {ruler} did"
-        return NOT_COMPARABLE, f"{what}{moved}, not an improvement"
+        return NOT_COMPARABLE, f"{what}{moved}: not comparable as an improvement"
     return NOT_COMPARABLE, (
         f"not comparable: the bot changed ({changed.shared - changed.identical} of {changed.shared} answers differ) "
         f"and so did the {ruler}; score both runs with one ruler first: `answerkey rescore`"
