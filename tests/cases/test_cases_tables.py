@@ -84,6 +84,10 @@ BAD = {
     "blank.jsonl": ("\n\n", "no case found"),
     "nul.csv": (b"question\nwhat\0?\n", "NUL"),
     "list.jsonl": ('{"question": ["a"]}\n', 'line 1, column "question": found'),
+    "turns.jsonl": (
+        '{"question": "a", "history": 5}\n',
+        'column "history": found 5, expected a list of earlier turns',
+    ),
     "nan.jsonl": ('{"question": "a", "response_time": NaN}\n', "line 1: not valid JSON: NaN"),
     "broken.jsonl": ('{"question": "a"}\n{"question": \n', "line 2: not valid JSON"),
     "twice.jsonl": (

@@ -103,6 +103,8 @@ def as_turns(value: Any, column: str, place: Place) -> tuple[Turn, ...]:
         return ()
     if isinstance(value, str):
         value = _listed(value, column, place, must=True)
+    if not isinstance(value, (list, tuple)):
+        raise place.error(column, value, "a list of earlier turns")
     turns: list[Turn] = []
     for item in value:
         if isinstance(item, Mapping) and "role" in item:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.runs.suite_tables import check_embedding, check_judge, check_retrieval
 
 Table = dict[str, Any]
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -97,8 +99,10 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         raise SettingsError(
             'the suite names no cases; give cases = ["qa/*.md"] or another file, folder or glob'
         )
-    return Suite(
-        name=_file_name(str(table.get("name") or default_name)),
+    for key in ("name", "profile"):
+        _text_or_table(table.get(key), key)
+    suite = Suite(
+        name=_file_name(table.get("name") or default_name),
         cases=_texts(cases, "cases"),
         folder=folder,
         profile=table.get("profile"),
@@ -112,6 +116,26 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         retrieval=_table(table, "retrieval"),
         settings=_table(table, "settings"),
     )
+    check_judge(suite.judge)
+    check_embedding(suite.embedding)
+    check_retrieval(suite.retrieval)
+    return suite
+
+
+def _text_or_table(value: Any, key: str) -> None:
+    if value is None or isinstance(value, str) or (key == "profile" and isinstance(value, Mapping)):
+        return
+    wanted = "a built-in name, a file, or a table [profile]" if key == "profile" else "a text"
+    raise SettingsError(f"{key} is {value!r}, expected {wanted}")
+
+
+_LEAST: Mapping[str, float | None] = {
+    "workers": 1,
+    "timeout": 0.001,
+    "stop_below": None,
+    "max_cost": 0,
+    "max_minutes": 0,
+}
 
 
 def _run_settings(table: Table) -> RunSettings:
@@ -120,13 +144,19 @@ def _run_settings(table: Table) -> RunSettings:
         if key not in known:
             raise SettingsError(f'[run] has an unknown key "{key}"{did_you_mean(key, known)}')
     settings = RunSettings(**table)
-    for key, least in (("workers", 1), ("timeout", 0.001), ("max_cost", 0), ("max_minutes", 0)):
-        value = getattr(settings, key)
-        if value is None and key.startswith("max"):
-            continue
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < least:
-            raise SettingsError(f"[run] {key} is {value!r}, expected a number of {least} or more")
+    for key, least in _LEAST.items():
+        if key in table:
+            _check_number(table[key], key, least)
+    if not isinstance(table.get("out", ""), str):
+        raise SettingsError(f"[run] out is {settings.out!r}, expected the name of a folder")
     return replace(settings, workers=int(settings.workers))
+
+
+def _check_number(value: Any, key: str, least: float | None) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    if not number or (least is not None and value < least):
+        told = "a number" if least is None else f"a number of {least:g} or more"
+        raise SettingsError(f"[run] {key} is {value!r}, expected {told}")
 
 
 def _gate(table: Table) -> tuple[str, ...]:
@@ -141,6 +171,8 @@ def _embedding(given: Any) -> Table:
         return {"model": given}
     if not isinstance(given, Mapping):
         raise SettingsError(f"embedding is {given!r}, expected a model's name or a table")
+    if not isinstance(given.get("model", ""), str):
+        raise SettingsError(f"[embedding] model is {given['model']!r}, expected a model's name")
     return {"model": DEFAULT_MODEL, **given}
 
 

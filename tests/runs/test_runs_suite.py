@@ -1,0 +1,40 @@
+"""A slip in the suite is found when it is read, with the key and what was expected, whether or not the run needs it."""
+
+import pytest
+
+from answerkey.errors import SettingsError
+from answerkey.runs.suite import load_suite
+
+PLAIN = 'cases = ["c.jsonl"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("name = 5", "name is 5, expected a text"),
+        ("profile = []", r"profile is \[\], expected a built-in name"),
+        ("profil = 'rag'", 'did you mean "profile"'),
+        ("judge = 5", "judge is 5, expected a table"),
+        ("[judge]\nmodle = 'x'", 'unknown key "modle"; did you mean "model"'),
+        ("[embedding]\ntread = 2", 'unknown key "tread"; did you mean "threads"'),
+        ("[embedding]\nmodel = 2", "model is 2"),
+        ("[retrieval]\nalpha_s = [1]", 'unknown key "alpha_s"; did you mean "alphas"'),
+        ("[run]\nworker = 2", 'did you mean "workers"'),
+        ("[run]\nworkers = nan", "workers is nan, expected a number of 1 or more"),
+        ("[run]\nstop_below = 'x'", "stop_below is 'x', expected a number"),
+        ("[run]\nout = 5", "out is 5, expected the name of a folder"),
+        ("[gate]\nrequires = []", 'did you mean "require"'),
+    ],
+)
+def test_a_slip_is_found_when_the_suite_is_read(write, text, told):
+    with pytest.raises(SettingsError, match=told):
+        load_suite(write("suite.toml", PLAIN + text))
+
+
+def test_every_table_may_be_given(write):
+    text = (
+        PLAIN
+        + '[judge]\npreset = "groq"\nvotes = 3\n[embedding]\nthreads = 1\n[retrieval]\nks = [3]\n[run]\nstop_below = 70\n'
+    )
+    suite = load_suite(write("suite.toml", text))
+    assert (suite.run.stop_below, suite.retrieval) == (70, {"ks": [3]})
