@@ -180,3 +180,27 @@ def test_profiles_are_listed_and_shown_as_toml(cli, write):
     assert {entry["name"] for entry in cli("profiles", "--json").json} == set(builtin_names())
     text = cli("profiles", "show", "route-aware").out
     assert load_profile(str(write("mine.toml", text))).digest == load_profile("route-aware").digest
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ({"bands": 5}, "bands is 5, expected a list"),
+        ({"bands": []}, "at least one band"),
+        ({"bands": [{"name": "a", "at": "x", "status": "PASSED"}]}, "at is 'x', expected a number"),
+        ({"routes": 5}, r"routes is 5, expected a table \[routes\]"),
+        ({"on": 5}, r"on is 5, expected a table \[on\]"),
+        (
+            {"on": {"kpi": {"pas": 0.5}}, "routes": {"kpi": ["x"]}},
+            'unknown key "pas" in .*did you mean "pass"',
+        ),
+        ({"version": "x"}, "version is 'x', expected a whole number"),
+        ({"scale": "x"}, "scale is 'x', expected a number"),
+        ({"criteria": [{"metric": 5}]}, "metric is 5, expected a text"),
+        ({"criteria": [{"metric": "exact_match", "floor": "x"}]}, "floor is 'x', expected a number"),
+        ({"criteria": [{"metric": "exact_match", "required": "x"}]}, "expected true or false"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_named(table, told):
+    with pytest.raises(SettingsError, match=told):
+        load_profile({"criteria": [{"metric": "exact_match"}], **table})

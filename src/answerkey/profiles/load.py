@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.profiles.shapes import check_shapes, check_values
 from answerkey.types import Band, Criterion, Profile, Ruler
 
 _KEYS = {
@@ -79,6 +80,7 @@ def _profile(table: Mapping[str, Any], source: str) -> Profile:
     for key in table:
         if key not in _KEYS:
             raise SettingsError(f'profile {source}: unknown key "{key}"{did_you_mean(key, _KEYS)}')
+    check_shapes(table, source)
     without = frozenset(_texts(table.get("without", []), source, "without"))
     ruler = _ruler(table, source, without)
     rulers = {
@@ -103,7 +105,7 @@ def _profile(table: Mapping[str, Any], source: str) -> Profile:
             )
     profile = Profile(
         name=str(table.get("name") or Path(source).stem),
-        version=int(table.get("version", 1)),
+        version=table.get("version", 1),
         summary=str(table.get("summary", "")),
         ruler=ruler,
         rulers=rulers,
@@ -157,6 +159,7 @@ def _filled(kind: Any, item: Any, source: str, what: str) -> Any:
             raise SettingsError(
                 f'profile {source}: unknown key "{key}" in a {what}{did_you_mean(key, known)}'
             )
+    check_values(item, source, what)
     try:
         return kind(**item)
     except TypeError as error:
