@@ -88,6 +88,10 @@ BAD = {
         '{"question": "a", "history": 5}\n',
         'column "history": found 5, expected a list of earlier turns',
     ),
+    "regex.jsonl": (
+        '{"question": "a", "answer_criteria": {"regex": "("}}\n',
+        "expected a regular expression",
+    ),
     "nan.jsonl": ('{"question": "a", "response_time": NaN}\n', "line 1: not valid JSON: NaN"),
     "broken.jsonl": ('{"question": "a"}\n{"question": \n', "line 2: not valid JSON"),
     "twice.jsonl": (

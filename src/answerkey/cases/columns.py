@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -164,7 +165,7 @@ def as_criteria(value: Any, place: Place) -> AnswerCriteria:
         "min_semantic_similarity": as_number,
         "expected_value": as_number,
         "numerical_range": _as_range,
-        "regex": as_text,
+        "regex": _as_pattern,
         "clarification_expected": _as_truth,
         "out_of_scope": _as_truth,
     }
@@ -207,6 +208,15 @@ def _as_range(value: Any, column: str, place: Place) -> tuple[float, float]:
         if low is not None and high is not None and low <= high and math.isfinite(low + high):
             return low, high
     raise place.error(column, value, "two numbers [low, high]")
+
+
+def _as_pattern(value: Any, column: str, place: Place) -> str:
+    pattern = as_text(value, column, place)
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise place.error(column, value, "a regular expression", str(error)) from None
+    return pattern
 
 
 def _as_truth(value: Any, column: str, place: Place) -> bool:
