@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
 
 from answerkey.embed import load_embedder
 from answerkey.metrics.grounding import any_unsupported, groundedness, load_detector
@@ -162,8 +166,6 @@ class TestSums:
         """With chances p and q it is 1 - (1 - p)(1 - q), in log-odds, after the shift for rarity."""
         p, q = (1 / (1 + math.exp(2.0 - x)) for x in (0.3, -1.2))
         whole = 1 - (1 - p) * (1 - q)
-        import numpy as np
-
         assert any_unsupported(np.array([0.3, -1.2])) == pytest.approx(math.log(whole / (1 - whole)))
 
     @pytest.mark.parametrize("by_meaning", [True, False])
@@ -172,3 +174,30 @@ class TestSums:
         assert len(detector.coverage.trees) > 20
         assert detector.answer_curve[0] > 0
         assert any(name.startswith("soft_") for name in detector.coverage.features) == by_meaning
+
+
+@pytest.mark.slow
+def test_it_agrees_with_people(shared_data: Path) -> None:
+    """By words alone, on the answers it was fitted on: a check of the shipped numbers, not of how well it generalises."""
+    lines = (shared_data / "ragtruth_qa" / "dev.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    pairs = [
+        (
+            Case(r["id"], r["question"]),
+            Response(answer=r["answer"], passages=tuple(map(Passage, r["contexts"]))),
+        )
+        for r in rows
+    ]
+    found = groundedness(pairs)
+    assert roc_auc_score([r["label"] for r in rows], [-(s.value or 0) for s in found]) > 0.82
+    labels, given = [], []
+    for row, score in zip(rows, found, strict=True):
+        for sentence in score.details["sentences"]:
+            marks = [
+                m["label"]
+                for m in row["sentences"]
+                if m["start"] < sentence["end"] and m["end"] > sentence["start"]
+            ]
+            labels.append(max(marks, default=0))
+            given.append(sentence["probability"])
+    assert roc_auc_score(labels, given) > 0.84

@@ -224,10 +224,12 @@ def curves(tables: Mapping[str, Table], scores: Mapping[str, Array]) -> dict[str
         found["sentence"].append((sentence[known], data.labels[known], np.full(known.sum(), number)))
         answers, real = answer_scores(sentence, data), data.real
         found["answer"].append((answers[real], data.answers[real], np.full(real.sum(), number)))
-    return {
-        level: calibration(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    shares = [CALIBRATION_SHARE.get(name, 1.0) for name in scores]
+    columns = {
+        level: [np.concatenate(column) for column in zip(*parts, strict=True)]
         for level, parts in found.items()
     }
+    return {level: calibration(*column, shares) for level, column in columns.items()}
 
 
 def written(

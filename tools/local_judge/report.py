@@ -105,6 +105,6 @@ Seen while this was built; the script does not repeat it, so no figures are give
 - Token vectors of earlier layers of the embedding model for MaxSim: mostly below the last layer.
 - Edited copies of supported answers (numbers, names, negations, contraries) in the one detector: better on small edits, worse
   on all else; so they have a small model of their own, added with a small weight.
-- The cosine of answer and expected answer as features of `answer_agreement`: no gain beyond chance.
+- Cosines of answer and expected answer as features of `answer_agreement`: hardly a gain, for embedding every text.
 - A cross-encoder from the embedding model's weights was not trained for this version.
 """

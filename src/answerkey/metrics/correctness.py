@@ -80,7 +80,7 @@ def _nearness(f: Mapping[str, float]) -> float:
 def _score(pair: Pair, f: Mapping[str, float], fitted: float) -> Score:
     case, response = pair
     total = fitted + (2 * f["yes_no"] - 1) * YES_NO
-    value = round(1.0 / (1.0 + float(np.exp(-np.clip(total, -30, 30)))), 4)
+    value = round(1.0 / (1.0 + float(np.exp(-np.clip(total, -30, 30)))), 6)
     notes = _notes(f)
     if UNSURE[0] <= value <= UNSURE[1]:
         notes.append("weak evidence: could go either way")

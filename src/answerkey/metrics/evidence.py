@@ -157,8 +157,8 @@ def stem(word: str) -> str:
     """A light English stem, without accents: plurals and verb endings go, nothing clever."""
     if not word.isascii():
         bare = "".join(ch for ch in unicodedata.normalize("NFKD", word) if not "\u0300" <= ch <= "\u036f")
-        if not bare.isascii():
-            return bare
+        if not bare or not bare.isascii():
+            return bare or word
         word = bare
     if word[:1].isdigit():
         plain = word.replace(",", "").rstrip(".")

@@ -84,7 +84,7 @@ def _score(answer: ReadAnswer) -> Score:
     unsupported = probability(scores, detector.sentence_curve)
     whole = float(probability(np.array([any_unsupported(scores)]), detector.answer_curve)[0])
     sentences = [_described(answer, s, float(p)) for s, p in zip(answer.sentences, unsupported, strict=True)]
-    value = round(1.0 - whole, 4)
+    value = round(1.0 - whole, 6)
     return Score(
         value,
         answer_reason(answer, sentences, value),
@@ -115,7 +115,7 @@ def _described(answer: ReadAnswer, sentence: ReadSentence, unsupported: float) -
         "text": answer.text[sentence.piece.start : sentence.piece.end],
         "start": sentence.piece.start,
         "end": sentence.piece.end,
-        "probability": round(unsupported, 4),
+        "probability": round(unsupported, 6),
         "flag": flag,
         "passage": answer.index.passages[sentence.evidence] if evidence else None,
         "span": [evidence.start, evidence.end] if evidence else None,
