@@ -20,6 +20,8 @@ from answerkey.text import numbers, printable, sentences
         ("-5, −6, 2020-2021", ".", [-5, -6, 2020, 2021]),
         ("version 1.2.3 of Q3", ".", []),
         ("$5 and 5 USD, RM1,000", ".", [5, 5, 1000]),
+        ("RM 1.2 M, 3 K, 4 m of rope, 7 Kings", ".", [1.2e6, 3e3, 4, 7]),
+        ("a .5 share, p<.05", ".", [0.5, 0.05]),
         ("page 34.", ".", [34]),
         ("", ".", []),
     ],

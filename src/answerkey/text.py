@@ -14,8 +14,8 @@ _SENTENCE_END = re.compile(r"[.!?]+")
 _NUMBER = re.compile(
     r"(?:(?<![^\W\d_])(?P<currency>rm|myr|usd|eur|gbp|us\$|[$€£¥₹])\s?|(?<![\w.,]))"
     r"(?P<sign>(?<!\d)[-−])?\s?(?P<currency2>[$€£¥₹])?"
-    r"(?P<digits>\d+(?:[.,'\u00a0\u202f]\d+)*)"
-    r"(?:\s?(?P<unit>%|percent\b|thousand\b|million\b|billion\b|trillion\b)|(?P<scale>bn\b|[kmb]\b))?",
+    r"(?P<digits>\.\d+|\d+(?:[.,'\u00a0\u202f]\d+)*)"
+    r"(?:\s?(?P<unit>%|percent\b|thousand\b|million\b|billion\b|trillion\b)|(?P<scale>bn\b|[kmb]\b)|(?-i:\s(?P<apart>bn|[KMB])\b))?",
     re.IGNORECASE,
 )
 _SCALES = {
@@ -81,7 +81,7 @@ def numbers(text: str, decimal: str = ".") -> tuple[Number, ...]:
         value = _digits(match["digits"], decimal)
         if value is None:
             continue
-        unit = (match["unit"] or match["scale"] or "").lower()
+        unit = (match["unit"] or match["scale"] or match["apart"] or "").lower()
         value *= _SCALES.get(unit, 1.0)
         found.append(
             Number(
@@ -98,7 +98,7 @@ def _digits(written: str, decimal: str) -> float | None:
     """The value of digits with separators; None for what is no number, such as a version `1.2.3`."""
     plain = re.sub(r"['\u00a0\u202f]", "", written)
     marks = [ch for ch in plain if ch in ".,"]
-    if not marks:
+    if not marks or plain.startswith("."):
         return float(plain)
     if len(set(marks)) == 2:  # both marks: the last one is the decimal mark
         last = marks[-1]
