@@ -31,7 +31,10 @@ BENCHMARKS = {
         "the path to a judge of 200 ms", "autoevals, pydantic-evals, deepeval", quick=("--cases", "100", "--rounds", "1")
     ),
     "ranking": Benchmark("32 ranking metrics from dicts", "pytrec_eval", quick=("--queries", "2000")),
-    "retrieval": Benchmark("nDCG@10 of BM25, dense and hybrid", "the figures to reach", needs_data=True),
+    "retrieval": Benchmark(
+        "nDCG@10 of BM25, dense and hybrid", "the figures to reach",
+        quick=("--collections", "cranfield"), needs_data=True,
+    ),
     "sweep": Benchmark(
         "11 α × 6 K × all metrics", "rank_bm25 + faiss in loops",
         quick=("--pages", "1000", "--queries", "40"),

@@ -197,9 +197,7 @@ def test_one_limiter_for_the_whole_cluster(write):
 def test_a_judge_that_refuses_for_good_stops_the_run(write):
     write("log.jsonl", rows(6))
     with FakeEndpoint(lambda request: Said(401, '{"error": {"message": "bad key"}}')) as endpoint:
-        suite = (
-            f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\n'
-        )
+        suite = f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\n'
         finished = run_on_cluster(load_suite(write("suite.toml", suite)), Options(), Cluster(workers=1))
     assert "401" in finished.partial
     assert list(read_outcomes(finished.folder)) == []
@@ -242,40 +240,54 @@ def test_without_the_package_it_says_what_to_install(log, monkeypatch):
         run_on_cluster(load_suite(log(count=5)), Options(), Cluster())
 
 
-def test_the_driver_is_killed_and_resume_goes_on(write, tmp_path):
-    """Ray of its own, as a user has it: the second command finds the parts of the first and writes none of them again."""
-    slow = "import time\nfrom answerkey import metric\n@metric('slow', needs=('answer',))\ndef slow(case, response):\n    '''Takes its time.'''\n    time.sleep(0.001)\n    return 1.0\n"
-    write("slow_metric.py", slow)
+SLOW = '''
+import time
+from answerkey import metric
+@metric("slow", needs=("answer",))
+def slow(case, response):
+    """Takes its time."""
+    time.sleep(0.001)
+    return 1.0
+'''
+
+
+def test_the_driver_is_killed_then_interrupted_and_resume_goes_on(write, tmp_path):
+    """Ray of its own, as a user has it: each command finds the parts of those before and writes none of them again."""
+    write("slow_metric.py", SLOW)
     write("log.jsonl", rows(10_000))
     path = write(
         "suite.toml", 'name = "log"\nmodules = ["slow_metric"]\ncases = ["log.jsonl"]\nmetrics = ["slow"]\n'
     )
-    command = [
-        sys.executable,
-        "-m",
-        "answerkey",
-        "run",
-        str(path),
-        "--engine",
-        "ray",
-        "--workers",
-        "2",
-        "--quiet",
-        "--no-pictures",
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    run = wait_for_parts(process, tmp_path / "results", 2)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    time.sleep(1)
-    before = {part.path.name: part.path.stat().st_mtime_ns for part in parts_of(run)}
-    assert 2 <= len(before) < 5
-    told = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=400)
-    assert told.returncode == 0, told.stderr
-    after = {part.path.name: part.path.stat().st_mtime_ns for part in parts_of(run)}
+    options = ["--engine", "ray", "--workers", "1", "--quiet", "--no-pictures", "--json"]
+    command = [sys.executable, "-m", "answerkey", "run", str(path), *options]
+
+    def stopped(number, at, *more):
+        process = subprocess.Popen(
+            [*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        run = wait_for_parts(process, tmp_path / "results", at)
+        process.send_signal(number)
+        return run, process, process.communicate()[1]
+
+    run, _, _ = stopped(signal.SIGKILL, 1)
+    before = written(run)
+    _, interrupted, told = stopped(signal.SIGINT, len(before) + 1, "--resume")
+    assert interrupted.returncode == 130, told
+    assert "to go on: answerkey run" in told
+    assert told.strip().splitlines()[-1].startswith("interrupted: ")
+    between = written(run)
+    assert before.items() < between.items()
+    assert len(between) < 5
+    ended = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=400)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["totals"]["cases"] == 10_000, "standard output is one JSON value"
+    after = written(run)
     assert len(after) == 5
-    assert before.items() <= after.items(), "a part that was there was written again"
-    assert json.loads((run / "summary.json").read_text())["totals"]["cases"] == 10_000
+    assert between.items() < after.items(), "a part that was there was written again"
+
+
+def written(run: Path) -> dict[str, int]:
+    return {part.path.name: part.path.stat().st_mtime_ns for part in parts_of(run)}
 
 
 def wait_for_parts(process: subprocess.Popen[str], results: Path, count: int) -> Path:

@@ -23,6 +23,7 @@ from answerkey.runs.records import result_line
 from answerkey.runs.summary import Summary, headed
 from answerkey.types import Json, Outcome, Profile
 
+MOST_DRAWN = 100_000  # the page holds a row a case in memory
 MOST_FROM_PARTS = 1_000  # failures told in full of a run that is Parquet
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str).encode
 
@@ -36,6 +37,12 @@ def write_reports(folder: Path, *, pictures: bool = True) -> Json:
     else:
         summary, worst = _write_rows(folder, manifest, profile)
     figures = headed(summary, _about(manifest))
+    drawn = pictures and summary.all.count <= MOST_DRAWN
+    if pictures and not drawn:
+        figures["notes"] = [
+            *figures["notes"],
+            f"report.html and the plots are left out above {MOST_DRAWN:,} cases",
+        ]
     figures["gates"] = [
         {"condition": a.condition, "value": a.value, "ci95": a.ci95, "passed": a.passed, "note": a.note}
         for a in answer_gates(parse_gates(manifest.get("gate", [])), figures)
@@ -48,7 +55,7 @@ def write_reports(folder: Path, *, pictures: bool = True) -> Json:
     write_whole(folder / "report.md", markdown_report(figures))
     group = summary.all
     write_failures(open_index(folder), worst, group.count - group.passed - group.statuses["SCORED"], profile)
-    if pictures:
+    if drawn:
         _pictures(folder, figures)
     return figures
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from answerkey.errors import InputError
+from answerkey.runs.engines.parts import list_parts
 from answerkey.runs.folder import LOCK, MANIFEST, RESPONSES, SCORES, is_run, read_manifest, read_outcomes
 from answerkey.runs.summary import summarise
 from answerkey.types import Json, Profile
@@ -125,7 +126,8 @@ def figures_of(folder: Path, manifest: Json, profile: Profile | None) -> Json:
     known = read_summary(folder)
     if known is not None:
         return known
-    grown = tuple(p.stat().st_size for p in (folder / RESPONSES, folder / SCORES) if p.is_file())
+    files = (folder / RESPONSES, folder / SCORES, *list_parts(folder))
+    grown = tuple(p.stat().st_size for p in files if p.is_file())
     about = {
         "name": manifest["name"],
         "created": manifest.get("created", ""),

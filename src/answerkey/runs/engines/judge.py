@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from answerkey.errors import EndpointError
 from answerkey.metrics.judged import Judge, load_judge
 from answerkey.types import Json, Pair, Score
 
@@ -53,9 +54,11 @@ class RemoteJudge:
     def _call(self, name: str, *arguments: Any) -> Any:
         """An error of the judge is raised as what it was, so that a run stops as a local one does."""
         import ray
-        from ray.exceptions import RayTaskError
+        from ray.exceptions import RayActorError, RayTaskError
 
         try:
             return ray.get(getattr(self._room, name).remote(*arguments))
+        except RayActorError:
+            raise EndpointError("the process that holds the judge ended; go on with --resume") from None
         except RayTaskError as error:
             raise error.cause from None

@@ -107,7 +107,9 @@ def run_on_cluster(
             (folder / PARTS).mkdir(exist_ok=True)
             watch.start(prepared.count, prepared.count - sum(each.left for each in todo))
             try:
-                task = Task(suite, options.selection, folder, sizes.chunk)
+                # A worker has one processor; threads that share it would only stand in each other's way.
+                single = replace(suite, embedding={"threads": 1, **suite.embedding})
+                task = Task(single, options.selection, folder, sizes.chunk)
                 with _connected(ray, cluster, prepared, task, watch) as crew:
                     _work(crew, deque(todo), prepared, watch, stop)
             except IncompleteError as error:
@@ -186,7 +188,7 @@ def _check_supported(suite: Suite, options: Options) -> None:
 
 def _import_ray() -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or it warns of a change to come
     try:
         import ray
     except ImportError:
