@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from answerkey.profiles import decide
 from answerkey.profiles.decide import ERROR
 from answerkey.runs.asking import Answered, Numbered, ask_all
 from answerkey.runs.folder import RESPONSES, SCORES, Index, locked, new_folder, write_manifest
-from answerkey.runs.journal import Journal
+from answerkey.runs.journal import Journal, read_journal
 from answerkey.runs.options import Finished, Options, Stop, Watch
 from answerkey.runs.prepare import Prepared, manifest_of, prepare
 from answerkey.runs.records import scores_to_json, to_json
@@ -25,7 +25,7 @@ from answerkey.runs.state import ANSWERED, ASK, FINISHED, STOPPED, State
 from answerkey.runs.suite import Suite
 from answerkey.runs.tools import Tools
 from answerkey.targets.recorded import Recorded
-from answerkey.types import Case, Json, Outcome, Profile, Response, Score, Verdict
+from answerkey.types import Case, Json, Outcome, Profile, Response, Score, Turn, Verdict
 
 T = TypeVar("T")
 _CHUNK = 256
@@ -120,6 +120,9 @@ def _work(live: _Live, begun: Resumed, folder: Path) -> None:
                 return
         return
 
+    if live.options.resume is not None:
+        cases = _with_earlier_answers(cases, folder)
+
     def keep(n: int, case: Case, response: Response) -> None:
         live.responses.append([_response_record(n, case, response)])
 
@@ -137,6 +140,22 @@ def _to_ask(cases: Callable[[], Iterator[Numbered]], state: State) -> Iterator[N
     for n, case in cases():
         if state[n] == ASK:
             yield n, case
+
+
+def _with_earlier_answers(cases: Iterable[Numbered], folder: Path) -> Iterator[Numbered]:
+    """Turns of a conversation that was cut short get back what the target answered then, from the journal."""
+    answers = {
+        (record["case"]["extra"]["conversation"], record["case"]["question"]): record["response"].get(
+            "answer"
+        )
+        or ""
+        for _, record in read_journal(folder / RESPONSES)
+        if record.get("case", {}).get("extra", {}).get("conversation")
+    }
+    for n, case in cases:
+        talk = case.extra.get("conversation")
+        turns = (Turn(turn.user, turn.answer or answers.get((talk, turn.user), "")) for turn in case.history)
+        yield n, replace(case, history=tuple(turns)) if talk and answers else case
 
 
 def _answered_before(folder: Path, state: State) -> Iterator[Answered]:

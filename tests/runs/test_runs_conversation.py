@@ -1,0 +1,42 @@
+"""A conversation is asked in order, each turn with what the bot itself said before; also when it was cut short."""
+
+import json
+
+from answerkey.runs.folder import latest_run, read_outcomes
+
+BOT = """
+import json, pathlib
+seen = pathlib.Path(__file__).with_name("seen.jsonl")
+def answer(question, history):
+    with seen.open("a") as file:
+        file.write(json.dumps([question, history]) + "\\n")
+    return "about " + question
+"""
+TALK = {"conversation": [{"user": "May?"}, {"user": "June?"}, {"user": "July?"}]}
+SUITE = 'name = "talk"\ncases = ["talk.json"]\nmetrics = ["answer_length"]\n[target]\nkind = "python"\ncall = "talk_bot:answer"\n'
+
+
+def asked(folder):
+    return [json.loads(line) for line in (folder / "seen.jsonl").read_text().splitlines()]
+
+
+def test_each_turn_is_told_what_the_bot_said_before_also_after_a_crash(cli, write):
+    write("talk_bot.py", BOT)
+    write("talk.json", TALK)
+    suite = write("suite.toml", SUITE)
+    assert cli("run", suite, "--quiet", "--no-pictures").code == 0
+    told = {"May?": "about May?", "June?": "about June?"}
+    assert [question for question, _ in asked(suite.parent)] == ["May?", "June?", "July?"]
+    assert [turn["answer"] for turn in asked(suite.parent)[2][1]] == list(told.values())
+
+    run = latest_run(suite.parent / "results", "talk")
+    for name in ("responses.jsonl", "scores.jsonl"):  # as if it had been killed after the second turn
+        lines = (run / name).read_text().splitlines(keepends=True)
+        (run / name).write_text("".join(lines[:3]))
+    (suite.parent / "seen.jsonl").unlink()
+    shown = cli("run", suite, "--resume", "--quiet", "--no-pictures")
+    assert shown.code == 0, shown.err
+    ((question, history),) = asked(suite.parent)
+    assert question == "July?"
+    assert [turn["answer"] for turn in history] == list(told.values())
+    assert len(list(read_outcomes(run))) == 3
