@@ -32,7 +32,9 @@ _WHERE = {
     "compare_runs": "reports.compare_runs",
     "evaluate_all": "metrics.semantic",
     "metric": "metrics.registry",
-    **dict.fromkeys(("AnswerCriteria", "Case", "Outcome", "Passage", "Response", "Score", "Verdict"), "types"),
+    **dict.fromkeys(
+        ("AnswerCriteria", "Case", "Outcome", "Passage", "Response", "Score", "Verdict"), "types"
+    ),
 }
 
 
