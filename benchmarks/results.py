@@ -8,7 +8,7 @@ import re
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from benchmarks.peers import HOME
 from benchmarks.table import BENCHMARKS
@@ -28,6 +28,7 @@ class Result(TypedDict):
     problem: str
     lines: list[str]
     seconds: float
+    note: NotRequired[str]
 
 
 def write_results(path: Path, results: dict[str, Result]) -> None:
@@ -39,7 +40,8 @@ def _page(results: dict[str, Result]) -> list[str]:
     page = [
         "# Benchmarks",
         "",
-        "Written by `make bench`; do not edit. Each line is what a command printed on the machine named below it; ratios compare",
+        "Written by `python -m benchmarks` (`make bench`), some benchmarks at a time: each says below when, and on what machine; one that",
+        "was not run by that command says so. Each line is what a command printed; ratios compare",
         "two things measured in one run, most of them in processor time, so that other work on the machine changes little.",
         f"Smaller sizes than the full ones (`--quick`): {', '.join(quick) or 'none'}.",
         "",
@@ -67,6 +69,7 @@ def _page(results: dict[str, Result]) -> list[str]:
             f"{result['at']}, {result['seconds']:.0f} s on the clock; {result['machine']}",
             "",
         ]
+        page += [f"Note: {result['note']}", ""] if "note" in result else []
         page += ["```", f"$ {result['command']}", *told, "```"]
     return page
 
@@ -77,6 +80,8 @@ def _row(name: str, result: Result) -> str:
     told = "<br>".join(_cell(line) for line in ratios)
     if result["state"] != "done":
         told = "<br>".join([f"**{result['state']}**: {_cell(result['problem'])}", *([told] if told else [])])
+    if "note" in result:
+        told += f"<br>*{_cell(result['note'])}*"
     return f"| {name} | {benchmark.shows} | {benchmark.beside} | {told} | `{result['command']}` |"
 
 
