@@ -40,8 +40,8 @@ def _page(results: dict[str, Result]) -> list[str]:
     page = [
         "# Benchmarks",
         "",
-        "Written by `python -m benchmarks` (`make bench`), some benchmarks at a time: each says below when, and on what machine; one that",
-        "was not run by that command says so. Each line is what a command printed; ratios compare",
+        "Written by `python -m benchmarks` (`make bench`), some benchmarks at a time: each says below when, and on what machine;",
+        "one that was not run by that command says so. Each line is what a command printed; ratios compare",
         "two things measured in one run, most of them in processor time, so that other work on the machine changes little.",
         f"Smaller sizes than the full ones (`--quick`): {', '.join(quick) or 'none'}.",
         "",
