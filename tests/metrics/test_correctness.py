@@ -135,3 +135,27 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
         if s.value is not None
     )
     assert right / len(rows) > 0.90
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        (
+            "Points expire 24 months after they were earned.",
+            "Points expire 12 months after they were earned.",
+        ),
+        (
+            "Yes, they are taken away for RM 30 when a new one comes.",
+            "Yes, they are taken away for RM 50 when a new one comes.",
+        ),
+    ],
+)
+def test_a_near_copy_with_another_figure_is_wrong(expected, answer):
+    right, wrong = answer_agreement(
+        [
+            (Case("c", "What then?", expected=(expected,)), Response(answer=text))
+            for text in (expected, answer)
+        ]
+    )
+    assert right.value > 0.9
+    assert wrong.value < 0.3

@@ -6,6 +6,7 @@ dates, names, refusals and negations; how far to believe it is in docs/validity.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,6 +21,10 @@ from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
 YES_NO = 2.5  # log-odds for the same or the other of yes and no: set by hand, the fitted data asks no such question
+WRONG_COPY = (
+    8.0  # log-odds against a near copy of the expected answer that has another figure; set by hand as well
+)
+_COPY, _SENTENCE = 0.9, math.log1p(6)
 UNSURE = (0.35, 0.65)
 _ALIASES = re.compile(r"\s+/\s+|\s*\|+\s*|(?<=[^\W\d_]{3})/(?=[A-ZÀ-Þ][^\W\d_]{3})")
 
@@ -79,7 +84,7 @@ def _nearness(f: Mapping[str, float]) -> float:
 
 def _score(pair: Pair, f: Mapping[str, float], fitted: float) -> Score:
     case, response = pair
-    total = fitted + (2 * f["yes_no"] - 1) * YES_NO
+    total = fitted + (2 * f["yes_no"] - 1) * YES_NO - WRONG_COPY * _wrong_copy(f)
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(total, -30, 30)))), 6)
     notes = _notes(f)
     if UNSURE[0] <= value <= UNSURE[1]:
@@ -89,6 +94,14 @@ def _score(pair: Pair, f: Mapping[str, float], fitted: float) -> Score:
     return Score(
         value, "; ".join(notes), details={"features": {name: round(number, 4) for name, number in f.items()}}
     )
+
+
+def _wrong_copy(f: Mapping[str, float]) -> bool:
+    """Nearly the expected words, but not all of its figures: `12 months` for `24 months`."""
+    near = (
+        f["reference_length"] >= _SENTENCE and f["partial"] >= _COPY and not f["contains"] and not f["exact"]
+    )
+    return bool(near and f["figures"] and f["figures_found"] < 1 and not f["figures_none"])
 
 
 def _notes(f: Mapping[str, float]) -> list[str]:
