@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from answerkey.targets.fields import parse
@@ -37,6 +37,7 @@ def test_whatever_comes(value: Any) -> None:
     check(as_response(value))
 
 
+@example(None, "", None, {"\ud800": None})
 @given(texts | st.none(), texts, values, st.dictionaries(texts, values, max_size=3))
 def test_a_response_of_the_bots_own(answer: str | None, text: str, error: Any, extra: dict[str, Any]) -> None:
     told = str(error) if error else None

@@ -81,7 +81,7 @@ def _label(item: Any) -> str:
 
 def plain(extra: Mapping[Any, Any]) -> dict[str, Any]:
     """Only what strict JSON can hold; anything else, or what is huge, as its beginning."""
-    return {str(key): _json_value(value) for key, value in extra.items()}
+    return {valid_text(str(key)): _json_value(value) for key, value in extra.items()}
 
 
 def _json_value(value: Any) -> Any:
