@@ -5,12 +5,11 @@ Case ─► Target ─► Response ─► Score ─► Verdict ─► Outcome �
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 Json = dict[str, Any]
-NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +247,3 @@ class Run:
     fingerprint: Mapping[str, str]
     settings: Mapping[str, Any]
     created: str
-
-
-ScoreTable = Sequence[Mapping[str, Score]]

@@ -77,7 +77,9 @@ def test_started_again_when_it_dies(program) -> None:
 def test_one_that_ended_by_itself_costs_no_question(program) -> None:
     target = program('print(json.dumps({"answer": str(os.getpid())}), flush=True)\nsys.exit(0)')
     for _ in range(3):
-        pid = int(ask(target, "go").answer or 0)
+        response = ask(target, "go")
+        assert response.error is None
+        pid = int(response.answer or 0)
         while os.path.exists(f"/proc/{pid}") and " Z " not in Path(f"/proc/{pid}/stat").read_text():
             pass
 

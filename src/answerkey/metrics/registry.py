@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -199,6 +199,3 @@ def _load() -> None:
 
 def _first_line(function: Callable[..., Any]) -> str:
     return (function.__doc__ or "").strip().split("\n")[0]
-
-
-Scorer = Callable[[Sequence[Any]], Any]
