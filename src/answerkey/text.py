@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 _WORD = re.compile(r"\w+")
-_SPACE = re.compile(r"\s+")
 _SENTENCE_END = re.compile(r"[.!?]+")
 _NUMBER = re.compile(
+    r"(?=[rmueg$€£¥₹\d.\-−\s])"  # what a number can begin with: only for speed
     r"(?:(?<![^\W\d_])(?P<currency>rm|myr|usd|eur|gbp|us\$|[$€£¥₹])\s?|(?<![\w.,]))"
     r"(?P<sign>(?<!\d)[-−])?\s?(?P<currency2>[$€£¥₹])?"
     r"(?P<digits>\.\d+|\d+(?:[.,'\u00a0\u202f]\d+)*)"
     r"(?:\s?(?P<unit>%|percent\b|thousand\b|million\b|billion\b|trillion\b)|(?P<scale>bn\b|[kmb]\b)|(?-i:\s(?P<apart>bn|[KMB])\b))?",
     re.IGNORECASE,
 )
+_IN_DIGITS = re.compile(r"['\u00a0\u202f]")
 _SCALES = {
     "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9, "trillion": 1e12,
 }  # fmt: skip
@@ -25,7 +26,7 @@ _SCALES = {
 
 def normalise(text: str) -> str:
     """Lower-cased, trimmed, white space collapsed."""
-    return _SPACE.sub(" ", text).strip().lower()
+    return " ".join(text.split()).lower()
 
 
 @lru_cache(maxsize=4096)
@@ -78,17 +79,18 @@ def numbers(text: str, decimal: str = ".") -> tuple[Number, ...]:
     """Every number in the text. `decimal` is the locale's mark, and decides `1.234` and `1,234`."""
     found: list[Number] = []
     for match in _NUMBER.finditer(text):
-        value = _digits(match["digits"], decimal)
+        currency, sign, currency_after, digits, unit, scale, apart = match.groups()
+        value = _digits(digits, decimal)
         if value is None:
             continue
-        unit = (match["unit"] or match["scale"] or match["apart"] or "").lower()
+        unit = (unit or scale or apart or "").lower()
         value *= _SCALES.get(unit, 1.0)
         found.append(
             Number(
-                value=-value if match["sign"] else value,
-                text=match[0].strip(),
+                -value if sign else value,
+                match[0].strip(),
                 percent=unit in {"%", "percent"},
-                currency=bool(match["currency"] or match["currency2"]),
+                currency=bool(currency or currency_after),
             )
         )
     return tuple(found)
@@ -96,7 +98,9 @@ def numbers(text: str, decimal: str = ".") -> tuple[Number, ...]:
 
 def _digits(written: str, decimal: str) -> float | None:
     """The value of digits with separators; None for what is no number, such as a version `1.2.3`."""
-    plain = re.sub(r"['\u00a0\u202f]", "", written)
+    if written.isdecimal():
+        return float(written)
+    plain = _IN_DIGITS.sub("", written)
     marks = [ch for ch in plain if ch in ".,"]
     if not marks or plain.startswith("."):
         return float(plain)

@@ -67,6 +67,7 @@ CARRIED = frozenset(
 )
 _CANONICAL = {alias: name for name, aliases in ALIASES.items() for alias in (name, *aliases)}
 _RESPONSE = frozenset({"answer", "contexts", "route", "sources", "retrieved", "response_time", "error"})
+Reader = Callable[[Any, str, "Place"], Any]
 _CRITERIA = {field.name for field in fields(AnswerCriteria)}
 
 
@@ -122,77 +123,62 @@ def row_to_case(row: Mapping[str, Any], place: Place, default_id: str) -> Case:
     return Case(
         id=as_text(row.get("id"), "id", place) or default_id,
         question=question,
-        expected=as_texts(row.get("expected"), "expected", place),
-        type=as_text(row.get("type"), "type", place) or None,
-        expected_route=as_text(row.get("expected_route"), "expected_route", place) or None,
-        acceptable_routes=as_list(row.get("acceptable_routes"), "acceptable_routes", place),
-        relevant=_relevant(row, place),
-        criteria=as_criteria(row.get("answer_criteria"), place),
-        history=as_turns(row.get("history"), "history", place),
-        priority=as_text(row.get("priority"), "priority", place) or None,
-        note=as_text(row.get("note"), "note", place) or None,
-        tags=as_list(row.get("tags"), "tags", place),
         source_file=str(extra.pop("source_file", None) or place.file),
         question_num=_question_num(extra.pop("question_num", None)),
         recorded=row_to_response(row, place) if not _RESPONSE.isdisjoint(row) else None,
         extra=extra,
+        **_read(_CASE_FIELDS, row, place),
     )
 
 
 def row_to_response(row: Mapping[str, Any], place: Place) -> Response:
     """The recorded response of a row. A null answer is an empty one; no answer column is none at all."""
-    retrieved = row.get("retrieved")
     return Response(
         answer=as_text(row["answer"], "answer", place) if "answer" in row else None,
-        passages=as_passages(row.get("contexts"), "contexts", place),
-        route=as_text(row.get("route"), "route", place) or None,
-        sources=as_list(row.get("sources"), "sources", place),
-        retrieved=None if retrieved is None else as_list(retrieved, "retrieved", place),
-        seconds=as_number(row.get("response_time"), "response_time", place),
-        prompt_tokens=as_whole(row.get("prompt_tokens"), "prompt_tokens", place),
-        completion_tokens=as_whole(row.get("completion_tokens"), "completion_tokens", place),
-        cost=as_number(row.get("cost"), "cost", place),
-        error=as_text(row.get("error"), "error", place) or None,
+        **_read(_RESPONSE_FIELDS, row, place),
     )
 
 
-def as_criteria(value: Any, place: Place) -> AnswerCriteria:
+def _read(fields: Mapping[str, tuple[str, Reader]], row: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """The fields that the row gives a value for, each by its own reader."""
+    given: dict[str, Any] = {}
+    for column, value in row.items():
+        if value is not None and column in fields:
+            name, reader = fields[column]
+            given[name] = reader(value, column, place)
+    return given
+
+
+def as_criteria(value: Any, column: str, place: Place) -> AnswerCriteria:
     """`answer_criteria` of a row, every key checked."""
-    given = as_mapping(value, "answer_criteria", place)
+    given = as_mapping(value, column, place)
     if not given:
         return _NO_CRITERIA
-    readers: dict[str, Callable[..., Any]] = {
-        "min_semantic_similarity": as_number,
-        "expected_value": as_number,
-        "numerical_range": _as_range,
-        "regex": _as_pattern,
-        "clarification_expected": _as_truth,
-        "out_of_scope": _as_truth,
-    }
     kept: dict[str, Any] = {}
     for key, cell in given.items():
         if key not in _CRITERIA:
             raise place.error(
-                f"answer_criteria.{key}", cell, "a known criterion", did_you_mean(key, _CRITERIA).strip("; ")
+                f"{column}.{key}", cell, "a known criterion", did_you_mean(key, _CRITERIA).strip("; ")
             )
         if cell is not None:
-            kept[key] = readers.get(key, as_list)(cell, f"answer_criteria.{key}", place)
+            kept[key] = _CRITERION_READERS.get(key, as_list)(cell, f"{column}.{key}", place)
     return AnswerCriteria(**kept)
 
 
 _NO_CRITERIA = AnswerCriteria()
 
 
-def _relevant(row: Mapping[str, Any], place: Place) -> Mapping[str, float] | None:
-    value = row.get("relevant")
-    if value is None:
-        return None
+def _as_grades(value: Any, column: str, place: Place) -> Mapping[str, float]:
     if isinstance(value, str) and value.lstrip().startswith("{"):
-        value = as_mapping(value, "relevant", place)
+        value = as_mapping(value, column, place)
     if isinstance(value, Mapping):
-        grades = {str(key).strip(): as_number(grade, "relevant", place) for key, grade in value.items()}
+        grades = {str(key).strip(): as_number(grade, column, place) for key, grade in value.items()}
         return {key: grade for key, grade in grades.items() if grade is not None}
-    return dict.fromkeys(as_list(value, "relevant", place), 1.0)
+    return dict.fromkeys(as_list(value, column, place), 1.0)
+
+
+def _as_name(value: Any, column: str, place: Place) -> str | None:
+    return as_text(value, column, place) or None
 
 
 def _question_num(value: Any) -> int | None:
@@ -227,6 +213,39 @@ def _as_truth(value: Any, column: str, place: Place) -> bool:
     if str(value).strip().lower() in {"false", "no", "0", ""}:
         return False
     raise place.error(column, value, "true or false")
+
+
+_CASE_FIELDS: dict[str, tuple[str, Reader]] = {
+    "expected": ("expected", as_texts),
+    "type": ("type", _as_name),
+    "expected_route": ("expected_route", _as_name),
+    "acceptable_routes": ("acceptable_routes", as_list),
+    "relevant": ("relevant", _as_grades),
+    "answer_criteria": ("criteria", as_criteria),
+    "history": ("history", as_turns),
+    "priority": ("priority", _as_name),
+    "note": ("note", _as_name),
+    "tags": ("tags", as_list),
+}
+_RESPONSE_FIELDS: dict[str, tuple[str, Reader]] = {
+    "contexts": ("passages", as_passages),
+    "route": ("route", _as_name),
+    "sources": ("sources", as_list),
+    "retrieved": ("retrieved", as_list),
+    "response_time": ("seconds", as_number),
+    "prompt_tokens": ("prompt_tokens", as_whole),
+    "completion_tokens": ("completion_tokens", as_whole),
+    "cost": ("cost", as_number),
+    "error": ("error", _as_name),
+}
+_CRITERION_READERS: dict[str, Reader] = {
+    "min_semantic_similarity": as_number,
+    "expected_value": as_number,
+    "numerical_range": _as_range,
+    "regex": _as_pattern,
+    "clarification_expected": _as_truth,
+    "out_of_scope": _as_truth,
+}
 
 
 def _near(plain: str) -> str:

@@ -85,7 +85,7 @@ def _turns(turns: list[Any], stem: str, talk: Mapping[str, Any], name: str) -> I
 
 def _criteria(turn: Mapping[str, Any], place: Place) -> AnswerCriteria:
     if "answer_criteria" in turn:
-        return as_criteria(turn["answer_criteria"], place)
+        return as_criteria(turn["answer_criteria"], "answer_criteria", place)
     return AnswerCriteria(
         must_contain=as_list(turn.get("expected_answer_contains"), "expected_answer_contains", place),
         must_contain_any=as_list(turn.get("expected_topics"), "expected_topics", place),

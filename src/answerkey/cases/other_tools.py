@@ -17,6 +17,7 @@ _CRITERIA = {
     "not-contains": "must_not_contain", "not-icontains": "must_not_contain",
 }  # fmt: skip
 _EXPECTED = {"equals", "similar", "factuality", "model-graded-factuality", "answer-relevance"}
+_EXPECTED_COLUMN = re.compile(r"__expected\d*")
 _CELL = re.compile(r"\s*(?P<type>[a-z][a-z-]*)(?:\([^)]*\))?:\s*(?P<value>.*)", re.DOTALL)
 
 
@@ -46,7 +47,7 @@ def promptfoo_rows(data: Any) -> list[dict[str, Any]]:
 
 def with_expected_columns(row: dict[str, Any]) -> dict[str, Any]:
     """The row with promptfoo's `__expected`, `__expected1`, … cells turned into criteria."""
-    cells = [str(row[key]) for key in row if re.fullmatch(r"__expected\d*", key)]
+    cells = [str(row[key]) for key in row if key.startswith("__") and _EXPECTED_COLUMN.fullmatch(key)]
     if not cells:
         return row
     asserts = [

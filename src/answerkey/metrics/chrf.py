@@ -1,7 +1,8 @@
-"""chrF2 of many pairs at once: character n-grams as hashed numbers, counted by sorting them together."""
+"""chrF2 of many pairs at once: one sort of all 6-grams, of which every shorter n-gram is a prefix."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ORDER, BETA = 6, 2
-_BASE, _MIX, _HASH_BITS = 1_000_003, 0x9E3779B97F4A7C15, 44
+_AT_ONCE = 256
+_KEY_BITS = 62  # of a signed number, without the bit that says which side
 
 
 def chrf_scores(answers: Sequence[str], expected: Sequence[str]) -> list[float]:
@@ -20,9 +22,9 @@ def chrf_scores(answers: Sequence[str], expected: Sequence[str]) -> list[float]:
     left, right = ["".join(text.split()) for text in answers], ["".join(text.split()) for text in expected]
     sizes = np.array([[len(text) for text in left], [len(text) for text in right]])
     matches = np.zeros((ORDER, len(left)))
-    given, wanted = _grams(left), _grams(right)
-    for order in range(1, ORDER + 1):
-        matches[order - 1] = _in_common(next(given), next(wanted), len(left))
+    for start in range(0, len(left), _AT_ONCE):
+        here = slice(start, start + _AT_ONCE)
+        matches[:, here] = _in_common(left[here], right[here])
     orders = np.arange(1, ORDER + 1)[:, None]
     counted = orders <= sizes.min(axis=0)
     effective = np.maximum(counted.sum(axis=0), 1)
@@ -32,34 +34,59 @@ def chrf_scores(answers: Sequence[str], expected: Sequence[str]) -> list[float]:
     return (100 * (1 + BETA**2) * precision * recall / np.where(below > 0, below, 1)).tolist()
 
 
-def _grams(texts: Sequence[str]) -> Any:
-    """For each order in turn, the hash of every n-gram and the text it stands in."""
+def _in_common(left: Sequence[str], right: Sequence[str]) -> NDArray[Any]:
+    """How many n-grams of each order, counted with repeats, each pair has in common."""
     import numpy as np
 
-    joined = "".join(texts).encode("utf-32-le", "surrogatepass")
-    letters = np.frombuffer(joined, dtype=np.uint32).astype(np.uint64)
-    owner = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-    hashed = np.zeros_like(letters)
-    for order in range(1, ORDER + 1):
-        ends = order - 1
-        hashed = hashed[: max(len(letters) - ends, 0)] * np.uint64(_BASE) + letters[ends:]
-        within = owner[: len(hashed)] == owner[ends:]
-        yield hashed[within], owner[ends:][within]
+    pad = " " * (ORDER - 1)  # the texts have no white space of their own
+    joined = "".join(text + pad for text in (*left, *right)).encode("utf-32-le", "surrogatepass")
+    letters = np.frombuffer(joined, dtype=np.uint32)
+    present = np.zeros(letters.max() + 1, dtype=bool)
+    present[letters] = True
+    present[ord(" ")] = False
+    codes = (np.cumsum(present) * present)[letters]
+    bits = int(codes.max()).bit_length()
+    if (len(left) - 1).bit_length() + ORDER * bits > _KEY_BITS:
+        return _in_halves(left, right)
+    lengths = [len(text) + len(pad) for text in (*left, *right)]
+    owner = np.repeat(np.arange(2 * len(left)), lengths)[: len(codes) - len(pad)]
+    keys = owner % len(left)
+    for n in range(ORDER):
+        keys = keys << bits | codes[n : n + len(keys)]
+    keys = (keys << 1 | (owner >= len(left)))[codes[: len(keys)] > 0]
+    keys.sort()
+    if not len(keys):
+        return np.zeros((ORDER, len(left)))
+    rights = np.concatenate([[0], np.cumsum(keys & 1)])
+    keys >>= 1
+    return np.array(
+        [_matches(keys >> bits * (ORDER - n), rights, bits, n, len(left)) for n in range(1, ORDER + 1)]
+    )
 
 
-def _in_common(given: tuple[NDArray[Any], ...], wanted: tuple[NDArray[Any], ...], count: int) -> NDArray[Any]:
-    """How many n-grams, counted with repeats, each pair has in common. A key holds its pair in the upper bits."""
+def _matches(grams: NDArray[Any], rights: NDArray[Any], bits: int, order: int, count: int) -> NDArray[Any]:
+    """For each pair the n-grams of one order that both sides have. A gram holds its pair, then its letters."""
     import numpy as np
 
-    keys = [
-        (owner.astype(np.uint64) << np.uint64(_HASH_BITS))
-        | (hashed * np.uint64(_MIX) >> np.uint64(64 - _HASH_BITS))
-        for hashed, owner in (given, wanted)
-    ]
-    values, in_given = np.unique(keys[0], return_counts=True)
-    others, in_wanted = np.unique(keys[1], return_counts=True)
-    if not len(values) or not len(others):
-        return np.zeros(count)
-    place = np.minimum(np.searchsorted(others, values), len(others) - 1)
-    same = np.where(others[place] == values, np.minimum(in_given, in_wanted[place]), 0)
-    return np.bincount((values >> np.uint64(_HASH_BITS)).astype(np.intp), weights=same, minlength=count)
+    edges = np.flatnonzero(np.concatenate([[True], grams[1:] != grams[:-1], [True]]))
+    wanted = np.diff(rights[edges])
+    same = np.minimum(np.diff(edges) - wanted, wanted)
+    shared = np.flatnonzero(same)
+    gram = grams[edges[shared]]
+    whole = (gram & ((1 << bits) - 1)) > 0  # the last letter is none where the text has ended
+    return np.bincount(gram >> (bits * order), weights=same[shared] * whole, minlength=count)
+
+
+def _in_halves(left: Sequence[str], right: Sequence[str]) -> NDArray[Any]:
+    """For many different letters: fewer pairs at once, and one pair by plain counting."""
+    import numpy as np
+
+    if len(left) > 1:
+        half = len(left) // 2
+        return np.hstack([_in_common(left[:half], right[:half]), _in_common(left[half:], right[half:])])
+    counted = [(_grams(left[0], order) & _grams(right[0], order)).total() for order in range(1, ORDER + 1)]
+    return np.array(counted, dtype=float)[:, None]
+
+
+def _grams(text: str, order: int) -> Counter[str]:
+    return Counter(text[at : at + order] for at in range(len(text) - order + 1))

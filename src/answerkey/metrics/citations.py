@@ -10,6 +10,7 @@ from answerkey.text import has_any
 from answerkey.types import Case, Response, Score
 
 MARKER = re.compile(r"\[(\d{1,3})\]")
+_LETTER = re.compile(r"[^\W\d_]")
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+(?:\s*\[\d{1,3}\])*|$)")
 
 
@@ -30,7 +31,7 @@ def citation_validity(case: Case, response: Response) -> Score:
 @metric("citation_coverage", needs=("answer",), empty="does not apply to an answer with no sentence")
 def citation_coverage(case: Case, response: Response) -> Score:
     """Share of the answer's sentences that carry a marker [n]."""
-    parts = [part for part in _SENTENCE.findall(response.answer or "") if re.search(r"[^\W\d_]", part)]
+    parts = [part for part in _SENTENCE.findall(response.answer or "") if _LETTER.search(part)]
     if not parts:
         return Score.not_applicable("the answer has no sentence")
     return Score(sum(bool(MARKER.search(part)) for part in parts) / len(parts), f"{len(parts)} sentences")

@@ -19,7 +19,7 @@ from answerkey.metrics.registry import metric
 from answerkey.text import normalise, words
 from answerkey.types import Case, Pair, Response, Score
 
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_ARTICLES, _ARTICLE = frozenset({"a", "an", "the"}), re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -77,13 +77,28 @@ def _squad_f1(answer: str, expected: str) -> float:
     given, wanted = _squad_words(answer), _squad_words(expected)
     if not given or not wanted:
         return float(given == wanted)
-    same = (Counter(given) & Counter(wanted)).total()
+    same = _in_common(given, wanted)
     return 2 * same / (len(given) + len(wanted))
+
+
+def _in_common(given: Sequence[str], wanted: Sequence[str]) -> int:
+    """How many words both have, counted with repeats."""
+    left = Counter(wanted)
+    same = 0
+    for word in given:
+        if count := left.get(word):
+            left[word] = count - 1
+            same += 1
+    return same
 
 
 @lru_cache(maxsize=4096)
 def _squad_words(text: str) -> tuple[str, ...]:
-    return tuple(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
+    plain = text.lower().translate(_NO_PUNCTUATION)
+    parts = plain.split()
+    if "".join(parts).isalnum():  # no mark within a word could end an article
+        return tuple(part for part in parts if part not in _ARTICLES)
+    return tuple(_ARTICLE.sub(" ", plain).split())
 
 
 def _rouge_l(answer: str, expected: str) -> float:

@@ -19,10 +19,12 @@ _MISSING = {
     "retrieved": ("no ranking in the response", lambda case, response: response.retrieved is not None or bool(response.passages)),
     "route": ("no route reported", lambda case, response: response.route is not None),
     "expected_route": ("no expected route in the case", lambda case, response: case.expected_route is not None),
-    "criteria": ("no such criterion in the case", lambda case, response: True),
     "seconds": ("no response time known", lambda case, response: response.seconds is not None),
 }  # fmt: skip
-NEEDS = frozenset(_MISSING) | {"question"}
+NEEDS = frozenset(_MISSING) | {
+    "question",
+    "criteria",
+}  # every case has these two; a metric looks into the criteria itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def _run(step: Step, pairs: Sequence[Pair]) -> dict[str, Sequence[Score]]:
     """The scores of each name; a pair that lacks what a metric needs is left out of the call."""
     columns: dict[str, Sequence[Score]] = {}
     first = step.metrics[0]
-    lacking = [_lacking(first, pair) for pair in pairs]
+    lacking = _lacking(first, pairs)
     able = [pair for pair, lack in zip(pairs, lacking, strict=True) if lack is None]
     if first.shape == "group":
         given = _guarded_group(step, able)
@@ -97,12 +99,16 @@ def _run(step: Step, pairs: Sequence[Pair]) -> dict[str, Sequence[Score]]:
     return columns
 
 
-def _lacking(metric: Metric, pair: Pair) -> str | None:
-    for need in metric.facts.needs:
-        reason, present = _MISSING.get(need, ("", lambda case, response: True))
-        if not present(*pair):
-            return reason
-    return None
+def _lacking(metric: Metric, pairs: Sequence[Pair]) -> list[str | None]:
+    """For each pair the first thing that it lacks of what the metric needs, else None."""
+    lacking: list[str | None] = [None] * len(pairs)
+    for need in reversed(metric.facts.needs):
+        if need in _MISSING:
+            reason, present = _MISSING[need]
+            for n, pair in enumerate(pairs):
+                if not present(*pair):
+                    lacking[n] = reason
+    return lacking
 
 
 def _guarded_single(metric: Metric, arguments: Mapping[str, Any], pair: Pair) -> Score:

@@ -20,6 +20,7 @@ from answerkey.errors import StorageError
 from answerkey.runs.engines.parts import PartsIndex, list_parts, records_in
 from answerkey.runs.folder import RESPONSES, SCORES, in_parts, write_whole
 from answerkey.runs.journal import read_journal
+from answerkey.runs.json_line import decode
 from answerkey.runs.records import from_json, scores_from_json
 from answerkey.types import Case, Json, Outcome, Response, Verdict
 
@@ -206,7 +207,7 @@ def matching(folder: Path, rows: Rows, text: str) -> Iterator[int]:
         for n, at in enumerate(rows.answered_at):
             file.seek(at)
             line = file.readline()
-            if quick in line.decode("utf-8", "replace").lower() and _holds(json.loads(line), needle):
+            if quick in line.decode("utf-8", "replace").lower() and _holds(decode(line), needle):
                 yield n
 
 
@@ -222,4 +223,4 @@ def _holds(record: Json, needle: str) -> bool:
 def _line(path: Path, at: int) -> Json:
     with path.open("rb") as file:
         file.seek(at)
-        return json.loads(file.readline())
+        return decode(file.readline())

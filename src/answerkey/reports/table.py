@@ -34,6 +34,8 @@ def inert(value: Any) -> Any:
     """Text that a spreadsheet would run as a formula gets a quote in front; numbers stay numbers."""
     if value is None or isinstance(value, (int, float)):
         return value
+    if isinstance(value, str) and value[:1].isalnum() and "\0" not in value:
+        return value
     if isinstance(value, list):
         value = " | ".join(str(item) for item in value)
     text = str(value).replace("\0", "")

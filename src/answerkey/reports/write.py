@@ -19,13 +19,13 @@ from answerkey.reports.text import text_report
 from answerkey.runs.engines.parts import merged, worst_positions
 from answerkey.runs.folder import Index, in_parts, open_index, read_manifest, write_manifest, write_whole
 from answerkey.runs.gate import answer_gates, parse_gates
+from answerkey.runs.json_line import encode
 from answerkey.runs.records import result_line
 from answerkey.runs.summary import Summary, headed
 from answerkey.types import Json, Outcome, Profile
 
 MOST_DRAWN = 100_000  # the page holds a row a case in memory
 MOST_FROM_PARTS = 1_000  # failures told in full of a run that is Parquet
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str).encode
 
 
 def write_reports(folder: Path, *, pictures: bool = True) -> Json:
@@ -71,7 +71,7 @@ def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[
         for n, outcome in index.numbered():
             summary.add(outcome)
             line = result_line(outcome)
-            lines.write(_encode(line) + "\n")
+            lines.write(encode(line).decode("utf-8", "surrogatepass") + "\n")
             table.add(line)
             junit.add(outcome)
             if not outcome.verdict.passed and outcome.verdict.status != "SCORED":

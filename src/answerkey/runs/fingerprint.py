@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from answerkey import __version__
 from answerkey.metrics.registry import find
+from answerkey.runs.json_line import encode_sorted
 from answerkey.runs.records import to_json
 from answerkey.types import Case, Response
 
@@ -21,8 +21,7 @@ class SetDigest:
     def __init__(self, total: int = 0) -> None:
         self.total = total
 
-    def add(self, *parts: str) -> None:
-        data = "\x1f".join(parts).encode("utf-8", "surrogatepass")
+    def add(self, data: bytes) -> None:
         self.total = (self.total + int.from_bytes(hashlib.sha256(data).digest(), "big")) % _MODULUS
 
     def merge(self, other: SetDigest) -> None:
@@ -33,7 +32,7 @@ class SetDigest:
 
 
 def add_case(digest: SetDigest, case: Case) -> None:
-    digest.add(json.dumps(to_json(case), sort_keys=True, ensure_ascii=False, default=str))
+    digest.add(encode_sorted(to_json(case)))
 
 
 def add_answer(digest: SetDigest, case: Case, response: Response) -> None:
@@ -43,7 +42,8 @@ def add_answer(digest: SetDigest, case: Case, response: Response) -> None:
         if response.retrieved is not None
         else [p.id or p.page or p.text for p in response.passages]
     )
-    digest.add(case.id, response.answer or "", response.route or "", *map(str, retrieved))
+    parts = (case.id, response.answer or "", response.route or "", *map(str, retrieved))
+    digest.add("\x1f".join(parts).encode("utf-8", "surrogatepass"))
 
 
 def of_metrics(names: Iterable[str]) -> str:
@@ -53,8 +53,7 @@ def of_metrics(names: Iterable[str]) -> str:
 
 
 def of_value(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(encode_sorted(value)).hexdigest()[:16]
 
 
 def changed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

@@ -212,4 +212,4 @@ def _open(path: Path) -> IO[bytes]:
 def _record(file: IO[bytes], at: int) -> Json:
     if file.tell() != at:
         file.seek(at)
-    return decoded(file.readline(), Path(file.name))
+    return decoded(file.readline(), file.name)

@@ -5,7 +5,6 @@ A record is on disk when `append` returns. A line that a crash tore is cut off w
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import threading
@@ -14,12 +13,12 @@ from pathlib import Path
 
 from answerkey import __version__
 from answerkey.errors import StorageError
+from answerkey.runs.json_line import decode, encode
 from answerkey.types import Json
 
 FORMAT = 1
 _POSITION = re.compile(rb'\{"n":(\d+),')
 _REMOVED = b'"removed":true}\n'
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str).encode
 
 
 class Journal:
@@ -39,7 +38,7 @@ class Journal:
 
     def append(self, records: Sequence[Json]) -> None:
         """One write for all the records, then one sync; threads that wait together share a sync."""
-        data = "".join(f"{_encode(record)}\n" for record in records).encode("utf-8", "surrogatepass")
+        data = b"".join(encode(record) + b"\n" for record in records)
         try:
             with self._write_lock:
                 self._append_whole(data)
@@ -100,9 +99,9 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise _storage_error(path, error) from error
 
 
-def decoded(line: bytes, path: Path) -> Json:
+def decoded(line: bytes, path: str | Path) -> Json:
     try:
-        return json.loads(line)
+        return decode(line)
     except ValueError:
         shown = line[:60].decode(errors="replace")
         raise StorageError(f"{path}: a damaged line, {shown!r}; remove that line, then resume") from None

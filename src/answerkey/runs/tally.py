@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
+from functools import lru_cache
 
 from answerkey.intervals import BOOTSTRAP_LIMIT, interval_from_moments, mean_interval
 from answerkey.types import Json
@@ -120,6 +121,7 @@ class Tally:
         }
 
 
+@lru_cache(maxsize=4096)
 def _bin(value: float) -> int:
     """Bins of equal ratio on both sides of zero; negative keys hold negative values."""
     if abs(value) < 1e-9:
