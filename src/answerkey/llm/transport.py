@@ -10,6 +10,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -19,6 +20,7 @@ import httpcore2
 from answerkey.llm.failures import TimedOut, Transient
 
 MOST_BYTES = 32 * 1024 * 1024
+_PACKET = 16 * 1024
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _deadline = threading.local()
 
@@ -58,16 +60,28 @@ class Transport:
 
 
 class _Stream(httpcore2.NetworkStream):
-    """A connection whose reads and writes all end at the deadline of the calling thread."""
+    """A connection whose reads and writes all end at the deadline of the calling thread.
+
+    Head and body of a small request leave in one packet, when the reply is first waited for.
+    """
 
     def __init__(self, inner: httpcore2.NetworkStream) -> None:
-        self._inner = inner
+        self._inner, self._unsent = inner, b""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self._unsent:
+            with suppress(httpcore2.WriteError):  # a server may answer and close before it has read everything
+                self._send()
         return self._inner.read(max_bytes, _left())
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, _left())
+        self._unsent += buffer
+        if len(self._unsent) > _PACKET:
+            self._send()
+
+    def _send(self) -> None:
+        data, self._unsent = self._unsent, b""
+        self._inner.write(data, _left())
 
     def close(self) -> None:
         self._inner.close()

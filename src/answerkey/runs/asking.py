@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -13,8 +14,7 @@ from answerkey.types import Case, Question, Response, Target, Turn
 
 Numbered = tuple[int, Case]
 Answered = tuple[int, Case, Response]
-Keep = Callable[[int, Case, Response], None]
-Written = tuple[Answered, Future[None]]
+Keep = Callable[[list[Answered]], None]
 _AHEAD = 4  # units queued for each worker, so that none waits while answers are scored
 
 
@@ -26,52 +26,74 @@ def ask_all(
     With `ahead` = 1 no more than `workers` units are ever asked and not yet scored.
     """
     units = conversations(cases)
-    pool, writers = ThreadPoolExecutor(workers, "ask"), ThreadPoolExecutor(workers, "write")
-    waiting: set[Future[list[Written]]] = set()
-    ended: SimpleQueue[Future[list[Written]]] = SimpleQueue()
-
-    def write(*answered: *Answered) -> Written:
-        # A disk takes milliseconds to be sure; the worker asks on meanwhile, and those that wait share one sync.
-        return answered, writers.submit(keep, *answered)
-
+    pool, writer = ThreadPoolExecutor(workers, "ask"), _Writer(keep)
+    waiting: set[Future[None]] = set()
     try:
         while True:
             if not stop:
                 for unit in islice(units, workers * ahead - len(waiting)):
-                    future = pool.submit(_ask_unit, target, unit, stop, write)
+                    future = pool.submit(_ask_unit, target, unit, stop, writer.put)
                     waiting.add(future)
-                    future.add_done_callback(ended.put)
+                    future.add_done_callback(writer.put)
             else:
                 for future in waiting:
                     future.cancel()
             if not waiting:
                 return
-            done = [ended.get()]
-            while not ended.empty():
-                done.append(ended.get())
-            waiting.difference_update(done)
-            batch = _written(done)
-            if batch:
-                yield batch
+            answered, ended = writer.written()
+            waiting.difference_update(ended)
+            for future in ended:
+                if not future.cancelled():
+                    future.result()
+            if answered:
+                yield answered
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-        writers.shutdown(wait=True)
+        writer.close()
 
 
-def _written(done: Iterable[Future[list[Written]]]) -> list[Answered]:
-    """What the units that ended have answered, once it is in the journal."""
-    batch: list[Answered] = []
-    for answered, kept in (written for unit in done if not unit.cancelled() for written in unit.result()):
-        kept.result()
-        batch.append(answered)
-    return batch
+class _Writer:
+    """A thread that keeps what is put, all that has come together at once: a disk takes milliseconds to be sure of it,
+    and those who ask go on meanwhile. Units that ended pass through in their turn, behind their answers."""
+
+    def __init__(self, keep: Keep) -> None:
+        self._keep = keep
+        self._put: SimpleQueue[Answered | Future[None] | None] = SimpleQueue()
+        self._done: SimpleQueue[tuple[list[Answered], list[Future[None]]] | Exception] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="write", daemon=True)
+        self._thread.start()
+        self.put = self._put.put
+
+    def written(self) -> tuple[list[Answered], list[Future[None]]]:
+        """Waits for answers that are kept by now, and units that have ended; raises what keeping them raised."""
+        done = self._done.get()
+        if isinstance(done, Exception):
+            raise done
+        return done
+
+    def close(self) -> None:
+        """Everything put before is kept first."""
+        self._put.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while True:
+            items = [self._put.get()]
+            while not self._put.empty():
+                items.append(self._put.get())
+            answered = [item for item in items if isinstance(item, tuple)]
+            try:
+                if answered:
+                    self._keep(answered)
+                self._done.put((answered, [item for item in items if isinstance(item, Future)]))
+            except Exception as error:
+                self._done.put(error)
+            if None in items:
+                return
 
 
-def _ask_unit(
-    target: Target, unit: list[Numbered], stop: Stop, write: Callable[..., Written]
-) -> list[Written]:
+def _ask_unit(target: Target, unit: list[Numbered], stop: Stop, answered: Callable[[Answered], None]) -> None:
     """The turns of one conversation in order, each with what the target itself answered before."""
-    written: list[Written] = []
     answers: dict[str, str] = {}
     for n, case in unit:
         if stop:
@@ -79,9 +101,7 @@ def _ask_unit(
         turns = tuple(Turn(t.user, t.answer or answers.get(t.user, "")) for t in case.history)
         response = target.ask(Question(case.id, case.question, turns))
         answers[case.question] = response.answer or ""
-        kept = replace(case, history=turns) if turns else case
-        written.append(write(n, kept, response))
-    return written
+        answered((n, replace(case, history=turns) if turns else case, response))
 
 
 def conversations(cases: Iterable[Numbered]) -> Iterator[list[Numbered]]:

@@ -111,10 +111,14 @@ def _work(live: _Live, begun: Resumed, folder: Path) -> None:
             _score(live, chunk)
             if live.stop:
                 return
+
+    def keep(answered: list[Answered]) -> None:
+        live.responses.append([_response_record(*each) for each in answered])
+
     cases = islice(_to_ask(begun.cases or live.prepared.cases, live.state), live.options.resume_limit)
     if isinstance(target, Recorded):
         for chunk in in_chunks(((n, case, target.lookup(case)) for n, case in cases), size):
-            live.responses.append([_response_record(*answered) for answered in chunk])
+            keep(chunk)
             _score(live, chunk)
             if live.stop:
                 return
@@ -122,9 +126,6 @@ def _work(live: _Live, begun: Resumed, folder: Path) -> None:
 
     if live.options.resume is not None:
         cases = _with_earlier_answers(cases, folder)
-
-    def keep(n: int, case: Case, response: Response) -> None:
-        live.responses.append([_response_record(n, case, response)])
 
     # Live answers are scored as they come, but not more at once than a judge can take.
     ahead = {"ahead": 1} if _stops_on_fail(live) else {}

@@ -105,7 +105,7 @@ class Worker:
         if isinstance(target, Recorded):
             yield from ((n, case, target.lookup(case)) for n, case in cases)
             return
-        for batch in ask_all(target, cases, self._task.asking, Stop(), lambda n, case, response: None):
+        for batch in ask_all(target, cases, self._task.asking, Stop(), lambda answered: None):
             yield from batch
 
     def _reason_to_stop(self, new: list[Numbered]) -> str:
