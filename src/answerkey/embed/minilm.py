@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,8 @@ from answerkey.errors import SettingsError
 if TYPE_CHECKING:
     from answerkey.embed.base import Vectors
 
-# Enough for the processor to be busy, few enough for the activations to stay in its cache.
-TOKENS_A_BATCH = 2048
+# Enough for a core to be busy, few enough for the activations to stay in its cache.
+TOKENS_A_BATCH = 256
 TEXTS_A_ROUND = 4096
 # 256 tokens never come from more than this, and a hostile text of 100 MB must not be tokenised whole.
 CHARACTERS_READ = 100_000
@@ -46,28 +47,35 @@ class MiniLM:
         self._tokenizer = Tokenizer.from_file(str(files.checked("tokenizer.json")))
         self._tokenizer.enable_truncation(files.facts["longest"])
         self._tokenizer.no_padding()
-        self._session = _session(graph, threads)
+        self._session = _session(graph)
+        self._threads = threads or _cores()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), TEXTS_A_ROUND):
             part = [_readable(text) for text in texts[start : start + TEXTS_A_ROUND]]
             encodings = self._tokenizer.encode_batch_fast(part)
-            for batch in _batches(encodings):
-                vectors[[start + n for n in batch]] = self._run("vectors", [encodings[n] for n in batch])
+            for batch, rows in self._run("vectors", encodings):
+                vectors[[start + n for n in batch]] = rows
         return unit_rows(vectors, len(texts), self.dimension, f"the embedding model {self.name}")
 
     def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """For each text its tokens, their places in it and their unit vectors: what MaxSim compares."""
         encodings = self._tokenizer.encode_batch([_readable(text) for text in texts])
         found: dict[int, TokenVectors] = {}
-        for batch in _batches(encodings):
-            states = self._run("tokens", [encodings[n] for n in batch])
+        for batch, states in self._run("tokens", encodings):
             for n, rows in zip(batch, states, strict=True):
                 found[n] = _token_vectors(encodings[n], rows, self.name)
         return [found[n] for n in range(len(texts))]
 
-    def _run(self, output: str, encodings: Sequence[Encoding]) -> Vectors:
+    def _run(self, output: str, encodings: Sequence[Encoding]) -> Iterator[tuple[list[int], Vectors]]:
+        """Batches of text numbers, each with its part of the output; every core takes a batch of its own."""
+        batches = list(_batches(encodings))
+        with ThreadPoolExecutor(min(self._threads, len(batches)) or 1, "embed") as pool:
+            rows = pool.map(lambda batch: self._run_batch(output, [encodings[n] for n in batch]), batches)
+            yield from zip(batches, rows, strict=True)
+
+    def _run_batch(self, output: str, encodings: Sequence[Encoding]) -> Vectors:
         longest = max(len(encoding) for encoding in encodings)
         ids = np.zeros((len(encodings), longest), np.int32)
         mask = np.zeros_like(ids)
@@ -107,12 +115,17 @@ def _readable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _session(graph: Path, threads: int | None) -> onnxruntime.InferenceSession:
+def _cores() -> int:
+    """Those that this process may use: one held to fewer must not start more threads than it has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _session(graph: Path) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    # 0 lets onnxruntime take the physical cores; a process held to fewer must not start more threads than it has.
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-    options.intra_op_num_threads = threads or (allowed if allowed < (os.cpu_count() or 1) else 0)
+    options.intra_op_num_threads = (
+        1  # the batches are parted among the cores, which never wait for one another
+    )
     try:
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime has no common class for its errors
