@@ -4,6 +4,7 @@
 
 DIR holds one folder a set with `dev.jsonl` in it (see tools/local_judge/data.py). The first run embeds every passage,
 which takes most of its time; the features are kept in --keep, so that a second run takes minutes. The seed makes it repeatable.
+`--only agreement` fits `answer_agreement` alone, in a few minutes, and leaves the rest of the page as it is.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from tools.local_judge.data import CORPORA, GROUNDING_SETS, SANITY_SET, corpus, 
 from tools.local_judge.features import sentence_features  # noqa: E402
 from tools.local_judge.grounding_study import COVERAGE, COVERAGE_BY_WORDS, Table, answer_scores, table  # noqa: E402
 from tools.local_judge.measure import Array, accuracy, auroc, interval  # noqa: E402
-from tools.local_judge.report import Line, near_chance, page  # noqa: E402
+from tools.local_judge.report import Line, near_chance, page, with_agreement  # noqa: E402
 
 from answerkey.embed import load_embedder  # noqa: E402
 from answerkey.metrics.evidence import pieces  # noqa: E402
@@ -41,6 +42,18 @@ EDITS_A_SET = 400
 
 def main() -> None:
     options = _options()
+    agreement = fit_agreement(options)
+    docs = ROOT / "docs" / "validity.md"
+    docs.parent.mkdir(exist_ok=True)
+    if options.only == "agreement":
+        docs.write_text(with_agreement(docs.read_text(encoding="utf-8"), agreement), encoding="utf-8")
+    else:
+        grounding, facts = fit_grounding(options)
+        docs.write_text(page({**grounding, "correctness": agreement}, facts), encoding="utf-8")
+    _say("wrote docs/validity.md")
+
+
+def fit_grounding(options: argparse.Namespace) -> tuple[dict[str, list[Line]], dict[str, str]]:
     seed = options.seed
     _say("how telling each word is")
     _write("rarity", {"stems": rarity(options.data)})
@@ -51,21 +64,24 @@ def main() -> None:
         own = grounding_study.cross_validated(tables, uses, seed)
         fitted[name] = (own, grounding_study.left_out(tables, uses, seed))
         _write(name, grounding_study.written(tables, own, uses, seed))
-    _say("fitting agreement")
-    answers = correctness_study.read_answers(options.data)
-    agreed = correctness_study.cross_validated(answers, seed)
-    _write("agreement", correctness_study.written(answers, agreed, seed))
     _say("measuring")
     grounded = grounding_lines(tables, fitted, seed)
-    lines = {
-        "answers": grounded,
-        "sentences": sentence_lines(tables["ragtruth_qa"], fitted, seed),
-        "correctness": correctness_lines(answers, agreed, seed),
-    }
-    facts = grounding_facts(tables, fitted, grounded)
-    (ROOT / "docs").mkdir(exist_ok=True)
-    (ROOT / "docs" / "validity.md").write_text(page(lines, facts), encoding="utf-8")
-    _say("wrote docs/validity.md")
+    lines = {"answers": grounded, "sentences": sentence_lines(tables["ragtruth_qa"], fitted, seed)}
+    return lines, grounding_facts(tables, fitted, grounded)
+
+
+def fit_agreement(options: argparse.Namespace) -> list[Line]:
+    _say("fitting agreement")
+    file = FITTED / "agreement.json"
+    before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    _write(
+        "agreement", before | {"rarity": correctness_study.rarity(options.data)}
+    )  # the features ask for it
+    answers = correctness_study.read_answers(options.data, options.seed)
+    scores = correctness_study.cross_validated(answers, options.seed)
+    _write("agreement", correctness_study.written(answers, scores, options.seed))
+    _say("measuring agreement")
+    return correctness_lines(answers, scores, options.seed)
 
 
 def _options() -> argparse.Namespace:
@@ -79,6 +95,7 @@ def _options() -> argparse.Namespace:
         default=Path.home() / ".cache" / "answerkey" / "training",
         help="where features are kept",
     )
+    parser.add_argument("--only", choices=("agreement",), help="fit this part alone")
     parser.add_argument("--seed", type=int, default=7)
     return parser.parse_args()
 
@@ -186,7 +203,7 @@ def _calibration_error(data: Table, given: Array) -> float:
 def correctness_lines(answers: correctness_study.Answers, scores: Array, seed: int) -> list[Line]:
     others = correctness_study.other_models(answers, seed)
     models = np.array(answers.models)
-    chosen = [("all", np.ones(len(models), dtype=bool)), *((name, models == name) for name in others)]
+    chosen = [("all", answers.real), *((name, answers.real & (models == name)) for name in others)]
     lines: list[Line] = []
     for name, mask in chosen:
         labels, given = answers.labels[mask], 1 / (1 + np.exp(-scores[mask]))

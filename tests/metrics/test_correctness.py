@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answerkey.metrics.correctness import answer_agreement, references
-from answerkey.metrics.figures import Date, Figure, dates, figures, figures_agree
+from answerkey.metrics.figures import Date, Figure, dates, figures, figures_agree, periods
 from answerkey.metrics.plan import make_plan
+from answerkey.metrics.wording import plainly, read
 from answerkey.types import Case, Response, Score
 
 
@@ -36,6 +37,9 @@ RIGHT_AND_WRONG = [
     ("is 3M capital-intensive", "No, its CAPEX is small.", "No. Its CAPEX is a small share of revenue.", "Yes. Its CAPEX is a large share of revenue."),
     ("what is the revenue of Boeing", "$66.6 billion", "Boeing's revenue was $66,608 million.", "I'm sorry, the context does not include Boeing's revenue."),
     ("how many wars", "three", "There were 3 wars.", "There were 5 wars."),
+    ("who wrote the constitution", "Bhimrao Ramji Ambedkar", "Dr. B. R. Ambedkar wrote it.", "Dr. B. N. Rau wrote it."),
+    ("who won most medals", "Norway", "The Norwegian team did.", "The Swedish team did."),
+    ("when was the last wolf killed", "1926", "In 1926.", "In 1962."),
 ]  # fmt: skip
 
 
@@ -43,6 +47,18 @@ RIGHT_AND_WRONG = [
 def test_a_right_answer_is_above_a_wrong_one(question: str, expected: str, right: str, wrong: str) -> None:
     good, bad = value(right, expected, question=question), value(wrong, expected, question=question)
     assert good > 0.5 > bad
+
+
+@pytest.mark.parametrize(
+    ("expected", "right", "wrong"),
+    [
+        ("Neil Young", "It was written by Neil Percival Young.", "It was written by Neil Sedaka."),
+        ("Anakin Skywalker", "It is Anakin.", "It is Luke Skywalker."),
+        ("Article Two", "It is in Article II.", "It is in Article III."),
+    ],
+)
+def test_half_of_another_name_is_less_than_half_of_the_name(expected: str, right: str, wrong: str) -> None:
+    assert value(right, expected) > value(wrong, expected) + 0.15
 
 
 class TestReferences:
@@ -61,6 +77,15 @@ class TestReferences:
             (("60 km/h",), ["60 km/h"]),
             (("and/or",), ["and/or"]),
             (("a / b", "c"), ["a / b", "c"]),
+            (("Mercury (planet)", "mercury"), ["Mercury (planet)", "mercury"]),
+            (
+                (
+                    "No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year",
+                ),
+                [
+                    "No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year"
+                ],
+            ),
         ],
     )
     def test_aliases_in_one_text(self, written: tuple[str, ...], parts: list[str]) -> None:
@@ -81,13 +106,29 @@ class TestReasons:
         assert value("Der Turm ist 330 Meter hoch und steht in der Stadt.", "330 Meter") > 0.5
 
 
+class TestWording:
+    @pytest.mark.parametrize(
+        ("written", "plain"),
+        [
+            ("byMissi Hale1", "by Missi Hale 1"), ("in 19741.", "in 1974 1."), ("a 12. 9 km bridge", "a 12.9 km bridge"),
+            ("Dr.  B.  R.  Ambedkar", "Dr. Ambedkar"), ("vitamin C. The", "vitamin C. The"), ("the U. S. film", "the USA film"),
+        ],
+    )  # fmt: skip
+    def test_one_spelling(self, written: str, plain: str) -> None:
+        assert plainly(written) == plain
+
+    def test_numerals(self) -> None:
+        assert read("World War II").tokens == read("World War Two").tokens
+        assert read("Henry V").tokens[-1] == read("Henry the Fifth").tokens[-1] == "5"
+
+
 class TestFigures:
     @pytest.mark.parametrize(
         ("one", "other", "same"),
         [
             ("$1,577 million", "1.577 billion", True), ("24.26", "24.3", True), ("24.26", "25.3", False), ("12%", "0.12", True),
             ("1999", "2000", False), ("29,694", "29,802", False), ("$1.6 billion", "$1,577 million", True), ("two", "2", True),
-            ("0", "5", False), ("-4.2%", "4.2%", True),
+            ("0", "5", False), ("-4.2%", "4.2%", True), ("$5.4 million", "$5.4 billion", False),
         ],
     )  # fmt: skip
     def test_when_two_agree(self, one: str, other: str, same: bool) -> None:
@@ -108,6 +149,11 @@ class TestFigures:
             == (Date(1985, 12, 8),)
         )
         assert dates("you may march") == ()
+        assert periods("in the 1920s, the 1800s and the 16th century") == (
+            (1920, 1929),
+            (1800, 1899),
+            (1500, 1600),
+        )
         assert Date(1985).agrees(Date(1985, 12)) == 1.0
         assert Date(1985, 11).agrees(Date(1985, 12)) == 0.0
         assert Date(1985).agrees(Date(None, 12)) == 0.5

@@ -21,6 +21,15 @@ def page(tables: Mapping[str, Sequence[Line]], facts: Mapping[str, str]) -> str:
     return TEMPLATE.format(**facts, **{name: _table(lines) for name, lines in tables.items()})
 
 
+def with_agreement(told: str, lines: Sequence[Line]) -> str:
+    """The page with its section on `answer_agreement` made anew."""
+    before, rest = told.split(AGREEMENT_TITLE, 1)
+    _, title, after = rest.partition(LAST_TITLE)
+    _, _, section = TEMPLATE.partition(AGREEMENT_TITLE)
+    section = section.partition(LAST_TITLE)[0].format(correctness=_table(lines))
+    return before + AGREEMENT_TITLE + section + title + after
+
+
 def _table(lines: Sequence[Line]) -> str:
     columns = list(lines[0].figures)
     rows = [
@@ -46,6 +55,8 @@ def near_chance(lines: Sequence[Line], column: str) -> str:
     return ", ".join(names) or "none of them"
 
 
+AGREEMENT_TITLE = "## answer_agreement"
+LAST_TITLE = "## What was tried"
 TEMPLATE = """# How far to believe the local judge
 
 The local judge works without a language model. This page says how well it agrees with people, on public data that people
@@ -90,9 +101,11 @@ unseen. The rule beside it counts an answer as right when it contains an expecte
 
 {correctness}
 
-Yes and no, and figures with units, have rules of their own (rounding, thousands against millions, percent against shares),
-since those data hardly ask for them. Long expected answers in prose are compared by their words, figures and names: a true
-paraphrase with other words gets a low value.
+Those data expect a few words. So that long expected answers hold too, rows are made from them to fit on (never to measure):
+a right answer is taken as the expected one for the others, and for copies of itself with a figure, a negation or a contrary
+changed. So are questions about companies' figures, from patterns. Figures with units have rules (rounding, thousands against
+millions, percent against shares), and so have yes and no, since those data hardly ask for them. A true paraphrase with other
+words gets a low value.
 
 ## What was tried and left out
 

@@ -4,152 +4,160 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz
 
-from answerkey.metrics.evidence import Piece, pieces
-from answerkey.metrics.figures import Date, Figure, dates, figures, figures_agree
+from answerkey.metrics.evidence import opposites
+from answerkey.metrics.figures import Figure, figures_agree, in_unit
+from answerkey.metrics.placing import place
+from answerkey.metrics.spelling import NEAR, closest, rareness
+from answerkey.metrics.wording import Text, Word, read
 
-ARTICLES = frozenset({"a", "an", "the", "of"})
-_GLUED = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z][a-z])|(?<=[^\W\d_]{3})(?=\d)|(?<=\d{4})(?=[a-z]{2})")
-_GLUED_NOTE = re.compile(
-    r"\b((?:in|to|of|by|since|until|and|from)\s*(?:1[89]|20)\d\d)([1-9])(?=[\s.]|$)(?!\.\d)"
-)
-_SQUASHED = re.compile(r"[\W_]+")
-_REFUSAL = re.compile(
-    r"""\b(?:i(?:'m|\ am)\ (?:sorry|unable|not\ (?:sure|able))|sorry,|as\ an\ ai|unable\ to
-    |(?:cannot|can't|can\ not|could\ not|couldn't)\ (?:be\ )?
-     (?:answer|determin|provid|find|calculat|confirm|assess|access|give)\w*
-    |(?:do|does|did)(?:\ not|n't)\ (?:(?:specifically|explicitly|directly|actually)\ )?
-     (?:have|know|provide|include|contain|mention|specify|disclose|give|state|offer|appear)
-    |(?:is|are|was|were)(?:\ not|n't)\ (?:(?:specifically|explicitly|directly|enough|sufficient)\ )?
-     (?:provided|given|available|included|mentioned|specified|disclosed|clear|known|possible|enough|stated|information)
-    |no\ (?:information|answer|data|mention)|not\ enough\ (?:information|context)|insufficient\ (?:information|data|context)
-    |unknown|unclear|without\ (?:more|additional|further|specific)\ (?:information|data|context|details)
-    |would\ (?:need|require)\ (?:more|additional|access|the|to)|we\ (?:would\ )?need\ (?:more|additional))""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_YES_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text made ready to compare. `tokens` are stems without articles."""
-
-    tokens: tuple[str, ...]
-    content: tuple[str, ...]
-    joined: str
-    squashed: str
-    figures: tuple[Figure, ...]
-    dates: tuple[Date, ...]
-    names: frozenset[str]
-    polarity: str
-    declines: bool
-    negations: int
-
-
-@lru_cache(maxsize=4096)
-def read(text: str) -> Text:
-    """Spaces that a page lost are put back (`byMissi Hale1`), odd blanks and widths are made plain."""
-    plain = unicodedata.normalize("NFKC", text)
-    plain = _GLUED.sub(" ", _GLUED_NOTE.sub(r"\1 \2", plain))
-    taken: tuple[Piece, ...] = pieces(plain)
-    stems = tuple(stem for piece in taken for stem in piece.stems if stem not in ARTICLES)
-    content = tuple(stem for piece in taken for stem in piece.content_stems())
-    names = frozenset(s for p in taken for s, named in zip(p.stems, p.named, strict=True) if named)
-    said = _YES_NO.match(plain)
-    return Text(
-        tokens=stems,
-        content=content or stems,
-        joined=" " + " ".join(stems) + " ",
-        squashed=_SQUASHED.sub("", plain.lower()),
-        figures=figures(plain),
-        dates=dates(plain),
-        names=names,
-        polarity={"yes": "yes", "true": "yes", "no": "no", "false": "no"}.get(said[1].lower(), "")
-        if said
-        else "",
-        declines=bool(_REFUSAL.search(plain)),
-        negations=sum(piece.negations for piece in taken),
-    )
+_ASKS = {
+    "who": re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE),
+    "when": re.compile(r"\b(?:when|(?:what|which) (?:year|date|day|month|decade|century))\b", re.IGNORECASE),
+    "where": re.compile(r"\bwhere\b", re.IGNORECASE),
+    "count": re.compile(r"\bhow (?:many|much|long|old|far|tall|big|high|often)\b", re.IGNORECASE),
+}
+_HEAD = re.compile(r"[,(\[;:]")
 
 
 def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     """The features of one answer against one expected answer."""
     said, wanted, asked = read(answer), read(reference), read(question)
-    f: dict[str, float] = {}
-    have, known = set(said.tokens), set(asked.tokens)
-    new = [token for token in wanted.content if token not in known]
-    close = {token: _closest(token, have, said.figures) for token in set(wanted.content)}
-    f["exact"] = float(said.tokens == wanted.tokens)
-    at = said.joined.find(wanted.joined)
-    f["contains"] = float(at >= 0 and bool(wanted.tokens))
-    f["squashed"] = float(len(wanted.squashed) >= 4 and wanted.squashed in said.squashed)
-    f["inside"] = float(bool(said.tokens) and said.joined in wanted.joined)
-    f["recall"] = _mean([close[token] for token in wanted.content])
-    f["recall_new"] = _mean([close[token] for token in new]) if new else f["recall"]
-    f["all_asked"] = float(not new)
-    f["worst_new"] = min((close[token] for token in new), default=f["recall"])
-    f["last"] = close[wanted.content[-1]] if wanted.content else 0.0
-    f["first"] = close[wanted.content[0]] if wanted.content else 0.0
-    fresh = [token for token in said.content if token not in known]
-    goal = set(wanted.tokens)
-    f["precision_new"] = _mean([float(token in goal) for token in fresh]) if fresh else float(not new)
-    f["partial"] = fuzz.partial_ratio(wanted.joined, said.joined) / 100
-    f["token_set"] = fuzz.token_set_ratio(wanted.joined, said.joined) / 100
-    f["sorted"] = fuzz.token_sort_ratio(wanted.joined, said.joined) / 100
-    f["early"] = 1.0 - at / len(said.joined) if f["contains"] else 0.0
-    _compare_figures(said, wanted, asked, f)
-    _compare_dates(said, wanted, f)
-    _compare_manner(said, wanted, f)
-    rivals = said.names - goal - known
-    f["rivals"] = min(10.0, len(rivals))
+    key = tuple(in_unit(figure, asked.unit) for figure in wanted.figures)
+    near = {token: closest(token, said, wanted, key) for token in set(wanted.content)}
+    new = [token for token in wanted.content if token not in asked.vocabulary]
+    f = _words(reference, wanted, new, {token: score for token, (score, _) in near.items()})
+    fits = not key or any(figures_agree(figure, other) for figure in key for other in said.figures)
+    f |= _texts(said, wanted, fits)
+    f["literal"] = float(fits and bool(re.search(rf"(?<!\w){re.escape(reference.strip())}(?!\w)", answer)))
+    f |= place(said, wanted, set(new or wanted.content), near)
+    f |= _beyond(said, wanted, asked.vocabulary)
+    f |= _figures(said, key, asked)
+    f |= _dates(said, wanted)
+    f |= _manner(said, wanted)
+    f |= {f"asks_{name}": float(bool(pattern.search(question))) for name, pattern in _ASKS.items()}
     f["answer_length"] = math.log1p(len(said.tokens))
     f["reference_length"] = math.log1p(len(wanted.tokens))
     return f
 
 
-def _compare_figures(said: Text, wanted: Text, asked: Text, f: dict[str, float]) -> None:
+def _words(reference: str, wanted: Text, new: Sequence[str], close: Mapping[str, float]) -> dict[str, float]:
+    """How many of the expected words the answer has; `new` ones are not in the question already."""
+    recall = _mean([close[token] for token in wanted.content])
+    head = [close[token] for token in read(_HEAD.split(reference, maxsplit=1)[0]).content if token in close]
+    sought = new or wanted.content
+    weights = [rareness(token) ** 2 for token in sought]
+    return {
+        "recall": recall,
+        "recall_new": _mean([close[token] for token in sought]),
+        "telling": sum(w * close[t] for w, t in zip(weights, sought, strict=True)) / (sum(weights) or 1.0),
+        "all_asked": float(not new),
+        "worst_new": min((close[token] for token in new), default=recall),
+        "missing_weight": max((rareness(token) for token in new if close[token] < NEAR), default=0.0),
+        "last": close[wanted.content[-1]] if wanted.content else 0.0,
+        "first": close[wanted.content[0]] if wanted.content else 0.0,
+        "head": _mean(head) if head else recall,  # what stands before a comma: `Surrey` of `Surrey, England`
+    }
+
+
+def _texts(said: Text, wanted: Text, fits: bool) -> dict[str, float]:
+    """The two texts as runs of words and of letters; without `fits` the digits are the same, but not their unit."""
+    at = said.joined.find(wanted.joined) if wanted.tokens and fits else -1
+    return {
+        "exact": float(fits and said.tokens == wanted.tokens),
+        "contains": float(at >= 0),
+        "squashed": float(fits and len(wanted.squashed) >= 4 and wanted.squashed in said.squashed),
+        "inside": float(bool(said.tokens) and said.joined in wanted.joined),
+        "early": 1.0 - at / len(said.joined) if at >= 0 else 0.0,
+        "partial": fuzz.partial_ratio(wanted.joined, said.joined) / 100,
+        "token_set": fuzz.token_set_ratio(wanted.joined, said.joined) / 100,
+        "sorted": fuzz.token_sort_ratio(wanted.joined, said.joined) / 100,
+        "alike": fuzz.ratio(wanted.squashed, said.squashed) / 100,
+        "initials": float(_initials(said, wanted) or _initials(wanted, said)),
+    }
+
+
+def _initials(short: Text, long: Text) -> bool:
+    letters = "".join(token[0] for token in long.content).upper()
+    return 2 <= len(letters) <= 6 and letters in short.capitals
+
+
+def _beyond(said: Text, wanted: Text, known: frozenset[str]) -> dict[str, float]:
+    """What the answer says beyond the question, and in its first sentence: how much of it is expected."""
+    fresh = [word for word in said.words if word.content and word.stem not in known]
+    opening = [word for word in fresh if word.sentence == 0]
+    named = [word for word in opening if word.capital]
+    precision = _hits(fresh, wanted) if fresh else float(wanted.vocabulary <= known)
+    at_first = _hits(opening, wanted) if opening else precision
+    return {
+        "precision_new": precision,
+        "opening": at_first,
+        "opening_names": _hits(named, wanted) if named else at_first,
+        "opening_rivals": min(6.0, sum(word.stem not in wanted.vocabulary for word in named)),
+        "rivals": min(10.0, len(said.names - wanted.vocabulary - known)),
+    }
+
+
+def _hits(words: Sequence[Word], wanted: Text) -> float:
+    return _mean([float(closest(word.stem, wanted, wanted)[0] >= NEAR) for word in words])
+
+
+def _figures(said: Text, wanted: Sequence[Figure], asked: Text) -> dict[str, float]:
+    """Figures that the question gives do not count, nor years beside other figures."""
     given = {figure.value for figure in asked.figures}
-    key = [figure for figure in wanted.figures if figure.value not in given]
+    key = [figure for figure in wanted if figure.value not in given]
+    key = [figure for figure in key if not figure.year] or key
     found = [any(figures_agree(figure, other) for other in said.figures) for figure in key]
     fresh = [figure for figure in said.figures if figure.value not in given]
-    f["figures"] = min(3.0, len(key))
-    f["figures_found"] = _mean([float(hit) for hit in found]) if key else 0.5
-    f["first_figure"] = float(found[0]) if key else 0.5
-    f["figures_wrong"] = float(bool(key) and bool(fresh) and not any(found))
-    f["figures_none"] = float(bool(key) and not fresh)
+    return {
+        "figures": min(3.0, len(key)),
+        "figures_found": _mean([float(hit) for hit in found]) if key else 0.5,
+        "first_figure": float(found[0]) if key else 0.5,
+        "figures_wrong": float(bool(key) and bool(fresh) and not any(found)),
+        "figures_none": float(bool(key) and not fresh),
+        "figure_gap": 0.0 if any(found) else min((_gap(a, b) for a in key for b in fresh), default=1.0),
+    }
 
 
-def _compare_dates(said: Text, wanted: Text, f: dict[str, float]) -> None:
-    """1 where every part that both give (year, month, day) agrees, 0 where one differs, 0.5 where nothing is said."""
-    verdicts = [max((mine.agrees(other) for mine in said.dates), default=0.5) for other in wanted.dates]
-    f["date"] = _mean(verdicts) if verdicts else 0.5
-    f["date_parts"] = max((other.parts for other in wanted.dates), default=0)
-
-
-def _compare_manner(said: Text, wanted: Text, f: dict[str, float]) -> None:
-    f["yes_no"] = 0.5 if not (said.polarity and wanted.polarity) else float(said.polarity == wanted.polarity)
-    f["yes_no_expected"] = float(bool(wanted.polarity))
-    f["declines"] = float(said.declines and not wanted.declines)
-    f["both_decline"] = float(said.declines and wanted.declines)
-    f["negation_differs"] = float((said.negations > 0) != (wanted.negations > 0))
-
-
-def _closest(token: str, have: set[str], given: tuple[Figure, ...]) -> float:
-    """1 for the same stem or figure, part of it for a near spelling, else 0."""
-    if token in have:
+def _gap(one: Figure, other: Figure) -> float:
+    """How far two figures are apart, as a ratio: 0 for the same, 1 for a factor of e or more."""
+    if one.value == 0 or other.value == 0:
         return 1.0
-    if token[0].isdigit():
-        return float(any(figures_agree(figure, other) for figure in figures(token) for other in given))
-    if len(token) < 4:
-        return 0.0
-    best = max((fuzz.ratio(token, other) for other in have if abs(len(other) - len(token)) <= 2), default=0.0)
-    return best / 100 if best >= 75 else 0.0
+    return min(1.0, abs(math.log(abs(one.value)) - math.log(abs(other.value))))
 
 
-def _mean(values: list[float]) -> float:
+def _dates(said: Text, wanted: Text) -> dict[str, float]:
+    """`date` is 1 where all parts that both give (year, month, day) agree, 0 where one differs, 0.5 where none is said."""
+    verdicts = [max((mine.agrees(other) for mine in said.dates), default=0.5) for other in wanted.dates]
+    parts = max((other.parts for other in wanted.dates), default=0)
+    shared = max((mine.shared(other) for other in wanted.dates for mine in said.dates), default=0)
+    years = [other.year for other in wanted.dates if other.year]
+    mine = [date.year for date in said.dates if date.year]
+    spanned = any(low <= year <= high for year in years for low, high in said.periods)
+    spanning = any(low <= year <= high for year in mine for low, high in wanted.periods)
+    return {
+        "date": _mean(verdicts) if verdicts else 0.5,
+        "date_parts": parts,
+        "date_shared": shared,
+        "date_extra": parts - shared,
+        "period": float(spanned or spanning) if (years and said.periods) or wanted.periods else 0.5,
+        "years_apart": min((min(20, abs(one - other)) for one in years for other in mine), default=20),
+    }
+
+
+def _manner(said: Text, wanted: Text) -> dict[str, float]:
+    turned = [t for t in set(wanted.content) - said.vocabulary if opposites().get(t, set()) & said.vocabulary]
+    return {
+        "yes_no": 0.5 if not (said.polarity and wanted.polarity) else float(said.polarity == wanted.polarity),
+        "declines": float(said.declines and not wanted.declines),
+        "both_decline": float(said.declines and wanted.declines),
+        "negation_differs": float((said.negations > 0) != (wanted.negations > 0)),
+        "opposed": min(3.0, len(turned)),
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0

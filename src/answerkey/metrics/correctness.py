@@ -25,7 +25,9 @@ WRONG_COPY = (
     8.0  # log-odds against a near copy of the expected answer that has another figure; set by hand as well
 )
 _COPY, _SENTENCE = 0.9, math.log1p(6)
+LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 UNSURE = (0.35, 0.65)
+_NOTE = re.compile(r"\s*\([^()]*\)\s*$")
 _ALIASES = re.compile(r"\s+/\s+|\s*\|+\s*|(?<=[^\W\d_]{3})/(?=[A-ZÀ-Þ][^\W\d_]{3})")
 
 
@@ -64,11 +66,20 @@ def _compared(case: Case, response: Response) -> list[dict[str, float]]:
 
 
 def references(expected: Sequence[str]) -> list[str]:
-    """The expected answers, and the parts of a single one that lists aliases: `USA / United States`, `UK|Britain`."""
-    if len(expected) != 1:
-        return list(dict.fromkeys(expected))
-    parts = [part.strip() for part in _ALIASES.split(expected[0])]
-    return list(dict.fromkeys([expected[0], *(part for part in parts if len(part) > 1)]))
+    """The expected answers that differ, and the parts of a single one that lists aliases.
+
+    `USA / United States` and `UK|Britain` are two aliases each; `Mercury (planet)` is expected without its note, too.
+    """
+    listed = list(expected)
+    if len(listed) == 1:
+        parts = [part.strip() for part in _ALIASES.split(listed[0])]
+        if all(len(part.split()) <= LONGEST_ALIAS for part in parts):
+            listed += [part for part in parts if len(part) > 1]
+    listed += [bare for text in listed if len(bare := _NOTE.sub("", text)) > 1]
+    distinct: dict[str, str] = {}
+    for text in listed:
+        distinct.setdefault(text.casefold(), text)
+    return list(distinct.values())
 
 
 def features_of(compared: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -124,6 +135,10 @@ def _notes(f: Mapping[str, float]) -> list[str]:
         notes.append("the same yes or no" if f["yes_no"] else "yes against no")
     if f["declines"]:
         notes.append("the answer declines")
+    if f["replaced_name"] == 1.0:
+        notes.append("another name stands beside the expected words")
+    if f["opposed"]:
+        notes.append("says the contrary of an expected word")
     if f["negation_differs"] and not f["exact"]:
         notes.append("only one of the two is negated")
     return notes

@@ -48,6 +48,12 @@ def stem_list(name: str) -> frozenset[str]:
 
 
 @cache
+def word_groups(name: str) -> tuple[str, ...]:
+    """A list of the package's groups of English words, each group as one text."""
+    return tuple(_lists()[name])
+
+
+@cache
 def opposites() -> dict[str, frozenset[str]]:
     """The stems that say the contrary of a stem."""
     found: dict[str, set[str]] = {}

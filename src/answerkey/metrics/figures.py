@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from answerkey.text import numbers
@@ -29,6 +30,10 @@ SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {
 }
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _ORDER = {word: float(value) for value, word in enumerate(_ORDINALS, start=1)}
+COUNTED = {
+    **{word: int(value) for word, value in SPELLED.items()},
+    **{word: int(value) for word, value in _ORDER.items()},
+}  # `second` and `two` alike as digits
 _AMBIGUOUS_MONTHS = {
     "may",
     "mar",
@@ -38,6 +43,13 @@ _AMBIGUOUS_MONTHS = {
     "jan",
 }  # also a verb, names, or the end of another word
 TOLERANCE = 0.002
+_SCALED = re.compile(r"thousand|million|billion|trillion|\d\s?(?:bn|[kmb])$", re.IGNORECASE)
+_UNIT = re.compile(
+    r"\bin (?:units of )?(?:USD |US ?dollars? |US\$ ?|\$ ?)?(thousand|million|billion)s?\b", re.IGNORECASE
+)
+_PERIOD = re.compile(
+    r"\b(?P<decade>[12]\d\d0)['’]?s\b|\b(?P<century>\d{1,2})(?:st|nd|rd|th)[\s-]+centur", re.IGNORECASE
+)
 _WORDY = re.compile(r"\b(" + "|".join([*SPELLED, *_ORDER]) + r")\b|\b(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
 
 
@@ -49,6 +61,25 @@ class Figure:
     step: float
     percent: bool = False
     whole: bool = True
+    scaled: bool = False  # the text says thousand, million or billion
+    money: bool = False
+
+    def written(self, digits: str) -> bool:
+        """Whether those digits are how it is written, without its million or billion."""
+        try:
+            bare = float(digits)
+        except ValueError:
+            return False
+        return any(math.isclose(abs(self.value), bare * scale) for scale in (1.0, 1e3, 1e6, 1e9, 1e12))
+
+    @property
+    def year(self) -> bool:
+        return (
+            self.whole
+            and 1000 <= self.value <= 2100
+            and self.step == 1.0
+            and not (self.percent or self.money)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +101,22 @@ class Date:
         ]
         return 0.5 if not both else float(all(mine == theirs for mine, theirs in both))
 
+    def shared(self, other: Date) -> int:
+        """How many parts are the same; none where one differs."""
+        return min(self.parts, other.parts) if self.agrees(other) == 1.0 else 0
+
 
 @lru_cache(maxsize=4096)
 def figures(text: str) -> tuple[Figure, ...]:
     """Every number of the text, those spelled out too."""
     found = [
         Figure(
-            number.value, _step(number.text, number.value), number.percent, number.value == int(number.value)
+            number.value,
+            _step(number.text, number.value),
+            number.percent,
+            number.value == int(number.value),
+            bool(_SCALED.search(number.text)),
+            number.currency,
         )
         for number in numbers(text)
         if abs(number.value) < 1e18
@@ -86,6 +126,19 @@ def figures(text: str) -> tuple[Figure, ...]:
         value = float(match[2]) if match[2] else SPELLED.get(word, _ORDER.get(word, 0.0))
         found.append(Figure(value, 1.0))
     return tuple(found)
+
+
+def unit_asked(question: str) -> float:
+    """1e6 for `in USD millions`; 0 where the question names no unit."""
+    found = _UNIT.search(question)
+    return {"t": 1e3, "m": 1e6, "b": 1e9}[found[1][0].lower()] if found else 0.0
+
+
+def in_unit(figure: Figure, unit: float) -> Figure:
+    """A bare figure in the unit that the question asks for: 1577 in `USD millions` is 1,577,000,000."""
+    if not unit or figure.scaled or figure.percent or figure.year:
+        return figure
+    return replace(figure, value=figure.value * unit, step=figure.step * unit, scaled=True)
 
 
 def _step(written: str, value: float) -> float:
@@ -114,7 +167,7 @@ def figures_agree(wanted: Figure, given: Figure) -> bool:
     exact = wanted.whole and given.whole and max(a, b) < 10_000 and not (wanted.percent or given.percent)
     if exact or min(a, b) == 0:
         return False
-    scales = (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9)
+    scales = (1.0,) if wanted.scaled and given.scaled else (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9)
     if wanted.percent != given.percent:
         scales = (*scales, 100.0, 0.01)
     return any(_near(a, wanted.step, b * scale, given.step * scale) for scale in scales)
@@ -146,4 +199,18 @@ def dates(text: str) -> tuple[Date, ...]:
             found.append(
                 Date(int(match["year"]) if match["year"] else None, month, int(day) if day else None)
             )
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def periods(text: str) -> tuple[tuple[int, int], ...]:
+    """Every decade and century of the text as its first and last year: `1920s`, `16th century`."""
+    found: list[tuple[int, int]] = []
+    for match in _PERIOD.finditer(text):
+        if match["decade"]:
+            first = int(match["decade"])
+            found.append((first, first + (99 if first % 100 == 0 else 9)))
+        else:
+            last = int(match["century"]) * 100
+            found.append((last - 100, last))
     return tuple(found)

@@ -1,0 +1,83 @@
+"""Where the expected words stand in an answer: together or scattered, early or late, denied, or beside another name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from answerkey.metrics.evidence import stem_list
+from answerkey.metrics.spelling import NEAR
+from answerkey.metrics.wording import Text, Word
+
+Near = Mapping[str, tuple[float, str]]
+_DENIALS = frozenset({"not", "never", "t", "neither", "nor", "than", "instead", "besid", "except", "unlik"})
+_LAST_SENTENCE = 9.0
+
+
+def place(said: Text, wanted: Text, new: set[str], near: Near) -> dict[str, float]:
+    """`near` gives each expected word's likeness and its match in the answer; `new` are those not in the question."""
+    sought = {match: token for token, (score, match) in near.items() if score >= NEAR and token in new}
+    places = [(n, sought[word.stem]) for n, word in enumerate(said.words) if word.stem in sought]
+    together, chosen = _window(places, {token: near[token][0] for token in new})
+    opening = {token for n, token in places if said.words[n].sentence == 0}
+    replaced_name, replaced_word = _replaced(said.words, chosen, wanted.words, near)
+    return {
+        "together": together,
+        "sentence_found": float(min(_LAST_SENTENCE, said.words[chosen[0]].sentence))
+        if chosen
+        else _LAST_SENTENCE,
+        "first_sentence": len(opening) / len(new) if new else 0.0,
+        "replaced_name": replaced_name,
+        "replaced_word": replaced_word,
+        "denied": float(_denied(said.words, chosen)),
+    }
+
+
+def _window(places: Sequence[tuple[int, str]], likeness: Mapping[str, float]) -> tuple[float, list[int]]:
+    """The share of the expected words in the stretch that has most of them, and where they are."""
+    reach = 2 * len(likeness) + 1
+    best, chosen = 0.0, list[int]()
+    for start, (n, _) in enumerate(places):
+        inside = [at for at in places[start : start + 3 * len(likeness)] if at[0] < n + reach]
+        total = sum(likeness[token] for token in {token for _, token in inside})
+        if total > best + 1e-9:
+            best, chosen = total, [at for at, _ in inside]
+    return (best / len(likeness) if likeness else 0.0), chosen
+
+
+def _replaced(
+    words: Sequence[Word], chosen: Sequence[int], wanted: Sequence[Word], near: Near
+) -> tuple[float, float]:
+    """Is another name, or another word, where the expected one should be: `Neil Sedaka` for `Neil Young`?
+
+    1 for yes, 0.5 where the one that is missing is a title.
+    """
+    back = {match: token for token, (score, match) in near.items() if score >= NEAR}
+    first = {word.stem: n for n, word in reversed(list(enumerate(wanted)))}
+    found = {True: 0.0, False: 0.0}
+    for n in chosen:
+        at = first[back[words[n].stem]]
+        for step in (-1, 1):
+            if not (0 <= n + step < len(words) and 0 <= at + step < len(wanted)):
+                continue
+            theirs, ours = words[n + step], wanted[at + step]
+            linked = words[max(n, n + step)].linked_like(wanted[max(at, at + step)])
+            if linked and _differs(theirs, ours, near, back):
+                weight = 0.5 if ours.stem in stem_list("titles") else 1.0
+                found[theirs.capital] = max(found[theirs.capital], weight)
+    return found[True], found[False]
+
+
+def _differs(theirs: Word, ours: Word, near: Near, back: Mapping[str, str]) -> bool:
+    if not (theirs.content and ours.content) or theirs.stem in stem_list("titles"):
+        return False
+    if theirs.stem in near or theirs.stem in back or near[ours.stem][0] >= NEAR:
+        return False
+    return not (ours.stem.startswith(theirs.stem) or theirs.stem.startswith(ours.stem))
+
+
+def _denied(words: Sequence[Word], chosen: Sequence[int]) -> bool:
+    if not chosen:
+        return False
+    at = chosen[0]
+    before = (word for word in words[max(0, at - 4) : at] if word.sentence == words[at].sentence)
+    return any(word.stem in _DENIALS for word in before)

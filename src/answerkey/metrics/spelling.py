@@ -1,0 +1,63 @@
+"""When two words are one: the same stem, a near spelling, a short form of a name, a country and its people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+from rapidfuzz import fuzz
+
+from answerkey.metrics.evidence import stem, word_groups
+from answerkey.metrics.figures import Figure, figures_agree
+from answerkey.metrics.small_model import load_numbers
+from answerkey.metrics.wording import Text
+
+NEAR = 0.74  # from here on two words count as one spelled in two ways
+_SCALES = frozenset(stem(word) for word in ("thousand", "million", "billion", "trillion"))
+
+
+def closest(token: str, said: Text, wanted: Text, figures: tuple[Figure, ...] = ()) -> tuple[float, str]:
+    """1 and the word for the same stem or figure, part of it for a near spelling, else 0.
+
+    A number goes by the figure it is part of: the 17.7 of `17.7 billion` is not in `17.7 million`.
+    """
+    if token[0].isdigit() and (own := [figure for figure in figures if figure.written(token)]):
+        return float(any(figures_agree(one, other) for one in own for other in said.figures)), token
+    if token in said.vocabulary:
+        return 1.0, token
+    if token[0].isdigit() or len(token) < 4:
+        return 0.0, ""
+    return _near_spelling(token, said.vocabulary, said.names if token in wanted.names else frozenset())
+
+
+@lru_cache(maxsize=65_536)
+def _near_spelling(token: str, have: frozenset[str], names: frozenset[str]) -> tuple[float, str]:
+    """The word most alike; `names` may also be a short form: `Thad` for `Thaddeus`."""
+    best = max(((_alike(token, other), other) for other in have), default=(0.0, ""))
+    if best[0] >= 0.75:
+        return best
+    short = [name for name in names if len(name) >= 4 and (name.startswith(token) or token.startswith(name))]
+    return (0.76, min(short)) if short else (0.0, "")
+
+
+def _alike(one: str, other: str) -> float:
+    if one in _SCALES or other in _SCALES:
+        return 0.0
+    if _nations().get(one, -1) == _nations().get(other, -2):
+        return 0.85
+    return fuzz.ratio(one, other) / 100 if abs(len(one) - len(other)) <= 2 else 0.0
+
+
+@cache
+def _nations() -> dict[str, int]:
+    return {stem(word): n for n, group in enumerate(word_groups("nations")) for word in group.split()}
+
+
+def rareness(token: str) -> float:
+    """1 for a word that few answers have, less for a common one."""
+    return _rarity().get(token, 1.0)
+
+
+@cache
+def _rarity() -> Mapping[str, float]:
+    return load_numbers("agreement").get("rarity", {})
