@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from click.testing import CliRunner
@@ -41,17 +44,24 @@ def app(viewed: Path) -> Any:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_as_html_and_as_strict_json(page: str, app: Any) -> None:
-    html = ask(app, page)
-    assert (html.status, html.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    shown = ask(app, page)
+    assert (shown.status, shown.headers["content-type"]) == (200, "text/html; charset=utf-8")
     joint = "&" if "?" in page else "?"
     value = ask(app, f"{page}{joint}format=json")
     assert value.headers["content-type"] == "application/json"
     assert isinstance(value.json(), dict)
-    for reply in (html, value):
+    for reply in (shown, value):
         policy = reply.headers["content-security-policy"]
         assert "script-src 'self'" in policy
         assert "unsafe" not in policy
         assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_of_a_page_leads_somewhere(page: str, app: Any) -> None:
+    links = {html.unescape(link) for link in re.findall(r'href="([^"#]+)', ask(app, page).text)}
+    inside = [urljoin(page, link) for link in links if not link.startswith(("http:", "https:", "data:"))]
+    assert [link for link in inside if ask(app, link).status != 200] == []
 
 
 def test_json_of_a_case_says_everything(app: Any) -> None:

@@ -33,7 +33,7 @@ def _lacks(answer: ReadAnswer, sentence: ReadSentence) -> list[str]:
     said = [answer.text[start:end] for start, end in piece.spans]
     lacks: list[str] = []
     if support.missing_numbers:
-        lacks.append(f"{_list('number', [f'{value:,g}' for value in support.missing_numbers])} in no passage")
+        lacks.append(f"{_list('number', [f'{value:.12g}' for value in support.missing_numbers])} in no passage")
     if not answer.one_language:
         return lacks
     names = [said[at] for at in support.missing_names] if answer.english else []
