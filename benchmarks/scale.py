@@ -20,7 +20,8 @@ import tempfile
 import time
 from pathlib import Path
 
-METRICS = ("exact_match", "keyword_recall", "token_f1", "contains", "number_in_range")
+from benchmarks.scoring import METRICS
+
 SUITE = """
 name = "scale"
 cases = ["{log}"]
