@@ -94,6 +94,7 @@ class TestEvidence:
         found = score("It cost 7,800 francs and Frank Wright hated it.").details["sentences"][0]
         assert 'number "7,800"' in found["reason"]
         assert '"Frank", "Wright"' in found["reason"]
+        assert 'number "1999" in no' in score("It was built in 1999.").details["sentences"][0]["reason"]
         assert "not" in score("It is not in Paris.").details["sentences"][0]["reason"]
 
     def test_without_an_embedding_model_it_says_so(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from answerkey.metrics.reading import ReadAnswer, ReadSentence
+from answerkey.text import numbers
 from answerkey.types import Json
 
 SHOWN = 4
@@ -33,7 +34,9 @@ def _lacks(answer: ReadAnswer, sentence: ReadSentence) -> list[str]:
     said = [answer.text[start:end] for start, end in piece.spans]
     lacks: list[str] = []
     if support.missing_numbers:
-        lacks.append(f"{_list('number', [f'{value:.12g}' for value in support.missing_numbers])} in no passage")
+        written = {number.value: number.text for number in numbers(answer.text[piece.start : piece.end])}
+        shown = [written.get(value, f"{value:.12g}") for value in support.missing_numbers]
+        lacks.append(f"{_list('number', shown)} in no passage")
     if not answer.one_language:
         return lacks
     names = [said[at] for at in support.missing_names] if answer.english else []
