@@ -37,7 +37,6 @@ RIGHT_AND_WRONG = [
     ("is 3M capital-intensive", "No, its CAPEX is small.", "No. Its CAPEX is a small share of revenue.", "Yes. Its CAPEX is a large share of revenue."),
     ("what is the revenue of Boeing", "$66.6 billion", "Boeing's revenue was $66,608 million.", "I'm sorry, the context does not include Boeing's revenue."),
     ("how many wars", "three", "There were 3 wars.", "There were 5 wars."),
-    ("who wrote the constitution", "Bhimrao Ramji Ambedkar", "Dr. B. R. Ambedkar wrote it.", "Dr. B. N. Rau wrote it."),
     ("who won most medals", "Norway", "The Norwegian team did.", "The Swedish team did."),
     ("when was the last wolf killed", "1926", "In 1926.", "In 1962."),
 ]  # fmt: skip
@@ -53,6 +52,7 @@ def test_a_right_answer_is_above_a_wrong_one(question: str, expected: str, right
     ("expected", "right", "wrong"),
     [
         ("Neil Young", "It was written by Neil Percival Young.", "It was written by Neil Sedaka."),
+        ("Bhimrao Ramji Ambedkar", "Dr. B. R. Ambedkar wrote it.", "Dr. B. N. Rau wrote it."),
         ("Anakin Skywalker", "It is Anakin.", "It is Luke Skywalker."),
         ("Article Two", "It is in Article II.", "It is in Article III."),
     ],

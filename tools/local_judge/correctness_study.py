@@ -1,8 +1,8 @@
 """Fit and measure `answer_agreement` on short answers marked right or wrong by people.
 
 Those data expect a few words. So that long expected answers hold as well, rows are made from them and added with a small
-weight: one right answer is taken as the expected one for the others, and for copies of itself with a fact changed. Figures
-of companies come from patterns (made_figures.py).
+weight: one right answer is taken as the expected one for the others. Figures of companies come from patterns
+(made_figures.py).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
-from tools.local_judge.data import CORRECTNESS_SET, Row, edit, read_lines
+from tools.local_judge.data import CORRECTNESS_SET, read_lines
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
 from tools.local_judge.made_figures import made_figures
 from tools.local_judge.measure import folds
@@ -51,7 +51,7 @@ TREES: dict[str, Any] = {
     "max_features": 0.3,
 }
 COMMON = 6  # a word that this many questions' answers share is common enough to be listed
-LONG_WEIGHT, EDITED_WEIGHT, FIGURES_WEIGHT = 0.05, 0.1, 0.3
+LONG_WEIGHT, FIGURES_WEIGHT = 0.05, 0.3
 FIGURES_ASKED = 500
 WORDS_IN_LONG = (6, 80)
 
@@ -129,7 +129,7 @@ def _features(made: Made) -> list[float]:
 
 
 def _long(lines: Sequence[dict[str, Any]], rng: random.Random) -> Iterator[Made]:
-    """For each question one right answer as the expected one: for the other answers, for itself, and for an edited copy."""
+    """For each question one right answer as the expected one for the other answers."""
     questions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in lines:
         questions[line["group"]].append(line)
@@ -142,11 +142,6 @@ def _long(lines: Sequence[dict[str, Any]], rng: random.Random) -> Iterator[Made]
         for line in answers:
             if line is not chosen:
                 yield Made(line, line["answer"], expected, line["label"], LONG_WEIGHT)
-        yield Made(chosen, chosen["answer"], expected, 1, EDITED_WEIGHT)
-        row = Row(chosen["id"], chosen["group"], chosen["question"], expected, chosen["answer"], 0)
-        edited = edit(row, rng, ("number", "negate", "oppose"))
-        if edited:
-            yield Made(chosen, edited.answer, expected, 0, EDITED_WEIGHT)
 
 
 def _can_be_expected(answer: str) -> bool:

@@ -79,14 +79,9 @@ def with_edits(rows: list[Row], most: int, seed: int) -> list[Row]:
     return result
 
 
-def edit(
-    row: Row,
-    rng: random.Random,
-    kinds: tuple[str, ...] = ("number", "name", "negate", "oppose", "narrow", "foreign"),
-) -> Row | None:
+def edit(row: Row, rng: random.Random) -> Row | None:
     """A copy with one change that makes it unsupported, or None where no change fits."""
-    known = {way.__name__[1:]: way for way in (_number, _name, _negate, _oppose, _narrow, _foreign)}
-    ways = [known[kind] for kind in kinds]
+    ways = [_number, _name, _negate, _oppose, _narrow, _foreign]
     rng.shuffle(ways)
     for way in ways:
         changed = way(row, rng)

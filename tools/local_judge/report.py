@@ -102,10 +102,9 @@ unseen. The rule beside it counts an answer as right when it contains an expecte
 {correctness}
 
 Those data expect a few words. So that long expected answers hold too, rows are made from them to fit on (never to measure):
-a right answer is taken as the expected one for the others, and for copies of itself with a figure, a negation or a contrary
-changed. So are questions about companies' figures, from patterns. Figures with units have rules (rounding, thousands against
-millions, percent against shares), and so have yes and no, since those data hardly ask for them. A true paraphrase with other
-words gets a low value.
+a right answer is taken as the expected one for the others. So are questions about companies' figures, from patterns. Figures
+with units have rules (rounding, thousands against millions, percent against shares), and so have yes and no and a near copy
+with another figure, since those data hardly ask for them. A true paraphrase with other words gets a low value.
 
 ## What was tried and left out
 
@@ -118,6 +117,7 @@ Seen while this was built; the script does not repeat it, so no figures are give
 - Token vectors of earlier layers of the embedding model for MaxSim: mostly below the last layer.
 - Edited copies of supported answers (numbers, names, negations, contraries) in the one detector: better on small edits, worse
   on all else; so they have a small model of their own, added with a small weight.
+- Copies of right answers with a fact changed, to fit `answer_agreement`: they are found, but true near copies fall with them.
 - Cosines of answer and expected answer as features of `answer_agreement`: hardly a gain, for embedding every text.
 - A small cross-encoder from the embedding model's weights, three of its six layers trained, on a sentence beside up to three
   passage sentences: 8,000 synthetic pairs from SciFact and Cranfield, then 1,280 labelled and some 640 synthetic pairs of the
