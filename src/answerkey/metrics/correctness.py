@@ -37,6 +37,7 @@ _ALIASES = re.compile(r"\s+/\s+|\s*\|+\s*|(?<=[^\W\d_]{3})/(?=[A-ZÀ-Þ][^\W\d_]
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
+    version=2,
 )
 def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers."""

@@ -20,7 +20,7 @@ from answerkey.types import Json, Pair, Score
 if TYPE_CHECKING:
     from answerkey.embed import Embedder
 
-VERSION = 2
+VERSION = 3
 LABEL = "local judge, no language model"
 MEASURES = ("answer_agreement", "groundedness", "answer_relevance", "citation_validity", "citation_coverage")
 

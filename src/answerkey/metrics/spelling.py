@@ -30,7 +30,7 @@ def closest(token: str, said: Text, wanted: Text, figures: tuple[Figure, ...] = 
     return _near_spelling(token, said.vocabulary, said.names if token in wanted.names else frozenset())
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8192)
 def _near_spelling(token: str, have: frozenset[str], names: frozenset[str]) -> tuple[float, str]:
     """The word most alike; `names` may also be a short form: `Thad` for `Thaddeus`."""
     best = max(((_alike(token, other), other) for other in have), default=(0.0, ""))
