@@ -42,17 +42,13 @@ Numbered = tuple[int, Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What the foot of a part says: which chunk of which shard it is, and the sketch of its outcomes."""
+    """What the foot of a part says: which chunk of which shard it is, how many outcomes it has, how many of them errors."""
 
     path: Path
     shard: int
     chunk: int
     rows: int
-    sketch: Json
-
-    @property
-    def errors(self) -> int:
-        return self.sketch["all"]["statuses"].get("ERROR", 0)
+    errors: int
 
 
 def part_path(folder: Path, shard: int, chunk: int) -> Path:
@@ -164,7 +160,14 @@ def list_parts(folder: Path) -> list[Path]:
 
 
 def read_part(path: Path) -> Part:
-    """A part's foot; its rows are not read."""
+    """What a part is; its rows are not read, and the sketch is not held: a long run has many parts."""
+    rows, about = _foot(path)
+    errors = about["sketch"]["all"]["statuses"].get("ERROR", 0)
+    return Part(path, about["shard"], about["chunk"], rows, errors)
+
+
+def _foot(path: Path) -> tuple[int, Json]:
+    """The number of rows, and what was written about them with their sketch."""
     import pyarrow
     import pyarrow.parquet as parquet
 
@@ -179,14 +182,14 @@ def read_part(path: Path) -> Part:
         raise StorageError(
             f"{path}: format {about.get('format')!r}, this version reads {FORMAT}; use the version that wrote it"
         )
-    return Part(path, about["shard"], about["chunk"], foot.num_rows, about["sketch"])
+    return foot.num_rows, about
 
 
 def merged(folder: Path, profile: Profile | None) -> Summary:
     """The summary of all parts, from their sketches alone: no row is read."""
     summary = Summary(profile)
     for path in list_parts(folder):
-        summary.merge(Summary.from_json(read_part(path).sketch))
+        summary.merge(Summary.from_json(_foot(path)[1]["sketch"]))
     return summary
 
 
