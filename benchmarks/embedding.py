@@ -18,6 +18,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from answerkey import Case, Passage, Response
@@ -46,10 +47,13 @@ def texts(count: int, seed: int) -> list[str]:
     ]
 
 
-def pairs(count: int) -> list[Pair]:
-    """Cases with 5 contexts each, drawn from half as many chunks as are shown: retrieval finds the same ones again."""
+def pairs(count: int, distinct: bool) -> list[Pair]:
+    """Cases with 5 contexts each: every one another, or drawn from half as many, as retrieval finds the same ones again."""
     chance = random.Random(5)
-    chunks = [" ".join(chance.choices(VOCABULARY, k=60)) for _ in range(count * 5 // 2)]
+    chunks = [
+        " ".join(chance.choices(VOCABULARY, k=60)) for _ in range(count * 5 if distinct else count * 5 // 2)
+    ]
+    shown = iter(chunks)
 
     def words(n: int) -> str:
         return " ".join(chance.choices(VOCABULARY, k=n))
@@ -57,7 +61,10 @@ def pairs(count: int) -> list[Pair]:
     return [
         (
             Case(str(n), f"{words(9)} {n}?", expected=(words(20),)),
-            Response(f"{words(12)}. {words(10)}.", tuple(Passage(text) for text in chance.sample(chunks, 5))),
+            Response(
+                f"{words(12)}. {words(10)}.",
+                tuple(Passage(text) for text in (islice(shown, 5) if distinct else chance.sample(chunks, 5))),
+            ),
         )
         for n in range(count)
     ]
@@ -127,16 +134,17 @@ def compare_embedding(peer: Peer, count: int) -> None:
     )
 
 
-def compare_scoring(peer: Peer, count: int) -> None:
-    made = pairs(count)
+def compare_scoring(peer: Peer, count: int, distinct: bool) -> None:
+    made = pairs(count, distinct)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ANSWERKEY_CACHE"] = folder
         first = processor_time(lambda: score(made))
         forget()
         again = processor_time(lambda: score(made))
     plain = peer.seconds("score", [_plain(pair) for pair in made])
+    kind = ", no context twice" if distinct else ""
     print(
-        f"{count} cases with 5 contexts, five metrics: plain script {plain:.1f} s, answerkey {first:.1f} s, again {again:.2f} s"
+        f"{count} cases with 5 contexts{kind}, five metrics: plain script {plain:.1f} s, answerkey {first:.1f} s, again {again:.2f} s"
     )
     print(
         f"  {plain / first:.1f} times as fast as the plain script; from the cache {first / again:.0f} times as fast again"
@@ -173,7 +181,9 @@ def main() -> None:
     options = parser.parse_args()
     peer = Peer()
     compare_embedding(peer, options.texts)
-    compare_scoring(peer, options.cases)
+    compare_scoring(peer, options.cases, distinct=False)
+    forget()
+    compare_scoring(peer, max(options.cases // 5, 1), distinct=True)
     peer.close()
 
 
