@@ -144,7 +144,8 @@ def compare_scoring(peer: Peer, count: int, distinct: bool) -> None:
     plain = peer.seconds("score", [_plain(pair) for pair in made])
     kind = ", no context twice" if distinct else ""
     print(
-        f"{count} cases with 5 contexts{kind}, five metrics: plain script {plain:.1f} s, answerkey {first:.1f} s, again {again:.2f} s"
+        f"{count} cases with 5 contexts{kind}, five metrics: "
+        f"plain script {plain:.1f} s, answerkey {first:.1f} s, again {again:.2f} s"
     )
     print(
         f"  {plain / first:.1f} times as fast as the plain script; from the cache {first / again:.0f} times as fast again"
