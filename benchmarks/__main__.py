@@ -39,7 +39,7 @@ def main() -> int:
     kept = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
     for name in asked.only.split(","):
         print(f"{name} …", file=sys.stderr, flush=True)
-        result = run(name, BENCHMARKS[name], quick=asked.quick, data=asked.data)
+        result = run(name, BENCHMARKS[name], quick=asked.quick, data=asked.data and asked.data.resolve())
         print(
             "\n".join(f"  {line}" for line in (result["lines"] or [result["problem"]])),
             file=sys.stderr,
