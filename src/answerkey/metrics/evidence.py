@@ -116,7 +116,7 @@ def _cut(text: str, span: tuple[int, int], longest: int) -> list[tuple[int, int]
     return [*parts, (start, end)]
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=1024)
 def pieces(text: str) -> tuple[Piece, ...]:
     """The sentences of the text, each taken apart."""
     return tuple(_piece(text, start, end) for start, end in sentence_spans(text))

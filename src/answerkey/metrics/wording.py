@@ -87,7 +87,7 @@ class Text:
     unit: float
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def read(text: str) -> Text:
     plain = plainly(text)
     taken = pieces(plain)
