@@ -70,7 +70,8 @@ class _Stream(httpcore2.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         if self._unsent:
-            with suppress(httpcore2.WriteError):  # a server may answer and close before it has read everything
+            # A server may answer and close before it has read everything.
+            with suppress(httpcore2.WriteError):
                 self._send()
         return self._inner.read(max_bytes, _left())
 
