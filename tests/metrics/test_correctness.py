@@ -205,3 +205,12 @@ def test_a_near_copy_with_another_figure_is_wrong(expected, answer):
     )
     assert right.value > 0.9
     assert wrong.value < 0.3
+
+
+def test_of_a_very_long_answer_the_beginning_and_the_end_are_read() -> None:
+    filler = "The weather was fine and nothing happened. " * 5_000
+    case = Case("1", "Who wrote it?", expected=("Jane Austen",))
+    at_both_ends = [f"Jane Austen. {filler}", f"{filler} Jane Austen."]
+    found = [score.value for score in answer_agreement([(case, Response(text)) for text in at_both_ends])]
+    nowhere = answer_agreement([(case, Response(filler))])[0].value
+    assert min(value or 0.0 for value in found) > (nowhere or 0.0)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from answerkey.metrics.evidence import Piece, pieces
 from answerkey.metrics.figures import COUNTED, Date, Figure, dates, figures, periods, unit_asked
 
+END_READ = 8_000  # characters
 ARTICLES = frozenset({"a", "an", "the", "of", "s"})
 _SHORT = {
     "st": "saint",
@@ -89,6 +90,9 @@ class Text:
 
 @lru_cache(maxsize=1024)
 def read(text: str) -> Text:
+    """Of a very long text only the beginning and the end: nobody answers in a book, and a hostile one must not take hours."""
+    if len(text) > 2 * END_READ:
+        text = f"{text[:END_READ]}\n{text[-END_READ:]}"
     plain = plainly(text)
     taken = pieces(plain)
     words = tuple(word for number, piece in enumerate(taken) for word in _words(piece, plain, number))
