@@ -92,7 +92,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_toml_in_the_docs_is_toml(path: Path) -> None:
     for block in re.findall(r"```toml\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
-        tomllib.loads(block)
+        assert tomllib.loads(block), f"{path.name} holds a TOML block that says nothing"
 
 
 def test_commands_named_in_the_docs_exist() -> None:

@@ -127,7 +127,8 @@ def test_degenerate_input_gives_a_stated_answer(a: list[float], b: list[float], 
     )
 )
 def test_no_figure_is_ever_nan(pair: tuple[np.ndarray, np.ndarray]):
-    json.dumps(dataclasses.asdict(difference(*pair)), allow_nan=False)
+    figures = dataclasses.asdict(difference(*pair))
+    assert json.loads(json.dumps(figures, allow_nan=False)).keys() == figures.keys()
 
 
 def test_lower_is_better_turns_wins_and_gain_round():

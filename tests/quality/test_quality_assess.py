@@ -146,4 +146,4 @@ def test_hostile_text_takes_linear_time() -> None:
         "1. " * 20_000,
         "name a " * 5_000,
     ):
-        assess_answer(text, text, [text])
+        assert assess_answer(text, text, [text]).findings

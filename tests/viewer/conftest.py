@@ -116,3 +116,11 @@ def watch(browser: Any) -> Iterator[Any]:
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def app(viewed: Path) -> Any:
+    from answerkey.viewer.app import make_app
+    from answerkey.viewer.guard import Rules
+
+    return make_app(viewed, Rules())
