@@ -123,9 +123,8 @@ def _cores() -> int:
 def _session(graph: Path) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    options.intra_op_num_threads = (
-        1  # the batches are parted among the cores, which never wait for one another
-    )
+    # The batches are parted among the cores, which then never wait for one another.
+    options.intra_op_num_threads = 1
     try:
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime has no common class for its errors
