@@ -30,10 +30,12 @@ from tools.local_judge.features import sentence_features  # noqa: E402
 from tools.local_judge.grounding_study import COVERAGE, COVERAGE_BY_WORDS, Table, answer_scores, table  # noqa: E402
 from tools.local_judge.measure import Array, accuracy, auroc, interval  # noqa: E402
 from tools.local_judge.report import Line, near_chance, page, with_agreement  # noqa: E402
+from tools.local_judge.written_study import written_lines  # noqa: E402
 
 from answerkey.embed import load_embedder  # noqa: E402
 from answerkey.metrics.evidence import pieces  # noqa: E402
 from answerkey.metrics.grounding import probability  # noqa: E402
+from answerkey.metrics.small_model import load_fitted, load_numbers  # noqa: E402
 
 FITTED = ROOT / "src" / "answerkey" / "metrics" / "fitted"
 STEMS_LISTED = 3000
@@ -49,7 +51,7 @@ def main() -> None:
         docs.write_text(with_agreement(docs.read_text(encoding="utf-8"), agreement), encoding="utf-8")
     else:
         grounding, facts = fit_grounding(options)
-        docs.write_text(page({**grounding, "correctness": agreement}, facts), encoding="utf-8")
+        docs.write_text(page({**grounding, **agreement}, facts), encoding="utf-8")
     _say("wrote docs/validity.md")
 
 
@@ -70,7 +72,7 @@ def fit_grounding(options: argparse.Namespace) -> tuple[dict[str, list[Line]], d
     return lines, grounding_facts(tables, fitted, grounded)
 
 
-def fit_agreement(options: argparse.Namespace) -> list[Line]:
+def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
     _say("fitting agreement")
     file = FITTED / "agreement.json"
     before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
@@ -81,7 +83,10 @@ def fit_agreement(options: argparse.Namespace) -> list[Line]:
     scores = correctness_study.cross_validated(answers, options.seed)
     _write("agreement", correctness_study.written(answers, scores, options.seed))
     _say("measuring agreement")
-    return correctness_lines(answers, scores, options.seed)
+    return {
+        "correctness": correctness_lines(answers, scores, options.seed),
+        "written": written_lines(options.seed),
+    }
 
 
 def _options() -> argparse.Namespace:
@@ -206,7 +211,8 @@ def correctness_lines(answers: correctness_study.Answers, scores: Array, seed: i
     chosen = [("all", answers.real), *((name, answers.real & (models == name)) for name in others)]
     lines: list[Line] = []
     for name, mask in chosen:
-        labels, given = answers.labels[mask], 1 / (1 + np.exp(-scores[mask]))
+        rules = answers.rules[mask]
+        labels, given = answers.labels[mask], _chance(scores[mask] + rules)
         groups = [group for group, used in zip(answers.groups, mask, strict=True) if used]
         rule = np.maximum(answers.column("best_contains"), answers.column("squashed"))[mask]
         lines.append(
@@ -216,7 +222,7 @@ def correctness_lines(answers: correctness_study.Answers, scores: Array, seed: i
                 {
                     "accuracy": (accuracy(labels, given), *interval(labels, given, groups, accuracy, seed)),
                     "AUROC": (auroc(labels, given), *interval(labels, given, groups, auroc, seed)),
-                    "accuracy, new system": (accuracy(labels, 1 / (1 + np.exp(-others[name]))),)
+                    "accuracy, new system": (accuracy(labels, _chance(others[name] + rules)),)
                     if name in others
                     else (),
                     "rule: contains": (accuracy(labels, rule),),
@@ -228,10 +234,16 @@ def correctness_lines(answers: correctness_study.Answers, scores: Array, seed: i
     return lines
 
 
+def _chance(log_odds: Array) -> Array:
+    return 1 / (1 + np.exp(-log_odds))
+
+
 def _write(name: str, numbers: dict[str, Any]) -> None:
     FITTED.mkdir(exist_ok=True)
     text = json.dumps(numbers, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     (FITTED / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    load_numbers.cache_clear()
+    load_fitted.cache_clear()
 
 
 def _say(what: str) -> None:

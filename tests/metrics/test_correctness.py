@@ -36,9 +36,19 @@ RIGHT_AND_WRONG = [
     ("what is the quick ratio", "0.96", "The quick ratio is about 0.96, from current assets of $4,204 million.", "The quick ratio is about 1.57, from current assets of $4,204 million."),
     ("is 3M capital-intensive", "No, its CAPEX is small.", "No. Its CAPEX is a small share of revenue.", "Yes. Its CAPEX is a large share of revenue."),
     ("what is the revenue of Boeing", "$66.6 billion", "Boeing's revenue was $66,608 million.", "I'm sorry, the context does not include Boeing's revenue."),
+    ("how many amendments are there", "Twenty-seven", "There are 27 amendments.", "There are 21 amendments."),
     ("how many wars", "three", "There were 3 wars.", "There were 5 wars."),
     ("who won most medals", "Norway", "The Norwegian team did.", "The Swedish team did."),
     ("when was the last wolf killed", "1926", "In 1926.", "In 1962."),
+    ("which bone is it", "Shoulder blade", "Shoulderblade", "Collarbone"),
+    ("who was killed at Flodden", "James IV", "King James IV", "James V"),
+    ("which city was Venta", "Winchester", "It was Winchester.", "It was Chichester."),
+    ("what was his profession", "Archaeologist", "He worked in archaeology.", "He worked in finance."),
+    ("what was the free cash flow, in USD thousands", "$(11,203)", "It was negative: $11,203 thousand.", "It came to $11,203 thousand."),
+    ("by how much did the tax rate change", "It decreased by 2.6 points (from 24.9% to 22.3%).", "It fell by 2.6 points, from 24.9% to 22.3%.",
+     "It was 24.9% and then 22.3%, so it increased by 2.6 points."),
+    ("Did earnings increase as a percent of sales?", "Yes, from 20% to 20.1% of sales", "Earnings went from 20% to 20.1% of sales, so yes.",
+     "Earnings were 20% of sales and then 20.1%; as a percent of sales earnings did not really increase."),
 ]  # fmt: skip
 
 
@@ -77,7 +87,12 @@ class TestReferences:
             (("60 km/h",), ["60 km/h"]),
             (("and/or",), ["and/or"]),
             (("a / b", "c"), ["a / b", "c"]),
-            (("Mercury (planet)", "mercury"), ["Mercury (planet)", "mercury"]),
+            (("Mercury (planet)", "mercury"), ["Mercury"]),
+            (("Kansas City (Missouri)",), ["Kansas City (Missouri)", "Kansas City"]),
+            (("William Pitt (the Younger)",), ["William Pitt (the Younger)"]),
+            (("It fell (from 5% to 4%)",), ["It fell (from 5% to 4%)"]),
+            (("2.5 times ($2,342 million / $931 million)",), ["2.5 times ($2,342 million / $931 million)"]),
+            (("12 / 4",), ["12 / 4"]),
             (
                 (
                     "No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year",
@@ -92,11 +107,34 @@ class TestReferences:
         assert references(written) == parts
 
 
+class TestAliasesInTheQuestion:
+    QUESTION = "What is the common name for the bone known as the scapula?"
+    ALIASES = ("Shoulder blade", "Scapula", "Shoulder bone", "Scapular bone")
+
+    def test_they_answer_nothing(self) -> None:
+        wrong = "The common name for the bone known as the scapula is the collarbone."
+        right = "The common name for the bone known as the scapula is the shoulder blade."
+        assert value(right, *self.ALIASES, question=self.QUESTION) > 0.5
+        assert value(wrong, *self.ALIASES, question=self.QUESTION) < 0.5
+
+    def test_but_count_where_they_are_all_that_is_said_or_are_offered(self) -> None:
+        assert value("Scapula", *self.ALIASES, question=self.QUESTION) > 0.5
+        choice = "who came out first, batman or spider man"
+        assert (
+            value("Batman came out first, in 1939.", "Batman", "Bat-Man", "The Bat Man", question=choice)
+            > 0.5
+        )
+        vitamin = "Ascorbic acid is better known as which vitamin?"
+        assert value("It is vitamin C.", "Vitamin C", "C vitamin", "Ascorbic acid", question=vitamin) > 0.5
+
+
 class TestReasons:
     def test_they_say_what_was_found(self) -> None:
         assert "others instead" in score("It was 17 %.", "12 %").reason
         assert "declines" in score("I cannot answer that.", "Paris").reason
         assert "yes against no" in score("Yes, it is.", "No.").reason
+        assert "other side of zero" in score("It was $5 million.", "-$5 million").reason
+        assert "goes up where" in score("Sales rose by 5 %.", "Sales fell by 5 %.").reason
         assert "the date differs" in score("It was on May 3, 1990.", "May 3, 1991").reason
         assert score("", "Paris").value == 0.0
 
@@ -112,6 +150,7 @@ class TestWording:
         [
             ("byMissi Hale1", "by Missi Hale 1"), ("in 19741.", "in 1974 1."), ("a 12. 9 km bridge", "a 12.9 km bridge"),
             ("Dr.  B.  R.  Ambedkar", "Dr. Ambedkar"), ("vitamin C. The", "vitamin C. The"), ("the U. S. film", "the USA film"),
+            ("Twenty-seven of thirty one, sixty in all", "27 of 31, 60 in all"), ("a loss of $(2,722) million", "a loss of -$2,722 million"),
         ],
     )  # fmt: skip
     def test_one_spelling(self, written: str, plain: str) -> None:

@@ -23,8 +23,7 @@ from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_o
 from tools.local_judge.made_figures import made_figures
 from tools.local_judge.measure import folds
 
-from answerkey.metrics.agreement import compare
-from answerkey.metrics.correctness import BEST_OF, features_of, references
+from answerkey.metrics.correctness import BEST_OF, by_hand, compared_with, features_of
 from answerkey.metrics.wording import read
 
 UP = (
@@ -35,7 +34,7 @@ UP = (
 )  # fmt: skip
 DOWN = (
     "figures_wrong", "figures_none", "figure_gap", "years_apart", "date_extra", "declines", "negation_differs", "opposed",
-    "denied", "replaced_name", "replaced_word", "missing_weight", "opening_rivals",
+    "denied", "replaced_name", "replaced_word", "replaced_number", "missing_weight", "opening_rivals",
 )  # fmt: skip
 EITHER = (
     "recall", "together", "head", "all_asked", "figures", "date_parts", "rivals", "sentence_found", "asks_who", "asks_when",
@@ -58,9 +57,10 @@ WORDS_IN_LONG = (6, 80)
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """`real` rows are marked by people; the others are made from them, only to fit."""
+    """`real` rows are marked by people; the others are made from them, only to fit. `rules` is what is added by hand."""
 
     rows: Array
+    rules: Array
     labels: Array
     groups: list[str]
     models: list[str]
@@ -111,8 +111,10 @@ def read_answers(data: Path, seed: int) -> Answers:
         *_other_figures(lines, random.Random(seed)),
         *_companies(seed),
     ]
+    found = [features_of(compared_with(each.answer, each.expected, each.line["question"])) for each in made]
     return Answers(
-        rows=np.array([_features(each) for each in made]),
+        rows=np.array([[features[name] for name in NAMES] for features in found]),
+        rules=np.array([by_hand(features) for features in found]),
         labels=np.array([each.label for each in made], dtype=float),
         groups=[each.line["group"] for each in made],
         models=[each.line["model"] for each in made],
@@ -120,12 +122,6 @@ def read_answers(data: Path, seed: int) -> Answers:
         weights=np.array([each.weight for each in made]),
         rarity=rarity(data),
     )
-
-
-def _features(made: Made) -> list[float]:
-    question = made.line["question"]
-    found = features_of([compare(made.answer, expected, question) for expected in references(made.expected)])
-    return [found[name] for name in NAMES]
 
 
 def _long(lines: Sequence[dict[str, Any]], rng: random.Random) -> Iterator[Made]:

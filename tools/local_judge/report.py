@@ -21,12 +21,14 @@ def page(tables: Mapping[str, Sequence[Line]], facts: Mapping[str, str]) -> str:
     return TEMPLATE.format(**facts, **{name: _table(lines) for name, lines in tables.items()})
 
 
-def with_agreement(told: str, lines: Sequence[Line]) -> str:
+def with_agreement(told: str, tables: Mapping[str, Sequence[Line]]) -> str:
     """The page with its section on `answer_agreement` made anew."""
     before, rest = told.split(AGREEMENT_TITLE, 1)
     _, title, after = rest.partition(LAST_TITLE)
     _, _, section = TEMPLATE.partition(AGREEMENT_TITLE)
-    section = section.partition(LAST_TITLE)[0].format(correctness=_table(lines))
+    section = section.partition(LAST_TITLE)[0].format(
+        **{name: _table(lines) for name, lines in tables.items()}
+    )
     return before + AGREEMENT_TITLE + section + title + after
 
 
@@ -103,8 +105,15 @@ unseen. The rule beside it counts an answer as right when it contains an expecte
 
 Those data expect a few words. So that long expected answers hold too, rows are made from them to fit on (never to measure):
 a right answer is taken as the expected one for the others. So are questions about companies' figures, from patterns. Figures
-with units have rules (rounding, thousands against millions, percent against shares), and so have yes and no and a near copy
-with another figure, since those data hardly ask for them. A true paraphrase with other words gets a low value.
+with units have rules (rounding, thousands against millions, percent against shares), and so have yes and no, a rise where a
+fall is expected, the sign of a figure, several figures of which some are missing, and a near copy with another figure, since
+those data hardly ask for them. A true paraphrase with other words gets a low value.
+
+Answers written to test it, none of them fitted on: long ones about companies' figures, and quiz answers with lists of aliases.
+Who wrote a row gave its label, and made hard rows oftener than life does: a wrong answer that names the right one in passing,
+a right one by another name.
+
+{written}
 
 ## What was tried and left out
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz
 
-from answerkey.metrics.evidence import opposites
+from answerkey.metrics.conclusion import direction, other_sign, same_stance
+from answerkey.metrics.evidence import opposites, stem
 from answerkey.metrics.figures import Figure, figures_agree, in_unit
 from answerkey.metrics.placing import place
 from answerkey.metrics.spelling import NEAR, closest, rareness
-from answerkey.metrics.wording import Text, Word, read
+from answerkey.metrics.wording import ARTICLES, Text, Word, read
 
 _ASKS = {
     "who": re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE),
@@ -20,12 +21,15 @@ _ASKS = {
     "where": re.compile(r"\bwhere\b", re.IGNORECASE),
     "count": re.compile(r"\bhow (?:many|much|long|old|far|tall|big|high|often)\b", re.IGNORECASE),
 }
+_SAME_WORD = 0.9
 _HEAD = re.compile(r"[,(\[;:]")
 
 
 def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     """The features of one answer against one expected answer."""
     said, wanted, asked = read(answer), read(reference), read(question)
+    if _same_letters(said, wanted):
+        wanted = said
     key = tuple(in_unit(figure, asked.unit) for figure in wanted.figures)
     near = {token: closest(token, said, wanted, key) for token in set(wanted.content)}
     new = [token for token in wanted.content if token not in asked.vocabulary]
@@ -38,10 +42,29 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     f |= _figures(said, key, asked)
     f |= _dates(said, wanted)
     f |= _manner(said, wanted)
+    f |= _conclusions(said, wanted, asked, key)
     f |= {f"asks_{name}": float(bool(pattern.search(question))) for name, pattern in _ASKS.items()}
     f["answer_length"] = math.log1p(len(said.tokens))
     f["reference_length"] = math.log1p(len(wanted.tokens))
     return f
+
+
+def repeats(reference: str, question: str) -> bool:
+    """Whether every word of it is in the question already; the C of `Vitamin C` is a word, an article is not."""
+    asked = read(question)
+    own = [word.lower() for word in re.findall(r"\w+", reference)]
+    sought = [stem(word) for n, word in enumerate(own) if word not in ARTICLES or (n and n == len(own) - 1)]
+    return bool(sought) and all(closest(word, asked, asked)[0] >= _SAME_WORD for word in sought)
+
+
+def says_more(answer: str, question: str) -> bool:
+    """Whether the answer has a word of its own beside those of the question."""
+    return not set(read(answer).content) <= read(question).vocabulary
+
+
+def _same_letters(said: Text, wanted: Text) -> bool:
+    """`Shoulderblade` and `Shoulder blade`."""
+    return len(wanted.squashed) >= 4 and said.squashed == wanted.squashed
 
 
 def _words(reference: str, wanted: Text, new: Sequence[str], close: Mapping[str, float]) -> dict[str, float]:
@@ -151,11 +174,21 @@ def _dates(said: Text, wanted: Text) -> dict[str, float]:
 def _manner(said: Text, wanted: Text) -> dict[str, float]:
     turned = [t for t in set(wanted.content) - said.vocabulary if opposites().get(t, set()) & said.vocabulary]
     return {
-        "yes_no": 0.5 if not (said.polarity and wanted.polarity) else float(said.polarity == wanted.polarity),
         "declines": float(said.declines and not wanted.declines),
         "both_decline": float(said.declines and wanted.declines),
         "negation_differs": float((said.negations > 0) != (wanted.negations > 0)),
         "opposed": min(3.0, len(turned)),
+    }
+
+
+def _conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure]) -> dict[str, float]:
+    """No part of the fit: the labelled data has hardly any of these."""
+    given = {figure.value for figure in asked.figures}
+    sought = [figure for figure in key if figure.value not in given and not figure.year]
+    return {
+        "yes_no": same_stance(said, wanted, asked),
+        "moves": direction(said) * direction(wanted),
+        "other_sign": float(other_sign(said, wanted, sought)),
     }
 
 

@@ -20,7 +20,7 @@ from answerkey.types import Json, Pair, Score
 if TYPE_CHECKING:
     from answerkey.embed import Embedder
 
-VERSION = 3
+VERSION = 4
 LABEL = "local judge, no language model"
 MEASURES = ("answer_agreement", "groundedness", "answer_relevance", "citation_validity", "citation_coverage")
 

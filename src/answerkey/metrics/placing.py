@@ -19,15 +19,13 @@ def place(said: Text, wanted: Text, new: set[str], near: Near) -> dict[str, floa
     places = [(n, sought[word.stem]) for n, word in enumerate(said.words) if word.stem in sought]
     together, chosen = _window(places, {token: near[token][0] for token in new})
     opening = {token for n, token in places if said.words[n].sentence == 0}
-    replaced_name, replaced_word = _replaced(said.words, chosen, wanted.words, near)
     return {
         "together": together,
         "sentence_found": float(min(_LAST_SENTENCE, said.words[chosen[0]].sentence))
         if chosen
         else _LAST_SENTENCE,
         "first_sentence": len(opening) / len(new) if new else 0.0,
-        "replaced_name": replaced_name,
-        "replaced_word": replaced_word,
+        **_replaced(said.words, chosen, wanted.words, near),
         "denied": float(_denied(said.words, chosen)),
     }
 
@@ -46,14 +44,14 @@ def _window(places: Sequence[tuple[int, str]], likeness: Mapping[str, float]) ->
 
 def _replaced(
     words: Sequence[Word], chosen: Sequence[int], wanted: Sequence[Word], near: Near
-) -> tuple[float, float]:
-    """Is another name, or another word, where the expected one should be: `Neil Sedaka` for `Neil Young`?
+) -> dict[str, float]:
+    """Is another name, word or number where the expected one should be: `Neil Sedaka` for `Neil Young`, `James V` for `James IV`?
 
     1 for yes, 0.5 where the one that is missing is a title.
     """
     back = {match: token for token, (score, match) in near.items() if score >= NEAR}
     first = {word.stem: n for n, word in reversed(list(enumerate(wanted)))}
-    found = {True: 0.0, False: 0.0}
+    found = {"replaced_name": 0.0, "replaced_word": 0.0, "replaced_number": 0.0}
     for n in chosen:
         at = first[back[words[n].stem]]
         for step in (-1, 1):
@@ -63,8 +61,15 @@ def _replaced(
             linked = words[max(n, n + step)].linked_like(wanted[max(at, at + step)])
             if linked and _differs(theirs, ours, near, back):
                 weight = 0.5 if ours.stem in stem_list("titles") else 1.0
-                found[theirs.capital] = max(found[theirs.capital], weight)
-    return found[True], found[False]
+                kind = _kind(theirs, ours)
+                found[kind] = max(found[kind], weight)
+    return found
+
+
+def _kind(theirs: Word, ours: Word) -> str:
+    if theirs.stem.isdigit() and ours.stem.isdigit():
+        return "replaced_number"
+    return "replaced_name" if theirs.capital else "replaced_word"
 
 
 def _differs(theirs: Word, ours: Word, near: Near, back: Mapping[str, str]) -> bool:

@@ -13,6 +13,8 @@ from answerkey.metrics.small_model import load_numbers
 from answerkey.metrics.wording import Text
 
 NEAR = 0.74  # from here on two words count as one spelled in two ways
+_ROOT = 7  # letters: `archaeology` and `archaeologist` have one root
+SURE = 0.85  # needed where the first letters differ: few people get that one wrong
 _SCALES = frozenset(stem(word) for word in ("thousand", "million", "billion", "trillion"))
 
 
@@ -45,7 +47,10 @@ def _alike(one: str, other: str) -> float:
         return 0.0
     if _nations().get(one, -1) == _nations().get(other, -2):
         return 0.85
-    return fuzz.ratio(one, other) / 100 if abs(len(one) - len(other)) <= 2 else 0.0
+    short, long = sorted((one, other), key=len)
+    kin = len(short) >= _ROOT and long.startswith(short)
+    likeness = fuzz.ratio(one, other) / 100 if len(long) - len(short) <= 2 + kin else 0.0
+    return likeness if one[0] == other[0] or likeness >= SURE else 0.0
 
 
 @cache

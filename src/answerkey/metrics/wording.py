@@ -23,6 +23,20 @@ _SHORT = {
 }
 _GLUED = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z][a-z])|(?<=[^\W\d_]{3})(?=\d)|(?<=\d{4})(?=[a-z]{2})")
 _GLUED_NOTE = re.compile(r"\b((?:1[5-9]|20)\d\d)(\d{1,3})(?=[\s.,;]|$)(?![.,]\d)")
+_BELOW_ZERO = re.compile(r"\$\s?\(([\d.,]+)\)")  # as accountants write it
+_TENS = {
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+}
+_COMPOUND = re.compile(
+    rf"\b({'|'.join(_TENS)})(?:[-\s](one|two|three|four|five|six|seven|eight|nine))?\b", re.IGNORECASE
+)
 _BLANKS = re.compile(r"[ \t]{2,}")
 _SPLIT_DECIMAL = re.compile(r"(?<=\d)\. (?=\d)")
 _DOTTED = re.compile(r"\b[A-Z]\.(?:\s{0,2}[A-Z]\.)+")
@@ -41,7 +55,8 @@ _REFUSAL = re.compile(
     |(?:cannot|can't|can\ not|could\ not|couldn't)\ (?:be\ )?
      (?:answer|determin|provid|find|calculat|confirm|assess|access|give)\w*
     |(?:do|does|did)(?:\ not|n't)\ (?:(?:specifically|explicitly|directly|actually)\ )?
-     (?:have|know|provide|include|contain|mention|specify|disclose|give|state|offer|appear)
+     (?:have\ (?:access|information|data|any|details|specific|the|enough\ (?:information|data|context))
+      |know|provide|include|contain|mention|specify|disclose|give|state|offer|appear)
     |(?:is|are|was|were)(?:\ not|n't)\ (?:(?:specifically|explicitly|directly|enough|sufficient)\ )?
      (?:provided|given|available|included|mentioned|specified|disclosed|clear|known|possible|enough|stated|information)
     |no\ (?:information|answer|data|mention)|not\ enough\ (?:information|context)|insufficient\ (?:information|data|context)
@@ -49,7 +64,6 @@ _REFUSAL = re.compile(
     |would\ (?:need|require)\ (?:more|additional|access|the|to)|we\ (?:would\ )?need\ (?:more|additional))""",
     re.IGNORECASE | re.VERBOSE,
 )
-_YES_NO = re.compile(r"\W*(yes|no|true|false)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +96,12 @@ class Text:
     periods: tuple[tuple[int, int], ...]
     names: frozenset[str]
     capitals: frozenset[str]
-    polarity: str
     declines: bool
     negations: int
     unit: float
+    plain: str
+    sentences: tuple[str, ...]
+    negated: tuple[bool, ...]  # in step with the sentences
 
 
 @lru_cache(maxsize=1024)
@@ -98,7 +114,6 @@ def read(text: str) -> Text:
     words = tuple(word for number, piece in enumerate(taken) for word in _words(piece, plain, number))
     stems = tuple(word.stem for word in words)
     content = tuple(word.stem for word in words if word.content)
-    said = _YES_NO.match(plain)
     return Text(
         words=words,
         tokens=stems,
@@ -111,26 +126,30 @@ def read(text: str) -> Text:
         periods=periods(plain),
         names=frozenset(word.stem for word in words if word.capital),
         capitals=frozenset(re.findall(r"\b[A-Z]{2,6}\b", plain)),
-        polarity={"yes": "yes", "true": "yes", "no": "no", "false": "no"}.get(said[1].lower(), "")
-        if said
-        else "",
         declines=bool(_REFUSAL.search(plain)),
         negations=sum(piece.negations for piece in taken),
         unit=unit_asked(plain),
+        plain=plain,
+        sentences=tuple(plain[piece.start : piece.end] for piece in taken),
+        negated=tuple(piece.negations > 0 for piece in taken),
     )
 
 
 def plainly(text: str) -> str:
     """One spelling of blanks, widths, initials and the commonest country names; spaces that a page lost are put back.
 
-    `byMissi Hale1` is `by Missi Hale 1`, `in 19741.` is `in 1974 1.`, `12. 9` is `12.9`, `J. K.` is `JK`.
+    `byMissi Hale1` is `by Missi Hale 1`, `in 19741.` is `in 1974 1.`, `12. 9` is `12.9`, `J. K.` is `JK`, `twenty-seven` is `27`.
     """
     plain = _BLANKS.sub(" ", unicodedata.normalize("NFKC", text))
-    plain = _USA.sub("USA", plain)
+    plain = _USA.sub("USA", _BELOW_ZERO.sub(r"-$\1", plain))
     plain = _GLUED.sub(" ", _GLUED_NOTE.sub(r"\1 \2", _SPLIT_DECIMAL.sub(".", plain)))
-    plain = _INITIALS.sub("", plain)
+    plain = _COMPOUND.sub(_in_digits, _INITIALS.sub("", plain))
     plain = _DOTTED.sub(lambda found: re.sub(r"[.\s]", "", found[0]), plain)
     return _UK.sub("UK", plain)
+
+
+def _in_digits(found: re.Match[str]) -> str:
+    return str(_TENS[found[1].lower()] + (COUNTED[found[2].lower()] if found[2] else 0))
 
 
 def unaccented(text: str) -> str:
