@@ -73,7 +73,8 @@ well the number of characters alone would do: a detector that is not better than
 
 AUROC of the probability that an answer is unsupported: 0.5 is chance, 1 is perfect. *Own fold* is grouped five-fold
 cross-validation over all sets together. *Set left out* is the honest figure for your own data: the detector never saw the set.
-*By words* leaves the embedding model out. *Cosine* is the usual offline metric, the least cosine of a sentence with the passages.
+*By words* leaves the embedding model out; with it, the mean is taken of a detector that knows meanings and the one by words.
+*Cosine* is the usual offline metric, the least cosine of a sentence with the passages.
 
 {answers}
 

@@ -31,13 +31,14 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     if _same_letters(said, wanted):
         wanted = said
     key = tuple(in_unit(figure, asked.unit) for figure in wanted.figures)
-    near = {token: closest(token, said, wanted, key) for token in set(wanted.content)}
+    # In the order of the text: a set's order changes from one process to the next, and ties would go another way.
+    near = {token: closest(token, said, wanted, key) for token in wanted.content}
     new = [token for token in wanted.content if token not in asked.vocabulary]
     f = _words(reference, wanted, new, {token: score for token, (score, _) in near.items()})
     fits = not key or any(figures_agree(figure, other) for figure in key for other in said.figures)
     f |= _texts(said, wanted, fits)
     f["literal"] = float(fits and bool(re.search(rf"(?<!\w){re.escape(reference.strip())}(?!\w)", answer)))
-    f |= place(said, wanted, set(new or wanted.content), near)
+    f |= place(said, wanted, tuple(dict.fromkeys(new or wanted.content)), near)
     f |= _beyond(said, wanted, asked.vocabulary)
     f |= _figures(said, key, asked)
     f |= _dates(said, wanted)

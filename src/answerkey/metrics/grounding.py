@@ -30,24 +30,29 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """`coverage` asks whether the passages say it at all, `edits` whether a number, name or negation was changed."""
+    """`coverage` asks whether the passages say it at all, `edits` whether a number, name or negation was changed.
 
-    coverage: SmallModel
+    With meanings there are two for coverage, one of which goes by words alone: their mean holds better than either.
+    """
+
+    coverage: tuple[SmallModel, ...]
     edits: SmallModel
     sentence_curve: tuple[float, float]
     answer_curve: tuple[float, float]
 
     def sentence_scores(self, sentences: Sequence[ReadSentence]) -> Floats:
-        return self.coverage.log_odds(_rows(sentences, self.coverage)) + EDIT_WEIGHT * self.edits.log_odds(
-            _rows(sentences, self.edits)
-        )
+        covered = np.mean([model.log_odds(_rows(sentences, model)) for model in self.coverage], axis=0)
+        return covered + EDIT_WEIGHT * self.edits.log_odds(_rows(sentences, self.edits))
 
 
 @cache
 def load_detector(by_meaning: bool) -> Detector:
-    written = load_numbers("grounding" if by_meaning else "grounding_by_words")
+    by_words = load_numbers("grounding_by_words")
+    written = load_numbers("grounding") if by_meaning else by_words
+    models = (written, by_words) if by_meaning else (by_words,)
     sentence, answer = (tuple(written["curves"][level]) for level in ("sentence", "answer"))
-    return Detector(from_json(written["coverage"]), from_json(written["edits"]), sentence, answer)
+    coverage = tuple(from_json(model["coverage"]) for model in models)
+    return Detector(coverage, from_json(written["edits"]), sentence, answer)
 
 
 @metric(
@@ -56,6 +61,7 @@ def load_detector(by_meaning: bool) -> Detector:
     needs=("answer",),
     uses=("contexts", "question"),
     empty="1 for an answer that says nothing; 0 for one with no passage to support it",
+    version=2,
 )
 def groundedness(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]:
     """Probability that every sentence of the answer is supported by the passages.

@@ -13,7 +13,7 @@ _DENIALS = frozenset({"not", "never", "t", "neither", "nor", "than", "instead", 
 _LAST_SENTENCE = 9.0
 
 
-def place(said: Text, wanted: Text, new: set[str], near: Near) -> dict[str, float]:
+def place(said: Text, wanted: Text, new: Sequence[str], near: Near) -> dict[str, float]:
     """`near` gives each expected word's likeness and its match in the answer; `new` are those not in the question."""
     sought = {match: token for token, (score, match) in near.items() if score >= NEAR and token in new}
     places = [(n, sought[word.stem]) for n, word in enumerate(said.words) if word.stem in sought]
@@ -36,7 +36,7 @@ def _window(places: Sequence[tuple[int, str]], likeness: Mapping[str, float]) ->
     best, chosen = 0.0, list[int]()
     for start, (n, _) in enumerate(places):
         inside = [at for at in places[start : start + 3 * len(likeness)] if at[0] < n + reach]
-        total = sum(likeness[token] for token in {token for _, token in inside})
+        total = sum(likeness[token] for token in dict.fromkeys(token for _, token in inside))
         if total > best + 1e-9:
             best, chosen = total, [at for at, _ in inside]
     return (best / len(likeness) if likeness else 0.0), chosen

@@ -245,7 +245,7 @@ def _manner(piece: Piece, index: Index, best: int) -> tuple[dict[str, float], li
     words = set(piece.stems)
     turned = words & stem_list("turning")
     contrary = opposites()
-    opposed = [word for word in words & contrary.keys() if word not in near and contrary[word] & near]
+    opposed = [word for word in sorted(words & contrary.keys()) if word not in near and contrary[word] & near]
     unknown = [word for word in words if word not in index.words]
     return {
         "turned_near": min(3.0, len(turned - near)),
