@@ -45,7 +45,7 @@ def test_every_figure_with_its_denominator() -> None:
     assert figures.pace() == "2.0/s, 3 s left", (
         "what was done before a resume does not count towards the rate"
     )
-    assert figures.quality() == "67 % of 3 passed, mean 0.7 of 3, 1 failed, 1 error, slowest 4.2 s (qa#Q4)"
+    assert figures.quality() == "67 % of 3 passed, mean 0.7 over 3, 1 failed, 1 error, slowest 4.2 s (qa#Q4)"
 
 
 def test_without_a_profile_nothing_has_failed() -> None:
@@ -117,6 +117,6 @@ def test_a_bar_at_a_real_terminal(tmp_path: Path) -> None:
     assert "\x1b[" in shown, "it draws in place"
     assert "━" in shown
     assert "4/4" in shown
-    assert "33 % of 3 passed, mean 0.5 of 3, 2 failed, slowest 2 s (qa#Q2)" in shown
+    assert "33 % of 3 passed, mean 0.5 over 3, 2 failed, slowest 2 s (qa#Q2)" in shown
     assert "a note [bold]x[/bold]" in shown
     assert shown.rstrip().endswith("\x1b[?25h"), "the cursor is shown again"

@@ -96,12 +96,12 @@ class Figures:
         return f"{rate}, {duration(left)} left" if left else rate
 
     def quality(self) -> str:
-        """Each figure with what it is of: `92 % of 120 passed, mean 0.81 of 118, 9 failed, 2 errors, slowest 4.2 s`."""
+        """Each figure with what it is of: `92 % of 120 passed, mean 0.81 over 118, 9 failed, 2 errors, slowest 4.2 s`."""
         parts: list[str] = []
         if self.judged:
             parts.append(f"{self.passed / self.judged:.0%} of {self.judged} passed".replace("%", " %"))
         if self.scored:
-            parts.append(f"mean {self.sum / self.scored:.3g} of {self.scored}")
+            parts.append(f"mean {self.sum / self.scored:.3g} over {self.scored}")
         if self.judged:
             parts.append(f"{self.judged - self.passed} failed")
         if self.errors:
