@@ -112,4 +112,4 @@ def test_quiet_and_not_a_terminal(cli, tmp_path: Path) -> None:
     assert "\x1b" not in loud.err + loud.out
     assert quiet.out == ""
     assert len(quiet.err.splitlines()) == 2
-    assert quiet.last_line == "passed: 5 of 5 cases done"
+    assert quiet.last_line == "passed: 5 of 5 cases done, no gates set"

@@ -283,12 +283,13 @@ def test_reports_print_a_mean_s_reading_beside_it(cli, write, tmp_path):
     row = {"id": "1", "question": "What is the refund window?", "expected": "30 days", "answer": "30 days"}
     path = write("rag.jsonl", [{**row, "contexts": ["Cats sleep a lot."]}])
     for profile in (("--profile", "rag"), ("--metrics", "context_relevance,answer_correctness")):
-        shown = cli("score", path, *profile, "--out", tmp_path / "out", "--no-pictures")
+        shown = cli("score", path, *profile, "--out", tmp_path / "out")
         assert ", scored 1/1: off-topic retrieval" in shown.out
         assert "likely factual issues" not in shown.out
     run = max((tmp_path / "out").glob("score_*"))
     assert "off-topic retrieval" in (run / "report.txt").read_text()
     assert ": off-topic retrieval |" in (run / "report.md").read_text()
+    assert ">off-topic retrieval<" in (run / "report.html").read_text()
     averages = json.loads((run / "summary.json").read_text())["average_scores"]
     assert averages["context_relevance"]["reading"] == "off-topic retrieval"
     assert averages["answer_correctness"]["reading"] == ""

@@ -48,5 +48,5 @@ def verdict_line(finished: Finished, summary: Json) -> tuple[int, str]:
     failed = [gate for gate in summary["gates"] if not gate["passed"]]
     if failed:
         return EXIT_GATE, f"failed: gate {'; '.join(gate['condition'] for gate in failed)}"
-    gates = f", {len(summary['gates'])} gates hold" if summary["gates"] else ""
+    gates = f", {len(summary['gates'])} gates hold" if summary["gates"] else ", no gates set"
     return EXIT_OK, f"passed: {totals['cases']} of {summary['selected']} cases done{gates}"

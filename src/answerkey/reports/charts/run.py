@@ -10,6 +10,7 @@ from answerkey.reports.charts.style import (
     BLUE,
     GREEN,
     RED,
+    WHOLE,
     Spec,
     beside,
     layer,
@@ -53,7 +54,7 @@ def band_chart(figures: Json) -> Spec | None:
         for band, count in counts.items()
     ]
     y = name("band")
-    x = number("cases", "cases", axis={"tickMinStep": 1, "format": ",d"})
+    x = number("cases", "cases", axis=WHOLE)
     colour = {**name("band"), "legend": None, "scale": scale_of([value["band"] for value in values])}
     bars = layer("bar", {"x": x, "y": y, "color": colour}, height=22, cornerRadiusEnd=3, tooltip=True)
     spec = {"data": {"values": values}, "height": {"step": 34}, "layer": [bars, beside("told", x, y)]}

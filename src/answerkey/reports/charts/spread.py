@@ -7,13 +7,24 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from answerkey.reports.charts.style import BLUE, RED, Spec, beside, layer, name, number, scale_of, titled
+from answerkey.reports.charts.style import (
+    BLUE,
+    RED,
+    WHOLE,
+    Spec,
+    beside,
+    layer,
+    name,
+    number,
+    scale_of,
+    titled,
+)
 from answerkey.reports.inert import label
 from answerkey.reports.rows import Rows
 from answerkey.types import Json, Profile, Ruler
 
 BINS = 20
-_CASES = number("cases", "cases", axis={"tickMinStep": 1})
+_CASES = number("cases", "cases", axis=WHOLE)
 
 
 def score_chart(rows: Rows, profile: Profile | None) -> Spec | None:

@@ -52,6 +52,12 @@ def titled(title: str, spec: Spec, subtitle: str = "") -> Spec:
     return {"title": heading, "width": WIDTH, **spec}
 
 
+WHOLE = {
+    "tickMinStep": 1.01,
+    "format": ",d",
+}  # an axis of counts; a step of 1 lets halves through where one or two is the most
+
+
 def number(field: str, title: str | None = None, **more: Any) -> Spec:
     """A quantitative channel; of layers that share an axis, one gives it the title."""
     return {"field": field, "type": "quantitative", **({"title": title} if title else {}), **more}
