@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import threading
 from functools import lru_cache
 from pathlib import Path
@@ -177,3 +180,13 @@ def test_int8_is_made_once_and_again_when_damaged(tmp_path: Path, monkeypatch: p
     np.testing.assert_array_equal(again.embed(["a text"]), expected)
     assert (again.precision, MiniLM(threads=1).precision) == ("int8", "fp32")
     assert again.digest != MiniLM(threads=1).digest
+
+
+def test_nothing_is_kept_in_the_home_folder_or_reported(tmp_path: Path) -> None:
+    """onnxruntime would write a device id there, and then send it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    code = "from answerkey.embed import load_embedder; load_embedder().embed(['a text'])"
+    plain = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-c", code], env=plain | {"HOME": str(home)}, check=True)
+    assert not list(home.rglob("*"))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime
 from tokenizers import Encoding, Tokenizer
 
 from answerkey.embed.base import TokenVectors, unit_rows
@@ -17,6 +16,7 @@ from answerkey.embed.int8 import GRAPH as INT8_GRAPH
 from answerkey.embed.int8 import WEIGHTS as INT8_WEIGHTS
 from answerkey.embed.int8 import int8_graph
 from answerkey.embed.model_files import PACKAGED, open_model
+from answerkey.embed.onnx import onnxruntime
 from answerkey.errors import SettingsError
 
 if TYPE_CHECKING:

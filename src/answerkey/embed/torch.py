@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ class SentenceTransformerEmbedder:
 
 def load_sentence_transformer(name: str) -> SentenceTransformerEmbedder:
     """The model of that name or folder; one line where it cannot be had."""
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
         from sentence_transformers import SentenceTransformer  # pyright: ignore[reportMissingImports]
     except ImportError:
