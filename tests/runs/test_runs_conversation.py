@@ -40,3 +40,24 @@ def test_each_turn_is_told_what_the_bot_said_before_also_after_a_crash(cli, writ
     assert question == "July?"
     assert [turn["answer"] for turn in history] == list(told.values())
     assert len(list(read_outcomes(run))) == 3
+
+
+COUNTING = BOT.replace('"about " + question', 'f"answer {len(history) + 1}"')
+
+
+def test_a_user_who_says_the_same_words_again_is_told_what_was_answered_each_time(cli, write):
+    write("talk_bot.py", COUNTING)
+    write("talk.json", {"conversation": [{"user": said} for said in ("Tell me.", "more", "more", "more")]})
+    suite = write("suite.toml", SUITE)
+    assert cli("run", suite, "--quiet", "--no-pictures").code == 0
+    told = [("Tell me.", "answer 1"), ("more", "answer 2"), ("more", "answer 3")]
+    assert [(turn["user"], turn["answer"]) for turn in asked(suite.parent)[3][1]] == told
+
+    run = latest_run(suite.parent / "results", "talk")
+    for name in ("responses.jsonl", "scores.jsonl"):  # as if it had been killed after the third turn
+        lines = (run / name).read_text().splitlines(keepends=True)
+        (run / name).write_text("".join(lines[:4]))
+    (suite.parent / "seen.jsonl").unlink()
+    assert cli("run", suite, "--resume", "--quiet", "--no-pictures").code == 0
+    ((_, history),) = asked(suite.parent)
+    assert [(turn["user"], turn["answer"]) for turn in history] == told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
@@ -14,6 +14,7 @@ from answerkey.types import Case, Question, Response, Target, Turn
 
 Numbered = tuple[int, Case]
 Answered = tuple[int, Case, Response]
+Answers = dict[tuple[int, str], str]  # by the place of a turn too: a user may say the same words twice
 Keep = Callable[[list[Answered]], None]
 _AHEAD = 4  # units queued for each worker, so that none waits while answers are scored
 
@@ -94,14 +95,21 @@ class _Writer:
 
 def _ask_unit(target: Target, unit: list[Numbered], stop: Stop, answered: Callable[[Answered], None]) -> None:
     """The turns of one conversation in order, each with what the target itself answered before."""
-    answers: dict[str, str] = {}
+    answers: Answers = {}
     for n, case in unit:
         if stop:
             break
-        turns = tuple(Turn(t.user, t.answer or answers.get(t.user, "")) for t in case.history)
+        turns = with_answers(case.history, answers)
         response = target.ask(Question(case.id, case.question, turns))
-        answers[case.question] = response.answer or ""
+        answers[len(case.history), case.question] = response.answer or ""
         answered((n, replace(case, history=turns) if turns else case, response))
+
+
+def with_answers(history: Sequence[Turn], answers: Answers) -> tuple[Turn, ...]:
+    """The turns, those that hold no answer with the one that was given at their place."""
+    return tuple(
+        Turn(turn.user, turn.answer or answers.get((n, turn.user), "")) for n, turn in enumerate(history)
+    )
 
 
 def conversations(cases: Iterable[Numbered]) -> Iterator[list[Numbered]]:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from answerkey.errors import IncompleteError
 from answerkey.profiles import decide
 from answerkey.profiles.decide import ERROR
-from answerkey.runs.asking import Answered, Numbered, ask_all
+from answerkey.runs.asking import Answered, Answers, Numbered, ask_all, with_answers
 from answerkey.runs.folder import RESPONSES, SCORES, Index, locked, new_folder, write_manifest
 from answerkey.runs.journal import Journal, read_journal
 from answerkey.runs.options import Finished, Options, Stop, Watch
@@ -25,7 +25,7 @@ from answerkey.runs.state import ANSWERED, ASK, FINISHED, STOPPED, State
 from answerkey.runs.suite import Suite
 from answerkey.runs.tools import Tools
 from answerkey.targets.recorded import Recorded
-from answerkey.types import Case, Json, Outcome, Profile, Response, Score, Turn, Verdict
+from answerkey.types import Case, Json, Outcome, Profile, Response, Score, Verdict
 
 T = TypeVar("T")
 _CHUNK = 256
@@ -145,18 +145,20 @@ def _to_ask(cases: Callable[[], Iterator[Numbered]], state: State) -> Iterator[N
 
 def _with_earlier_answers(cases: Iterable[Numbered], folder: Path) -> Iterator[Numbered]:
     """Turns of a conversation that was cut short get back what the target answered then, from the journal."""
-    answers = {
-        (record["case"]["extra"]["conversation"], record["case"]["question"]): record["response"].get(
-            "answer"
-        )
-        or ""
-        for _, record in read_journal(folder / RESPONSES)
-        if record.get("case", {}).get("extra", {}).get("conversation")
-    }
+    answers: dict[object, Answers] = {}
+    for _, record in read_journal(folder / RESPONSES):
+        if talk := _talk(record.get("case", {})):
+            turn = len(record["case"].get("history", ())), record["case"]["question"]
+            answers.setdefault(talk, {})[turn] = record["response"].get("answer") or ""
     for n, case in cases:
-        talk = case.extra.get("conversation")
-        turns = (Turn(turn.user, turn.answer or answers.get((talk, turn.user), "")) for turn in case.history)
-        yield n, replace(case, history=tuple(turns)) if talk and answers else case
+        earlier = answers.get(_talk({"source_file": case.source_file, "extra": case.extra}), {})
+        yield n, replace(case, history=with_answers(case.history, earlier)) if earlier else case
+
+
+def _talk(case: Json) -> tuple[object, object] | None:
+    """What the turns of one conversation have in common; None for a case that stands alone."""
+    talk = case.get("extra", {}).get("conversation")
+    return (case.get("source_file"), talk) if talk else None
 
 
 def _answered_before(folder: Path, state: State) -> Iterator[Answered]:
