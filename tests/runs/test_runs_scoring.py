@@ -149,9 +149,15 @@ def test_control_characters_do_not_reach_files_people_read(scored):
         ("average_scores.keyword_recall.n == 2", 0),
         ("performance.bands.passed.share > 0.5", 1),
         ("totals.failed == 1", 0),
-        ("totals.nothing == 1", 1),
-        ("mean[politeness] >= 0", 1),
-        ("success[nothing] >= 0", 1),
+        ("totals.statuses.FAILED == 1", 0),
+        ("score.sd >= 0", 0),
+        ("success[docs] >= 1", 0),
+        ("totals.nothing == 1", 2),
+        ("performance.bands.splendid.share > 0.5", 2),
+        ("mean[politeness] >= 0", 2),
+        ("mean[exact_mach] >= 0", 2),
+        ("success[nothing] >= 0", 2),
+        ("mean[exact_match][boks] >= 0", 2),
         ("user_satisfacton >= 0.5", 2),
         ("pass_rate", 2),
     ],
@@ -160,6 +166,43 @@ def test_gates_decide_the_exit_code(scored, gate, code):
     shown, _ = scored("--gate", gate)
     assert shown.code == code, shown.err
     assert shown.last_line.startswith({0: "passed", 1: "failed", 2: "error"}[code])
+
+
+@pytest.mark.parametrize(
+    ("gate", "told"),
+    [
+        ("mean[exact_mach] >= 0", 'no metric "exact_mach"; did you mean "exact_match"?'),
+        ("success[boks] >= 0", 'no case has the type or route "boks"; did you mean "books"?'),
+        ("totals.nothing == 1", "there is no such figure in this run; summary.json"),
+    ],
+)
+def test_a_gate_that_no_run_can_pass_is_refused_before_anything_is_asked(scored, gate, told):
+    shown, folder = scored("--gate", gate)
+    assert told in shown.err
+    assert folder is None, "nothing was begun"
+
+
+def test_gates_need_what_their_figures_are_made_of(cli, write, tmp_path):
+    def told(gate, *more):
+        rows = [{"id": "1", "question": "q", "answer": "a", "expected": "a"}]
+        shown = cli("score", write("a.jsonl", rows), "--out", tmp_path / "o", "--gate", gate, *more)
+        assert shown.code == 2
+        return shown.err
+
+    assert "needs a profile" in told("pass_rate >= 0.5", "--metrics", "exact_match")
+    assert "needs a profile" in told("score >= 0.5", "--metrics", "exact_match")
+    assert "no case has an expected_route" in told("route_accuracy >= 0.5", "--profile", "uniform")
+
+
+def test_a_live_bot_may_report_routes_of_its_own(cli, write):
+    write("bot.py", "def answer(question):\n    return {'answer': 'a', 'route': 'sales'}\n")
+    write("cases.jsonl", [{"id": "1", "question": "q", "expected": "a", "type": "easy"}])
+    text = 'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\ntarget = { call = "bot:answer" }\n'
+    suite = write("suite.toml", text)
+    assert cli("run", suite, "--no-pictures", "--gate", "mean[exact_match][sales] >= 1").code == 0
+    near = cli("run", suite, "--dry-run", "--gate", "mean[exact_match][eazy] >= 1")
+    assert (near.code, 'did you mean "easy"?' in near.err) == (2, True)
+    assert cli("run", suite, "--dry-run", "--gate", "mean[foo] >= 1").code == 2
 
 
 def test_a_gate_on_a_mean_of_which_some_broke_is_closed():

@@ -14,7 +14,7 @@ from answerkey.types import Case, Outcome, Question
 
 
 def ask_once(suite: Suite, case: Case) -> Outcome:
-    with closing(prepare(suite, Selection(), lambda: iter([(0, case)]))) as prepared:
+    with closing(prepare(suite, Selection(), lambda: iter([(0, case)]), new=False)) as prepared:
         target = prepared.target
         if isinstance(target, Recorded):
             found = next(

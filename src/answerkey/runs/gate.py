@@ -67,6 +67,11 @@ def answer_gates(conditions: Sequence[Condition], summary: Mapping[str, Any]) ->
     return [_answer(condition, summary) for condition in conditions]
 
 
+def part_of(condition: Condition) -> str | None:
+    """The type or route that a condition is about; None for all cases."""
+    return condition.within if condition.figure == "mean" else condition.of
+
+
 def _parse(text: str) -> Condition:
     found = _CONDITION.match(text)
     if not found:
@@ -102,7 +107,7 @@ def _figure(
     condition: Condition, summary: Mapping[str, Any]
 ) -> tuple[float | None, tuple[float, float] | None, str]:
     """The figure a condition names, of all cases or of one type or route."""
-    part_name = condition.within if condition.figure == "mean" else condition.of
+    part_name = part_of(condition)
     part = _part(summary, part_name)
     if part is None:
         known = ", ".join([*summary.get("by_type", {}), *summary.get("by_route", {})]) or "none"

@@ -14,12 +14,14 @@ from answerkey.profiles import load_profile
 from answerkey.profiles.load import profile_table
 from answerkey.runs.fingerprint import SetDigest, add_case, of_metrics, of_value
 from answerkey.runs.gate import parse_gates
+from answerkey.runs.gate_check import Seen, check_gates
 from answerkey.runs.options import Selection
 from answerkey.runs.suite import Suite
 from answerkey.runs.tools import Tools, make_tools
-from answerkey.targets.resolve import make_target
+from answerkey.targets.resolve import kind_of, make_target
 from answerkey.types import Case, Json, Profile, Target
 
+_WITHOUT_ROUTES = ("rag", "faq", "full-context")
 _SECRET = ("key", "token", "secret", "password", "authorization", "cookie")
 
 
@@ -44,17 +46,22 @@ class Prepared:
         self.tools.close()
 
 
-def prepare(suite: Suite, selection: Selection, cases: CaseSource | None = None) -> Prepared:
+def prepare(
+    suite: Suite, selection: Selection, cases: CaseSource | None = None, *, new: bool = True
+) -> Prepared:
     """Everything that can be wrong with a suite is found here, and nothing has been written yet.
 
-    `cases` stands in for the suite's files, as when the answers of an earlier run are scored again.
+    `cases` stands in for the suite's files. Unless it is `new` the gates are those of an earlier run, and may ask for
+    figures that only that one had: they are left to fail.
     """
     source = cases or partial(selected, suite, selection)
-    parse_gates(suite.gate)
+    gates = parse_gates(suite.gate)
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
     digest, count = SetDigest(), 0
+    seen = Seen(whole=selection.whole, open=_may_report_any_route(suite))
     for _, case in source():
         add_case(digest, case)
+        seen.add(case)
         count += 1
     if count == 0:
         raise InputError(
@@ -62,6 +69,8 @@ def prepare(suite: Suite, selection: Selection, cases: CaseSource | None = None)
         )
     tools = make_tools(suite, profile)
     try:
+        if new:
+            check_gates(gates, seen, tools.plan.names, profile)
         target = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
     except BaseException:
         tools.close()
@@ -80,6 +89,12 @@ def prepare(suite: Suite, selection: Selection, cases: CaseSource | None = None)
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
     wanted = ((n, c) for n, c in enumerate(load_cases(suite.cases, suite.folder)) if selection.wants(c))
     return islice(wanted, selection.limit)
+
+
+def _may_report_any_route(suite: Suite) -> bool:
+    """Whether the target may report a route that cannot be known before it is asked, or its file is read."""
+    kind = kind_of(suite.target)
+    return "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
 
 
 def manifest_of(prepared: Prepared, created: str) -> Json:

@@ -33,7 +33,7 @@ def rescore(
         for n, outcome in enumerate(index.outcomes(unscored=True)):
             yield n, replace(outcome.case, recorded=outcome.response)
 
-    with closing(prepare(suite, Selection(), answered)) as prepared:
+    with closing(prepare(suite, Selection(), answered, new=False)) as prepared:
         # The answers are those of the target that was asked then, and its settings stay with them.
         prepared.fingerprint["settings"] = read_manifest(folder)["fingerprint"]["settings"]
         return run_prepared(prepared, Options(), watch or Watch(), Stop() if stop is None else stop)
