@@ -91,6 +91,28 @@ def test_citations_can_be_switched_off_and_the_rest_renormalised():
     assert found.score == pytest.approx((42 + 22.8 + 2.9 / 3 * 10) / 0.9)
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("rubric.citation", 'did you mean "rubric.citation_quality"'),
+        ("foo", "its criteria are rubric.accuracy"),
+    ],
+)
+def test_a_criterion_that_is_not_there_cannot_be_left_out(name, told):
+    with pytest.raises(SettingsError, match=told):
+        load_profile({"base": "rubric", "without": [name]})
+
+
+def test_a_criterion_of_one_group_of_routes_can_be_left_out():
+    profile = load_profile({"base": "route-aware", "without": ["executive_format"]})
+    assert "executive_format" not in {c.metric for c in profile.ruler_for("sales_kpi").criteria}
+
+
+@pytest.mark.parametrize(("hits", "relevant", "passed"), [(1, 1, True), (2, 2, True), (2, 3, True), (1, 2, False), (0, 1, False)])  # fmt: skip
+def test_a_ranking_passes_that_found_the_one_relevant_page(hits, relevant, passed):
+    assert verdict("retrieval", {"f1@5": 2 * hits / (5 + relevant)}).passed == passed
+
+
 def test_zero_not_applicable_and_broken_are_three_things():
     zero = verdict("rubric", {**RUBRIC, "rubric.citation_quality": 0.0})
     left_out = verdict(

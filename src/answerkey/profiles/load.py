@@ -81,7 +81,7 @@ def _profile(table: Mapping[str, Any], source: str) -> Profile:
         if key not in _KEYS:
             raise SettingsError(f'profile {source}: unknown key "{key}"{did_you_mean(key, _KEYS)}')
     check_shapes(table, source)
-    without = frozenset(_texts(table.get("without", []), source, "without"))
+    without = _without(table, source)
     ruler = _ruler(table, source, without)
     rulers = {
         group: _ruler({**table, **own}, f"{source} [on.{group}]", without)
@@ -117,6 +117,23 @@ def _profile(table: Mapping[str, Any], source: str) -> Profile:
         words=words,
     )
     return replace(profile, digest=_digest(profile))
+
+
+def _without(table: Mapping[str, Any], source: str) -> frozenset[str]:
+    """The criteria to leave out; each must be one of the profile's, on some route at least."""
+    given = _texts(table.get("without", []), source, "without")
+    rulers = (table, *table.get("on", {}).values())
+    known = {
+        str(item["metric"])
+        for ruler in rulers
+        for item in ruler.get("criteria", [])
+        if isinstance(item, Mapping) and "metric" in item
+    }
+    for name in given:
+        if name not in known:
+            near = did_you_mean(name, known) or f"; its criteria are {', '.join(sorted(known))}"
+            raise SettingsError(f'profile {source}: without names no criterion "{name}"{near}')
+    return frozenset(given)
 
 
 def _ruler(table: Mapping[str, Any], source: str, without: frozenset[str]) -> Ruler:
