@@ -138,6 +138,11 @@ class TestReasons:
         assert "the date differs" in score("It was on May 3, 1990.", "May 3, 1991").reason
         assert score("", "Paris").value == 0.0
 
+    def test_a_sentence_on_something_else_is_neither_yes_nor_no(self) -> None:
+        asked, no = "Are you open on Sunday?", "No, we are open Monday to Saturday."
+        assert "yes" not in score("12 Canal Street, beside the station.", no, question=asked).reason
+        assert "yes against no" in score("We are open on Sunday.", no, question=asked).reason
+
     def test_other_languages_are_said(self) -> None:
         assert "not English" in score("埃菲尔铁塔高330米。", "330米").reason
         assert value("埃菲尔铁塔高330米。", "330米") > value("埃菲尔铁塔高450米。", "330米")

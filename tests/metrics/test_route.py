@@ -42,6 +42,21 @@ def value(
     return scores[metric].value
 
 
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("RM 12", "cosine 0.20"),
+        ("RM 12, the trend is up", "cosine 0.20, 0.30 with its trend"),
+        ("RM 12 vs 10, growth " + "x" * 300, "cosine 0.20, 0.45 with its benchmark and trend and length"),
+    ],
+)
+def test_the_reason_names_only_the_bonuses_that_were_given(answer, told):
+    (scores,) = make_plan(["semantic_relevance"], GIVEN | {"embed": FixedCosine(0.2)}, {}).score(
+        [(Case("c", "What were the sales in May?"), Response(answer=answer, route="sales_kpi"))]
+    )
+    assert scores["semantic_relevance"].reason == told
+
+
 def test_executive_format_of_the_worked_example():
     assert value("executive_format", EXECUTIVE, "sales_kpi") == pytest.approx(0.75)
     assert value("executive_format", EXECUTIVE + " growth", "sales_kpi") == pytest.approx(1.0)

@@ -30,9 +30,10 @@ def stance(text: Text, question: Text) -> float:
     if said:
         return _SIDES[said[1].lower()]
     asked = _ASKS_YES_NO.search(question.plain)
-    if not asked or not text.words:
-        return 0.0
-    return -_IMPLIED if _denies(text, frozenset(read(asked[0]).content)) else _IMPLIED
+    about = frozenset(read(asked[0]).content) if asked else frozenset[str]()
+    if about.isdisjoint(text.content):
+        return 0.0  # a sentence on something else is neither
+    return -_IMPLIED if _denies(text, about) else _IMPLIED
 
 
 def same_stance(said: Text, wanted: Text, question: Text) -> float:

@@ -174,13 +174,22 @@ def _limited(cosine: float, case: Case, response: Response, words: Words, bonus:
     answer = response.answer or ""
     raw, limit = cosine, case.criteria.min_semantic_similarity
     limit = 0.75 if limit is None else limit
+    told = f"cosine {cosine:.2f}"
     if bonus:
         limit = 0.50
-        raw += 0.10 * has_any(answer, words["benchmark"]) + 0.10 * has_any(answer, words["trend"])
-        raw = min(raw + 0.05 * (len(answer) >= _LONG), 1.0)
+        earned = {name: points for name, points in _bonuses(answer, words).items() if points}
+        raw = min(raw + sum(earned.values()), 1.0)
+        told += f", {raw:.2f} with its {' and '.join(earned)}" if earned else ""
     value = raw if raw >= limit else max(0.3, raw)
-    told = f"cosine {cosine:.2f}" + (f", {raw:.2f} with its benchmark, trend and length" if bonus else "")
     return Score(_unit(value), told)
+
+
+def _bonuses(answer: str, words: Words) -> dict[str, float]:
+    return {
+        "benchmark": 0.10 * has_any(answer, words["benchmark"]),
+        "trend": 0.10 * has_any(answer, words["trend"]),
+        "length": 0.05 * (len(answer) >= _LONG),
+    }
 
 
 def _by_keywords(case: Case, response: Response, words: Words) -> Score:
