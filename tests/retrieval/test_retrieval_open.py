@@ -145,6 +145,21 @@ def test_bad_settings_are_one_clear_line(tmp_path: Path, table: dict[str, object
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "setting", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": 1.0}, {"fusion": "rrf"}], ids=str
+)
+def test_passages_carry_the_score_that_ranked_them(tmp_path: Path, setting: dict[str, object]) -> None:
+    (tmp_path / "all.txt").write_text("\f".join(PAGES.values()))
+    found = open_retriever({"documents": str(tmp_path), **setting}, Tiny()).search(
+        ["red fox whale apples"], 4
+    )[0]
+    scores = [passage.score for passage in found if passage.score is not None]
+    assert len(scores) == len(found) > 1
+    assert scores == sorted(scores, reverse=True)
+    if setting.get("alpha") == 0.5:
+        assert max(scores) <= 1.0
+
+
 def test_rewriter_and_reranker_of_the_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "all.txt").write_text("\f".join(PAGES.values()))
@@ -159,5 +174,5 @@ def test_rewriter_and_reranker_of_the_suite(tmp_path: Path, monkeypatch: pytest.
         "reranker": "own_stages:rerank",
     }
     found = open_retriever(table, Tiny()).search(["rouge fox"], 2)[0]
-    assert [passage.page for passage in found] == ["4", "1"]
+    assert [(passage.page, passage.score) for passage in found] == [("4", 1.0), ("1", 0.0)]
     assert open_retriever(table, Tiny()).search([], 2) == []

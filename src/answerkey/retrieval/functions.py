@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -37,7 +38,10 @@ def rewrite(rewriter: Callable[..., Any], questions: Sequence[str]) -> list[str]
 
 
 def rerank(reranker: Callable[..., Any], question: str, passages: list[Passage]) -> list[Passage]:
-    """`reranker(question, passages)` gives a score a passage, higher is better; equal scores keep their order."""
+    """`reranker(question, passages)` gives a score a passage, higher is better; equal scores keep their order.
+
+    The passages come back with these scores.
+    """
     if not passages:
         return []
     scores = [float(score) for score in reranker(question, passages)]
@@ -45,4 +49,5 @@ def rerank(reranker: Callable[..., Any], question: str, passages: list[Passage])
         raise InputError(
             f"the reranker gave {len(scores)} scores for {len(passages)} passages; expected a number each"
         )
-    return [passages[n] for n in sorted(range(len(passages)), key=lambda n: -scores[n])]
+    order = sorted(range(len(passages)), key=lambda n: -scores[n])
+    return [replace(passages[n], score=scores[n]) for n in order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,25 +43,35 @@ def weighted_sum(candidates: Candidates, alphas: Sequence[float]) -> Ints:
     Each side is scaled to 0..1 over its own pool (equal scores all become 1), and what a side did not retrieve
     gets 0 from it. α = 1 is exactly the dense ranking and α = 0 exactly the sparse one, chunks and all.
     """
-    dense, sparse = np.nan_to_num(_scaled(candidates.dense)), np.nan_to_num(_scaled(candidates.sparse))
     rankings = np.empty((len(alphas), *candidates.chunk.shape), np.int64)
-    for row, alpha in enumerate(alphas):
-        if alpha == 1.0:
-            scores = np.nan_to_num(candidates.dense, nan=-np.inf)
-        elif alpha == 0.0:
-            scores = np.nan_to_num(candidates.sparse, nan=-np.inf)
-        else:
-            scores = alpha * dense + (1.0 - alpha) * sparse
-        rankings[row] = _ranked(candidates.chunk, scores)
+    for row, scores in enumerate(weighted_scores(candidates, alphas)):
+        rankings[row] = ranked(candidates.chunk, scores)
     return rankings
 
 
-def reciprocal_ranks(candidates: Candidates, constant: float = 60.0) -> Ints:
-    """The chunks of each query by 1/(constant + rank) summed over both sides, best first, -1 at the end."""
+def weighted_scores(candidates: Candidates, alphas: Sequence[float]) -> Iterator[Floats]:
+    """For each α what its ranking goes by: the raw scores of one side at the ends, the weighted sum between."""
+    dense, sparse = np.nan_to_num(_scaled(candidates.dense)), np.nan_to_num(_scaled(candidates.sparse))
+    for alpha in alphas:
+        if alpha == 1.0:
+            yield np.nan_to_num(candidates.dense, nan=-np.inf)
+        elif alpha == 0.0:
+            yield np.nan_to_num(candidates.sparse, nan=-np.inf)
+        else:
+            yield alpha * dense + (1.0 - alpha) * sparse
+
+
+def reciprocal_ranks(candidates: Candidates) -> Ints:
+    """The chunks of each query by the sum of their reciprocal ranks, best first, -1 at the end."""
+    return ranked(candidates.chunk, reciprocal_scores(candidates))
+
+
+def reciprocal_scores(candidates: Candidates, constant: float = 60.0) -> Floats:
+    """1/(constant + rank) summed over both sides."""
     dense, sparse = (
         np.nan_to_num(1.0 / (constant + rank)) for rank in (candidates.dense_rank, candidates.sparse_rank)
     )
-    return _ranked(candidates.chunk, dense + sparse)
+    return dense + sparse
 
 
 def collapse(ranking: Ints, page_of: Ints) -> Ints:
@@ -97,7 +107,8 @@ def _scaled(side: Floats) -> Floats:
     return np.where(there, scaled, np.nan)
 
 
-def _ranked(chunk: Ints, scores: Floats) -> Ints:
+def ranked(chunk: Ints, scores: Floats) -> Ints:
+    """The chunks of each query, best first, -1 at the end; a score of -inf is no place."""
     scores = np.where(chunk >= 0, scores, -np.inf)
     order = np.argsort(-scores, axis=1, kind="stable")
     best = np.take_along_axis(scores, order, axis=1)
