@@ -120,7 +120,55 @@ def test_recorded_answers_stop_at_the_first_failure(cli, suite: LiveSuite, tmp_p
     assert list(suite.outcomes()) == ["c0", "c1", "c2"]
     still = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-pictures")
     assert still.code == 1, "asked again, it fails again"
-    assert still.last_line == "failed: 1 of 1 asked; 4 cases left after --resume-limit 1"
+    assert still.last_line == "failed: stopped at c3, which is under the threshold"
+    ended = cli("run", suite.path, "--resume", "--no-pictures")
+    assert ended.last_line == "passed: 8 of 8 cases done, no gates set", "a plain resume goes on to the end"
+
+
+def test_a_failure_stays_waiting_until_it_is_mended(cli, suite: LiveSuite, bot: BrokenBot) -> None:
+    """Whether or not the commands in between say --stop-on-fail again."""
+    none = cli("run", suite.path, "--no-pictures") and cli("run", suite.path, "--investigate", "--json")
+    assert (none.code, none.json["waiting"], none.json["asked_again"]) == (0, None, None)
+    cli("run", suite.path, "--stop-on-fail", "--no-pictures")
+    cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-pictures")
+    looked = cli("run", suite.path, "--investigate", "--json")
+    assert looked.json["waiting"]["id"] == looked.json["asked_again"]["id"] == "c17"
+    assert "FAILED: c17" in looked.err
+    bot.broken = False
+    before = bot.asked.copy()
+    assert cli("run", suite.path, "--resume", "--no-pictures").code == 0
+    assert (bot.asked - before)[BAD] == 1
+    assert suite.outcomes()["c17"].verdict.passed
+
+
+def test_a_threshold_of_ones_own_holds_while_it_is_mended(cli, suite: LiveSuite, bot: BrokenBot) -> None:
+    bot.reply = lambda body: {"answer": "topic17"} if body["question"] == BAD else right(body)
+    cli("run", suite.path, "--stop-on-fail", "0.8", "--no-pictures")
+    still = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-pictures")
+    assert (still.code, still.last_line) == (1, "failed: stopped at c17, which is under the threshold")
+
+
+def test_progress_goes_on_with_the_figures_so_far(cli, suite: LiveSuite, bot: BrokenBot) -> None:
+    cli("run", suite.path, "--max-minutes", "0", "--workers", 1, "--no-pictures")
+    done = len(suite.outcomes())
+    assert 0 < done < 17
+    ended = cli("run", suite.path, "--resume", "--no-pictures")
+    told = next(line for line in ended.err.splitlines() if line.startswith("40/40"))
+    assert "98 % of 40 passed" in told
+    assert "over 40, 1 failed" in told
+    assert f"40 cases, {done} done before" in ended.err
+
+
+def test_debug_shows_the_failing_cases_in_full(cli, suite: LiveSuite, bot: BrokenBot) -> None:
+    shown = cli("run", suite.path, "--debug", "--no-pictures")
+    assert shown.out.count("FAILED: c17") == 1
+    assert "rumours.txt" in shown.out
+    assert "FAILED: c17" not in cli("run", suite.path, "--no-pictures").out
+    bot.reply = lambda body: {"answer": "No idea."}
+    many = cli("run", suite.path, "--debug", "--json", "--no-pictures")
+    assert many.json["totals"]["failed"] == 40
+    assert many.err.count("FAILED: c") == 10
+    assert "30 more failed" in many.err
 
 
 def test_resuming_a_finished_run_tells_its_gates_again(cli, suite: LiveSuite) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -219,6 +220,17 @@ def test_a_missing_answer_is_an_error_and_exit_code_3(scored):
     summary = json.loads((run / "summary.json").read_text())
     assert summary["totals"]["errors"] == 1
     assert summary["pass_rate"] == 0.25
+
+
+def test_the_printed_command_works_as_it_stands(cli, write, tmp_path):
+    rows = [ROWS[0], {"id": "gone", "question": "Not answered?", "expected": "x"}]
+    path = write("my answers.jsonl", rows)
+    shown = cli("score", path, "--metrics", "exact_match", "--out", tmp_path / "my out", "--no-pictures")
+    told = next(line for line in shown.err.splitlines() if line.startswith("to go on: "))
+    write("my answers.jsonl", [ROWS[0]])
+    again = cli(*shlex.split(told.removeprefix("to go on: answerkey ")))
+    assert again.code == 0, again.err
+    assert len(list((tmp_path / "my out").iterdir())) == 2
 
 
 def test_rescore_changes_the_ruler_and_never_the_answers(scored, cli, write, tmp_path):

@@ -9,18 +9,19 @@ import click
 from click.core import ParameterSource
 
 _ONE_TIME = {
-    "suite", "resume", "resume_limit", "accept_changes", "investigate", "stop_on_fail", "dry_run", "smoke", "debug", "as_json",
+    "resume", "resume_limit", "accept_changes", "investigate", "stop_on_fail", "dry_run", "smoke", "debug", "as_json",
     "limit", "only", "file", "collection",  # the run's folder knows which cases are meant
 }  # fmt: skip
 
 
-def command_again(path: Path) -> str:
-    """`answerkey run SUITE` with every lasting option of this call, quoted to be pasted into a shell."""
+def command_again(command: str, *arguments: str | Path) -> str:
+    """`answerkey COMMAND ARGUMENTS` with every lasting option of this call, quoted to be pasted into a shell."""
     ctx = click.get_current_context()
-    words = ["answerkey", "run", str(path)]
+    words = ["answerkey", command, *map(str, arguments)]
     for parameter in ctx.command.params:
         name = parameter.name or ""
-        if name in _ONE_TIME or ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name in _ONE_TIME or isinstance(parameter, click.Argument) or not given:
             continue
         value = ctx.params[name]
         if isinstance(value, bool):

@@ -36,7 +36,7 @@ def attended(*, quiet: bool) -> Generator[tuple[Watch, Stop]]:
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with redirect_stdout(sys.stderr):  # what a bot prints is no data of ours
-            yield Watch(start, shown.advance, shown.note, shown.advance_group), stop
+            yield Watch(start, shown.advance, shown.note, shown.advance_group, shown.earlier), stop
     finally:
         if begun:
             shown.finish()

@@ -28,6 +28,8 @@ class Progress(Protocol):
 
     def advance_group(self, group: OutcomeGroup) -> None: ...
 
+    def earlier(self, group: OutcomeGroup) -> None: ...
+
     def note(self, text: str) -> None: ...
 
     def finish(self) -> None: ...
@@ -76,6 +78,10 @@ class Figures:
     def add_group(self, group: OutcomeGroup) -> None:
         """Many outcomes at once, as a worker elsewhere counted them."""
         self.done += group.count
+        self.add_earlier(group)
+
+    def add_earlier(self, group: OutcomeGroup) -> None:
+        """What was done before a resume: `start` has counted it, but not how it went."""
         self.errors += group.statuses["ERROR"]
         self.judged += group.judged
         self.passed += group.passed
@@ -132,6 +138,9 @@ class Lines:
         self._figures.add_group(group)
         self._tell_now_and_then()
 
+    def earlier(self, group: OutcomeGroup) -> None:
+        self._figures.add_earlier(group)
+
     def _tell_now_and_then(self) -> None:
         if self._clock() - self._last >= _LINE_EVERY:
             self._tell()
@@ -174,6 +183,9 @@ class Bar:
     def advance_group(self, group: OutcomeGroup) -> None:
         self._figures.add_group(group)
 
+    def earlier(self, group: OutcomeGroup) -> None:
+        self._figures.add_earlier(group)
+
     def note(self, text: str) -> None:
         self._console.print(printable(text), markup=False, highlight=False)
 
@@ -206,6 +218,8 @@ class Quiet:
     def advance(self, outcome: Outcome) -> None: ...
 
     def advance_group(self, group: OutcomeGroup) -> None: ...
+
+    def earlier(self, group: OutcomeGroup) -> None: ...
 
     def note(self, text: str) -> None:
         print(printable(text), file=self._stream, flush=True)

@@ -30,6 +30,7 @@ def command(
     Example:
       answerkey rescore results/bot_20260102_030405 --profile uniform
     """
+    from answerkey.cli.again import command_again
     from answerkey.cli.attended import attended
     from answerkey.cli.ending import end_run
     from answerkey.cli.options import measuring, without
@@ -38,7 +39,7 @@ def command(
     changes = without(measuring(given), tuple(given["without"]))  # type: ignore[arg-type]
     with attended(quiet=quiet) as (watch, stop):
         finished = rescore(run, changes, out, watch, stop)
-    again = f"answerkey rescore {run}"
+    again = command_again("rescore", run)
     ctx.exit(
         end_run(
             finished, as_json=as_json, quiet=quiet, resume_command=again, pictures=not given["no_pictures"]

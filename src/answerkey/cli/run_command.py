@@ -84,7 +84,7 @@ def command(ctx: click.Context, suite: Path, **given: Any) -> None:
     Example:
       answerkey run suite.toml
       answerkey run suite.toml --stop-on-fail      # look, mend the bot, then:
-      answerkey run suite.toml --resume --resume-limit 1
+      answerkey run suite.toml --resume --resume-limit 1 --stop-on-fail
       answerkey run suite.toml --resume
     """
     from answerkey.cli import running

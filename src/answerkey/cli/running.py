@@ -11,15 +11,18 @@ from answerkey.cli.again import command_again, stop_option
 from answerkey.cli.attended import attended
 from answerkey.cli.dry_run import dry_run
 from answerkey.cli.ending import end_run
+from answerkey.cli.failing import show_failing
 from answerkey.cli.options import measuring, settings, without
-from answerkey.cli.shared import say, show
+from answerkey.cli.shared import print_json, say, show
 from answerkey.errors import EXIT_OK, InputError, SettingsError
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.runs.execute import run_suite
 from answerkey.runs.folder import is_run, last_stop, latest_run, open_run, read_manifest
 from answerkey.runs.options import Finished, Options, Selection
+from answerkey.runs.records import result_line
 from answerkey.runs.resume import AlreadyFinished, selection_of
 from answerkey.runs.suite import Suite, load_suite
+from answerkey.types import Case, Outcome
 
 Given = Mapping[str, Any]
 
@@ -47,9 +50,11 @@ def run(path: Path, given: Given) -> int:
         except AlreadyFinished as done:
             say(str(done))
             finished = Finished(folder or Path())  # its gates still decide, and its reports may be missing
-    again = command_again(path)
+    again = command_again("run", path)
     if finished.stopped is not None or given["smoke"]:
         _show_stop(again, finished, given)
+    elif given["debug"] and not given["quiet"]:
+        show_failing(finished.folder, as_json=given["as_json"])
     return end_run(
         finished,
         as_json=given["as_json"],
@@ -87,19 +92,31 @@ def investigate(folder: Path, suite: Suite | None, given: Given) -> int:
     stopped = last_stop(folder)
     if stopped is None:
         say(f"{folder}: no failure is waiting; a run with --stop-on-fail keeps the one it stopped at")
+        if given["as_json"]:
+            print_json({"run": str(folder), "waiting": None, "asked_again": None})
         return EXIT_OK
     profile = open_run(folder).profile
-    show(failure_screen(stopped, profile, debug=True))
+    tell = say if given["as_json"] else show
+    tell(failure_screen(stopped, profile, debug=True))
+    again = _asked_again(folder, suite, stopped.case, given)
+    if again is not None:
+        say("asked once more:")
+        tell(failure_screen(again, profile, debug=True))
+    if given["as_json"]:
+        waiting, asked = result_line(stopped), result_line(again) if again else None
+        print_json({"run": str(folder), "waiting": waiting, "asked_again": asked})
+    return EXIT_OK
+
+
+def _asked_again(folder: Path, suite: Suite | None, case: Case, given: Given) -> Outcome | None:
     try:
         suite = suite or make_suite(_suite_path(folder), given)
     except (InputError, SettingsError) as error:
         say(f"not asked again: {error}")
-        return EXIT_OK
+        return None
     from answerkey.runs.ask_once import ask_once
 
-    say("asked once more:")
-    show(failure_screen(ask_once(suite, stopped.case), profile, debug=True))
-    return EXIT_OK
+    return ask_once(suite, case)
 
 
 def _options(given: Given, folder: Path | None) -> Options:

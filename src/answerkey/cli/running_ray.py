@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from answerkey.cli.again import command_again
 from answerkey.cli.attended import attended
 from answerkey.cli.ending import end_run
+from answerkey.cli.failing import show_failing
 from answerkey.cli.shared import say
 from answerkey.errors import EXIT_OK, SettingsError
 from answerkey.runs.engines.ray import Cluster, run_on_cluster
@@ -29,10 +29,12 @@ def run_on_ray(suite: Suite, options: Options, given: Mapping[str, Any]) -> int:
         except AlreadyFinished as done:
             say(str(done))
             return EXIT_OK
+    if given["debug"] and not given["quiet"]:
+        show_failing(finished.folder, as_json=given["as_json"])
     return end_run(
         finished,
         as_json=given["as_json"],
         quiet=given["quiet"],
-        resume_command=f"{command_again(suite.path or Path('suite.toml'))} --resume",
+        resume_command=f"{command_again('run', suite.path or 'suite.toml')} --resume",
         pictures=not given["no_pictures"],
     )

@@ -38,6 +38,7 @@ def command(ctx: click.Context, cases: tuple[str, ...], as_json: bool, quiet: bo
       answerkey score answers.jsonl --metrics exact_match,keyword_recall
       answerkey score answers.csv --profile route-aware --out results
     """
+    from answerkey.cli.again import command_again
     from answerkey.cli.attended import attended
     from answerkey.cli.ending import end_run
     from answerkey.cli.options import recorded_suite
@@ -47,7 +48,7 @@ def command(ctx: click.Context, cases: tuple[str, ...], as_json: bool, quiet: bo
     suite = recorded_suite(cases, given)
     with attended(quiet=quiet) as (watch, stop):
         finished = run_suite(suite, Options(), watch, stop)
-    again = f"answerkey score {' '.join(cases)}"
+    again = command_again("score", *cases)
     ctx.exit(
         end_run(
             finished, as_json=as_json, quiet=quiet, resume_command=again, pictures=not given["no_pictures"]

@@ -20,7 +20,7 @@ from answerkey.runs.journal import Journal, read_journal
 from answerkey.runs.options import Finished, Options, Stop, Watch
 from answerkey.runs.prepare import Prepared, manifest_of, prepare
 from answerkey.runs.records import scores_to_json, to_json
-from answerkey.runs.resume import Resumed, resume
+from answerkey.runs.resume import Resumed, finished_before, resume, still_stopping
 from answerkey.runs.state import ANSWERED, ASK, FINISHED, STOPPED, State
 from answerkey.runs.suite import Suite
 from answerkey.runs.tools import Tools
@@ -72,9 +72,11 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
             begun = resume(folder, prepared, accept=options.accept_changes)
         write_manifest(folder, begun.manifest)
         responses, scores = Journal(folder / RESPONSES, "responses"), Journal(folder / SCORES, "scores")
+        prepared, options = still_stopping(prepared, options, begun)
         live = _Live(prepared, options, watch, stop, begun.state, responses, scores)
         with closing(responses), closing(scores):
             watch.start(prepared.count, begun.state.count(FINISHED))
+            watch.earlier(finished_before(folder, begun.state))
             try:
                 _work(live, begun, folder)
             except IncompleteError as error:

@@ -60,12 +60,16 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Called as a run goes on; the command line shows these, a test may count them. `group` is many outcomes at once."""
+    """Called as a run goes on; the command line shows these, a test may count them.
+
+    `group` is many outcomes at once; `earlier` those that were done before a resume, which `start` has counted.
+    """
 
     start: Callable[[int, int], None] = lambda total, done: None
     outcome: Callable[[Outcome], None] = lambda outcome: None
     note: Callable[[str], None] = lambda text: None
     group: Callable[[Group], None] = lambda group: None
+    earlier: Callable[[Group], None] = lambda group: None
 
 
 @dataclass(frozen=True, slots=True)

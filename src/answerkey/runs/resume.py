@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from answerkey.errors import SettingsError
 from answerkey.runs.asking import Numbered
 from answerkey.runs.fingerprint import changed
-from answerkey.runs.folder import RESPONSES, read_manifest, write_manifest
+from answerkey.runs.folder import RESPONSES, Index, read_manifest, write_manifest
 from answerkey.runs.journal import Journal
-from answerkey.runs.options import Selection
+from answerkey.runs.options import Options, Selection
 from answerkey.runs.prepare import Prepared, manifest_of
-from answerkey.runs.state import FINISHED, REMOVED, State, places_of, replaced
+from answerkey.runs.state import FINISHED, REMOVED, STOPPED, State, places_of, replaced
+from answerkey.runs.summary import Group
 from answerkey.types import Json
 
 RULER = ("profile", "metrics", "judge", "embedding")
@@ -69,6 +70,26 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
             f"{folder}: this run is finished, all {prepared.count} cases are done; nothing to resume"
         )
     return Resumed({**manifest, "count": prepared.count, "partial": "in progress"}, state, cases)
+
+
+def still_stopping(prepared: Prepared, options: Options, begun: Resumed) -> tuple[Prepared, Options]:
+    """A failure stays waiting while it is being mended: asked for alone, it is stopped at as the run stopped at it."""
+    if options.stop_on_fail or options.resume_limit is None or not begun.state.count(STOPPED):
+        return prepared, options
+    run = prepared.suite.run
+    if run.stop_below is None:
+        run = replace(run, stop_below=begun.manifest["settings"]["run"].get("stop_below"))
+    return replace(prepared, suite=replace(prepared.suite, run=run)), replace(options, stop_on_fail=True)
+
+
+def finished_before(folder: Path, state: State) -> Group:
+    """The figures that a resumed run begins with."""
+    group = Group()
+    if state.count(FINISHED):
+        for n, outcome in Index(folder).numbered():
+            if state[n] == FINISHED:
+                group.add(outcome)
+    return group
 
 
 def _moved(folder: Path, prepared: Prepared, state: State) -> Callable[[], Iterator[Numbered]]:
