@@ -127,6 +127,26 @@ def test_repeats_of_the_same_bot_give_a_noise_floor(cli: Callable[..., Any], sco
     assert data["noise"]["flaky_cases"] == ["q28", "q29"]
 
 
+def test_a_run_that_stopped_early_is_called_partial_and_fails_the_gate(
+    cli: Callable[..., Any], score: Callable[..., str], write: Callable[..., Path]
+):
+    a = score("whole", rows(40))
+    write("part.jsonl", rows(15))
+    suite = write(
+        "part.toml",
+        'name = "part"\ncases = ["part.jsonl"]\nprofile = "words.toml"\n'
+        '[target]\nkind = "recorded"\n[embedding]\nmodel = "none"\n',
+    )
+    assert cli("run", suite, "--stop-on-fail", "--quiet", "--no-pictures").code == 1
+    b = str(next(Path("results").glob("part_*")))
+    shown = cli("compare", a, b, "--gate")
+    assert shown.out.startswith("B is a partial run (15 of 40 cases: stopped at q15")
+    assert (shown.code, shown.last_line[:35]) == (1, "gate failed: B is a partial run (15")
+    data = cli("compare", a, b, "--json").json
+    assert data["partial"]["a"] is None
+    assert data["partial"]["b"].startswith("15 of 40 cases")
+
+
 def test_a_folder_that_is_no_run_is_one_line(
     cli: Callable[..., Any], score: Callable[..., str], tmp_path: Path
 ):

@@ -11,7 +11,9 @@ from compare_building import outcome, side, simple
 from answerkey.compare.comparison import compare_sides
 from answerkey.compare.export import comparison_json
 from answerkey.compare.gate import gate_failures
+from answerkey.compare.verdict import plain
 from answerkey.errors import InputError
+from answerkey.reports.comparison import notes
 from answerkey.types import Passage, Score
 
 LOW = [0.1, 0.2, 0.3, 0.2, 0.4, 0.1, 0.5, 0.2, 0.3, 0.6]
@@ -51,6 +53,39 @@ def test_a_small_difference_says_what_could_have_been_found():
     found = compare_sides(simple("old", LOW), simple("new", LOW[::-1], answer="no"))
     assert found.verdict == "no detectable difference"
     assert "would be found 4 times in 5" in found.sentence
+
+
+def test_no_difference_beyond_the_scale_is_promised():
+    a, b = simple("a", [20.0, 90.0, 60.0]), simple("b", [80.0, 20.0, 65.0], answer="no")
+    unknown_scale = compare_sides(a, b).sentence
+    assert "e+" not in unknown_scale
+    a.scale = b.scale = 100.0
+    found = compare_sides(a, b)
+    assert (found.overall.smallest_detectable or 0) > 100
+    assert "so few cases" in found.sentence
+    assert "would be found" not in found.sentence
+    assert any("none, it would be larger than the whole scale" in note for note in notes(found))
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(150.2, "150"), (0.09123, "0.0912"), (-6.81e-6, "-0.000007"), (-1e-17, "0")]
+)
+def test_figures_are_plain(value: float, told: str):
+    assert plain(value) == told
+
+
+def test_a_partial_run_is_said_first_and_closes_the_gate():
+    whole, part = simple("a", LOW), simple("b", LOW[:4], answer="no")
+    part.partial = "4 of 10 cases: interrupted"
+    found = compare_sides(whole, part)
+    assert found.sentence.startswith("B is a partial run (4 of 10 cases: interrupted); ")
+    assert found.changed.sentences()[1].startswith("cases: 6 not reached in B; 4 are the same")
+    assert comparison_json(found)["partial"] == {"a": None, "b": "4 of 10 cases: interrupted"}
+    assert gate_failures(found) == ["B is a partial run (4 of 10 cases: interrupted)"]
+    assert gate_failures(found, margin=0.5)
+    back = compare_sides(part, whole)
+    assert back.sentence.startswith("A is a partial run (4 of 10 cases: interrupted); ")
+    assert gate_failures(back)
 
 
 def test_the_same_run_twice_did_not_change():
@@ -111,11 +146,16 @@ def test_errors_on_one_side_are_counted_and_close_the_gate():
     assert "q1" in gate_failures(found)[0]
 
 
-def test_near_identical_answers_are_told_from_reworded_ones():
-    a = side("a", [outcome("q", 0.5, "It is  Blue."), outcome("r", 0.5, "red"), outcome("s", 0.5, "one")])
-    b = side("b", [outcome("q", 0.5, "it is blue"), outcome("r", 0.5, "green"), outcome("s", 0.5, "one")])
+def test_near_identical_answers_are_told_from_changed_ones():
+    a = side(
+        "a", [outcome("q", 0.5, "It is  Blue."), outcome("r", 0.5, "12 months"), outcome("s", 0.5, "one")]
+    )
+    b = side("b", [outcome("q", 0.5, "it is blue"), outcome("r", 0.5, "24 months"), outcome("s", 0.5, "one")])
     changed = compare_sides(a, b).changed
-    assert (changed.identical, changed.near_identical, changed.rewritten) == (1, 1, 1)
+    assert (changed.identical, changed.near_identical, changed.different) == (1, 1, 1)
+    assert changed.sentences() == [
+        "answers: 1 of 3 identical, 1 differ only in case or punctuation, 1 changed"
+    ]
 
 
 def test_one_more_metric_does_not_make_another_ruler():

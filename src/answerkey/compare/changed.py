@@ -21,12 +21,20 @@ class Changed:
     shared: int
     identical: int
     near_identical: int
-    rewritten: int
+    different: int
     other_evidence: int
     added: tuple[str, ...]
     removed: tuple[str, ...]
     edited: tuple[str, ...]
     parts: tuple[str, ...]
+    partial_a: str = ""
+    partial_b: str = ""
+
+    @property
+    def unfinished(self) -> list[str]:
+        """One clause for each run that ended before its last case."""
+        told = {"A": self.partial_a, "B": self.partial_b}
+        return [f"{name} is a partial run ({partial})" for name, partial in told.items() if partial]
 
     @property
     def cases(self) -> bool:
@@ -56,9 +64,11 @@ class Changed:
 
     def sentences(self) -> list[str]:
         """One line for each thing that changed, or one that says nothing did."""
-        lines: list[str] = []
+        lines = self.unfinished
         if self.cases:
-            counts = {"added": self.added, "removed": self.removed, "edited": self.edited}
+            added = "not reached in A" if self.partial_a else "added"
+            removed = "not reached in B" if self.partial_b else "removed"
+            counts = {added: self.added, removed: self.removed, "edited": self.edited}
             told = ", ".join(f"{len(ids)} {what}" for what, ids in counts.items() if ids)
             lines.append(f"cases: {told}; {self.shared} are the same in both runs and are compared")
         if self.answers:
@@ -66,7 +76,7 @@ class Changed:
                 f", {self.near_identical} differ only in case or punctuation" if self.near_identical else ""
             )
             lines.append(
-                f"answers: {self.identical} of {self.shared} identical{near}, {self.rewritten} reworded"
+                f"answers: {self.identical} of {self.shared} identical{near}, {self.different} changed"
             )
         if self.other_evidence:
             lines.append(
@@ -91,12 +101,14 @@ def what_changed(pairs: Pairs) -> Changed:
         shared=len(pairs),
         identical=identical,
         near_identical=near,
-        rewritten=len(pairs) - identical - near,
+        different=len(pairs) - identical - near,
         other_evidence=evidence,
         added=pairs.added,
         removed=pairs.removed,
         edited=pairs.edited,
         parts=_differing(pairs),
+        partial_a=a.partial,
+        partial_b=b.partial,
     )
 
 

@@ -50,6 +50,7 @@ class Comparison:
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     noise: Noise | None = None
+    scale: float | None = None
 
     @property
     def improved(self) -> list[Move]:
@@ -69,12 +70,13 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
     overall = difference(*pairs.score())
     metrics = _corrected({name: difference(*pairs.metric(name), direction(name)) for name in pairs.metrics()})
     noise = estimate_noise(pairs, repeats) if repeats else None
-    verdict, sentence = decide(changed, overall, metrics, noise)
+    scale = a.scale if a.scale == b.scale else None
+    verdict, sentence = decide(changed, overall, metrics, noise, scale)
     return Comparison(
         name_a=a.name,
         name_b=b.name,
         verdict=verdict,
-        sentence=sentence,
+        sentence="; ".join([*changed.unfinished, sentence]),
         changed=changed,
         overall=replace(overall, p_holm=overall.p),
         metrics=metrics,
@@ -85,6 +87,7 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
         only_a=tuple(name for name in a.metrics if name not in b.metrics),
         only_b=tuple(name for name in b.metrics if name not in a.metrics),
         noise=noise,
+        scale=scale,
     )
 
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from answerkey.compare.comparison import Comparison
-from answerkey.compare.verdict import NOT_COMPARABLE, WORSE
+from answerkey.compare.verdict import NOT_COMPARABLE, WORSE, plain
 
 
 def gate_failures(comparison: Comparison, margin: float | None = None) -> list[str]:
     """Why the gate fails; empty where it passes.
 
     Without a margin: B is worse by the test. With one, a loss of up to `margin` in the mean score is accepted,
-    significant or not, and any larger loss fails. Cases that lost their verdict and runs that cannot be compared
-    fail: the gate is closed where nothing is known. Same answers under another ruler pass: the bot did not change.
+    significant or not, and any larger loss fails. Cases that lost their verdict, runs that ended early and runs that
+    cannot be compared fail: the gate is closed where nothing is known. Same answers under another ruler pass: the bot
+    did not change.
     """
-    reasons: list[str] = []
     tolerated = margin is not None and comparison.overall.n > 0
     unknown = comparison.verdict == NOT_COMPARABLE and not _only_the_ruler_changed(comparison)
-    if unknown or (comparison.verdict == WORSE and not tolerated):
-        reasons.append(comparison.sentence)
-    elif margin is not None and comparison.changed.bot and comparison.overall.gain < -margin:
+    closed = unknown or (comparison.verdict == WORSE and not tolerated)
+    reasons = [comparison.sentence] if closed else comparison.changed.unfinished
+    if not closed and margin is not None and comparison.changed.bot and comparison.overall.gain < -margin:
         fall = -comparison.overall.gain
-        reasons.append(f"the score fell by {fall:.3g}, more than the margin of {margin:.3g}")
+        reasons.append(f"the score fell by {plain(fall)}, more than the margin of {margin:g}")
     if comparison.lost:
         count = len(comparison.lost)
         some = ", ".join(comparison.lost[:3]) + (", …" if count > 3 else "")

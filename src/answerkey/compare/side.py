@@ -19,10 +19,15 @@ _SHOWN = 200
 
 @dataclass(slots=True)
 class Side:
-    """Columns in case order. A missing number is NaN here, inside, and only here; `passed` is -1 where unscored."""
+    """Columns in case order. A missing number is NaN here, inside, and only here; `passed` is -1 where unscored.
+
+    `partial` says how much of an unfinished run is here, and why; `scale` is the highest score of its profile.
+    """
 
     name: str
     fingerprint: Mapping[str, str]
+    partial: str = ""
+    scale: float | None = None
     ids: list[str] = field(default_factory=list[str])
     questions: list[str] = field(default_factory=list[str])
     cases: list[bytes] = field(default_factory=list[bytes])

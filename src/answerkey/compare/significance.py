@@ -82,7 +82,8 @@ def difference(a: NDArray[Any], b: NDArray[Any], better: Better = "higher") -> D
         return Difference(0, better, note="no case has this value in both runs")
     d = b - a
     equal = np.abs(d) <= _SAME * np.maximum(np.abs(a), np.abs(b))
-    up, down = int(np.sum((d > 0) & ~equal)), int(np.sum((d < 0) & ~equal))
+    clear = np.where(equal, 0.0, d)  # ranks would give noise the weight of a change
+    up, down = int(np.sum(clear > 0)), int(np.sum(clear < 0))
     wins, losses = (down, up) if better == "lower" else (up, down)
     mean_a, mean_b, diff = float(a.mean()), float(b.mean()), float(d.mean())
     counts: dict[str, Any] = {"wins": wins, "losses": losses, "ties": n - up - down}
@@ -101,7 +102,7 @@ def difference(a: NDArray[Any], b: NDArray[Any], better: Better = "higher") -> D
         note = f"equal in all {n} cases"
         return Difference(n, better, **common, p=1.0, wilcoxon_p=1.0, smallest_detectable=0.0, note=note)
     if sd <= _FLAT * float(np.abs(d).max()):
-        p = wilcoxon_p(d)
+        p = wilcoxon_p(clear)
         note = "every case moved by the same amount: p is Wilcoxon's"
         return Difference(n, better, **common, p=p, wilcoxon_p=p, smallest_detectable=0.0, note=note)
     t = diff / (sd / math.sqrt(n))
@@ -111,7 +112,7 @@ def difference(a: NDArray[Any], b: NDArray[Any], better: Better = "higher") -> D
         **common,
         t=t,
         p=t_test_p(t, n),
-        wilcoxon_p=wilcoxon_p(d),
+        wilcoxon_p=wilcoxon_p(clear),
         d_z=diff / sd,
         smallest_detectable=smallest_detectable(n, sd),
     )

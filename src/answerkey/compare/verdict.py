@@ -7,6 +7,7 @@ score, the metrics decide with Holm's correction, and must agree.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from answerkey.compare.changed import Changed
@@ -18,9 +19,13 @@ NOT_COMPARABLE = "not comparable"
 
 
 def decide(
-    changed: Changed, overall: Difference, metrics: Mapping[str, Difference], noise: Noise | None
+    changed: Changed,
+    overall: Difference,
+    metrics: Mapping[str, Difference],
+    noise: Noise | None,
+    scale: float | None = None,
 ) -> tuple[str, str]:
-    """The verdict and its sentence."""
+    """The verdict and its sentence; `scale` is the highest score there can be, where it is known."""
     if changed.shared == 0:
         return NOT_COMPARABLE, "not comparable: the two runs share no unchanged case"
     scored = max([overall.n, *(d.n for d in metrics.values())])
@@ -32,7 +37,7 @@ def decide(
         return _same_bot(changed, overall)
     if overall.n == 0:
         return _by_metrics(metrics)
-    return _by_score(overall, noise)
+    return _by_score(overall, noise, scale)
 
 
 def _other_ruler(changed: Changed, overall: Difference) -> tuple[str, str]:
@@ -56,7 +61,7 @@ def _same_bot(changed: Changed, overall: Difference) -> tuple[str, str]:
     )
 
 
-def _by_score(overall: Difference, noise: Noise | None) -> tuple[str, str]:
+def _by_score(overall: Difference, noise: Noise | None, scale: float | None) -> tuple[str, str]:
     told = f"over {overall.n} cases the score moved by {_move(overall)}"
     if overall.p is None:
         return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {told}; one case cannot show more"
@@ -66,20 +71,27 @@ def _by_score(overall: Difference, noise: Noise | None) -> tuple[str, str]:
                 f"{NO_DIFFERENCE}: {told}, but the signed-rank test does not agree "
                 f"(p = {overall.wilcoxon_p or 0.0:.3f}): a few cases make the mean"
             )
-        could = _number(overall.smallest_detectable or 0.0)
-        hint = (
-            f"; a true difference of {could} would be found 4 times in 5"
-            if overall.smallest_detectable
-            else ""
-        )
-        return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {told}{hint}"
+        return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {told}{_could_find(overall, scale)}"
     if noise and abs(overall.gain) <= noise.floor:
         return NO_DIFFERENCE, (
-            f"{NO_DIFFERENCE}: {told}, within the ±{_number(noise.floor)} by which "
+            f"{NO_DIFFERENCE}: {told}, within the ±{plain(noise.floor, 2)} by which "
             f"{noise.runs} runs of the same bot differ"
         )
     word = BETTER if overall.gain > 0 else WORSE
     return word, f"B is {word}: {told}"
+
+
+def _could_find(overall: Difference, scale: float | None) -> str:
+    if not overall.smallest_detectable:
+        return ""
+    if beyond(overall, scale):
+        return f"; so few cases with such a spread could show no difference, however large (0 to {scale:g})"
+    return f"; a true difference of {plain(overall.smallest_detectable, 2)} would be found 4 times in 5"
+
+
+def beyond(overall: Difference, scale: float | None) -> bool:
+    """Whether even the largest difference that the scale allows would most likely be missed."""
+    return scale is not None and (overall.smallest_detectable or 0.0) > scale
 
 
 def _by_metrics(metrics: Mapping[str, Difference]) -> tuple[str, str]:
@@ -107,13 +119,17 @@ def _identical(changed: Changed) -> str:
 
 
 def _move(d: Difference) -> str:
-    interval = f"95 % interval {d.interval.low:+.3g} to {d.interval.high:+.3g}, " if d.interval else ""
+    ends = f"{plain(d.interval.low, sign='+')} to {plain(d.interval.high, sign='+')}" if d.interval else ""
+    interval = f"95 % interval {ends}, " if ends else ""
     p = "no test" if d.p is None else "p < 0.001" if d.p < 0.001 else f"p = {d.p:.3f}"
-    return f"{d.diff or 0.0:+.3g} ({interval}{p})"
+    return f"{plain(d.diff or 0.0, sign='+')} ({interval}{p})"
 
 
-def _number(value: float) -> str:
-    return f"{value:.2g}"
+def plain(value: float, digits: int = 3, sign: str = "-") -> str:
+    """That many significant digits, at most 6 after the point, and never an exponent: `0.0912`, `150`."""
+    value = round(value, 6) + 0.0  # no minus before a zero
+    places = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:{sign},.{min(max(places, 0), 6)}f}"
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

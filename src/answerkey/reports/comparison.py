@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from answerkey.compare.comparison import Comparison, Move
 from answerkey.compare.significance import Difference, effect_size
+from answerkey.compare.verdict import beyond, plain
 from answerkey.reports.markdown import cell, code
 from answerkey.reports.text import figure
 from answerkey.text import printable
@@ -40,7 +41,7 @@ def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str
     ]
     lines += [f"- {cell(line)}" for line in c.changed.sentences()]
     lines += ["", f"| {' | '.join(HEADER)} |", f"|{'---|' * len(HEADER)}"]
-    lines += [f"| {' | '.join(cell(value) for value in row)} |" for row in rows(c)]
+    lines += [f"| `{code(name)}` | {' | '.join(cell(value) for value in rest)} |" for name, *rest in rows(c)]
     lines += ["", *(f"- {cell(note)}" for note in notes(c))]
     for title, moves in case_lists(c):
         if moves:
@@ -96,13 +97,12 @@ def notes(c: Comparison) -> list[str]:
         )
     if c.overall.smallest_detectable:
         told.append(
-            f"smallest difference in the overall score that {c.overall.n} cases show 4 times in 5: "
-            f"{c.overall.smallest_detectable:.3g}"
+            f"smallest difference in the overall score that {c.overall.n} cases show 4 times in 5: {_smallest(c)}"
         )
     told.append(f"intervals of the difference: {_methods(c)}")
     if c.noise:
         told.append(
-            f"noise floor from {c.noise.runs} runs of A: ±{c.noise.floor:.3g} in the mean; "
+            f"noise floor from {c.noise.runs} runs of A: ±{plain(c.noise.floor)} in the mean; "
             f"{len(c.noise.flaky)} cases pass and fail by turns; {sum(m.flaky for m in c.moves)} moved within their own range"
         )
     if c.lost:
@@ -118,6 +118,12 @@ def notes(c: Comparison) -> list[str]:
             f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}"
         )
     return told
+
+
+def _smallest(c: Comparison) -> str:
+    if beyond(c.overall, c.scale):
+        return f"none, it would be larger than the whole scale (0 to {c.scale:g})"
+    return plain(c.overall.smallest_detectable or 0.0)
 
 
 def _row(name: str, d: Difference) -> list[str]:
