@@ -45,7 +45,7 @@ def test_a_constant_shift_is_found_with_the_score_after_it(healthy: Evidence, sh
     }
     diagnosis = diagnose(healthy.with_labels(moved))
     finding = found(diagnosis, "page_shift")
-    assert f"({shift:+d})" in finding.title
+    assert f"page n {'+' if shift > 0 else '−'} {abs(shift)} of the index" in finding.title
     assert finding.score_if_fixed == pytest.approx(healthy.score())
     assert diagnosis.findings[0].code == "page_shift"
     assert (diagnosis.score or 0.0) < (finding.score_if_fixed or 0.0)
@@ -55,11 +55,26 @@ def test_a_shift_is_found_in_a_small_set_and_from_ids_alone(healthy: Evidence) -
     few = list(healthy.labels)[:8]
     moved = {q: {str(int(page) + 23): 1.0 for page in healthy.labels[q]} for q in few}
     small = Evidence(moved, {q: healthy.rankings[q] for q in few})
-    assert "(-23)" in found(diagnose(small), "page_shift").title
+    assert "page n − 23 of the index" in found(diagnose(small), "page_shift").title
     outside = {q: {str(int(page) + 57): 1.0 for page in row} for q, row in healthy.labels.items()}
     assert (
         found(diagnose(Evidence(outside, index_ids=healthy.index_ids)), "page_shift").score_if_fixed is None
     )
+
+
+@pytest.mark.parametrize("deep", [1, 5, 10])
+def test_a_shift_of_few_queries_is_told_from_its_neighbours(deep: int) -> None:
+    labels = {f"q{n}": {str(n): 1.0} for n in range(10)}
+    rankings = {f"q{n}": [str(n + 1 + place) for place in range(deep)] for n in range(10)}
+    assert "page n + 1 of the index" in found(diagnose(Evidence(labels, rankings)), "page_shift").title
+
+
+def test_nothing_found_is_never_healthy() -> None:
+    labels = {f"q{n}": {f"page-{n}a": 1.0} for n in range(3)}
+    diagnosis = diagnose(Evidence(labels, {q: ["elsewhere"] for q in labels}))
+    assert diagnosis.findings == ()
+    assert not diagnosis.healthy
+    assert sentence(diagnosis).startswith("not one relevant page is found; f1@5 is 0.000")
 
 
 def test_absent_pages_are_named(healthy: Evidence) -> None:
@@ -115,7 +130,7 @@ def test_the_command_on_recorded_rankings_and_ids_alone(tmp_path: Path) -> None:
     assert [finding["code"] for finding in told["findings"]] == ["page_shift", "repeated_pages"]
     assert (told["healthy"], told["score"]) == (False, 0.0)
     shown = CliRunner().invoke(command, files, catch_exceptions=False).stdout
-    assert "(-3)" in shown
+    assert "page n − 3 of" in shown
     assert "then:" in shown
     assert CliRunner().invoke(command, []).exit_code == 2
 
@@ -123,7 +138,7 @@ def test_the_command_on_recorded_rankings_and_ids_alone(tmp_path: Path) -> None:
 def test_the_command_on_a_suite(tmp_path: Path) -> None:
     rows = [{**row, "relevant": [str(int(row["relevant"][0]) - 4)]} for row in question_rows()]  # type: ignore[index]
     result = CliRunner().invoke(command, [str(write_suite(tmp_path, rows))], catch_exceptions=False)
-    assert "(+4)" in result.stdout
+    assert "page n + 4 of" in result.stdout
     assert "do:" in result.stdout
     assert len(page_texts()) == 60
 
@@ -142,5 +157,5 @@ def test_the_command_on_a_run(tmp_path: Path) -> None:
     assert run is not None, scored.output
     told = json.loads(CliRunner().invoke(command, [str(run.parent), "--json"], catch_exceptions=False).stdout)
     assert [finding["code"] for finding in told["findings"]] == ["page_shift", "repeated_pages"]
-    assert "(-7)" in told["findings"][0]["title"]
+    assert "page n − 7 of" in told["findings"][0]["title"]
     assert told["checked"] == ["labels", "rankings"]

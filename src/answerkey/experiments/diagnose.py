@@ -34,7 +34,8 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        return not self.findings and self.labelled > 0
+        """Nothing found wrong, and not because nothing relevant was retrieved at all."""
+        return not self.findings and self.labelled > 0 and self.score != 0
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -74,6 +75,8 @@ def sentence(diagnosis: Diagnosis) -> str:
         return "no query has a relevant page: there is nothing to measure"
     if diagnosis.healthy:
         return f"healthy: nothing found in {', '.join(diagnosis.checked)}{score}"
+    if not diagnosis.findings:
+        return f"not one relevant page is found{score}, and no check says why: compare the ids of labels and rankings"
     first = diagnosis.findings[0]
     more = gain(first, diagnosis.score)
     best = f" (would add {more:+.3f} to {MEASURE})" if more > 0 else ""

@@ -13,6 +13,7 @@ from answerkey.metrics.ranking import rank
 SHIFTS = tuple(sorted((shift for shift in range(-60, 61) if shift), key=abs))
 _LEAST_GAIN = 0.05
 _ENOUGH = 1_000
+_EQUAL = 1e-9
 _NUMBER_AT_END = re.compile(r"(.*?)(\d+)$")
 
 
@@ -46,12 +47,19 @@ def constant_shift(evidence: Evidence) -> Finding | None:
     if len(now) < 2:
         return None
     means = {shift: float(_scores(evidence, shifted(evidence.labels, shift)).mean()) for shift in SHIFTS}
-    best, second = sorted(SHIFTS, key=lambda shift: -means[shift])[:2]
+    highest = max(means.values())
+    places = {
+        s: _first_hit(evidence, s) for s in SHIFTS if means[s] >= highest - _EQUAL
+    }  # told apart by place
+    best = max(places, key=lambda shift: places[shift])
+    second = max(means[shift] for shift in SHIFTS if shift != best)
+    nearest = max((place for shift, place in places.items() if shift != best), default=0.0)
     after = _scores(evidence, shifted(evidence.labels, best))
     test = difference(now, after)
     # So many shifts were tried that one looks good by chance; a lone, high peak is no chance.
     certain = (test.p or 1.0) * len(SHIFTS) <= 0.05
-    lone = means[best] >= 3 * now.mean() and means[best] >= 1.2 * means[second]
+    peak = means[best] >= 1.2 * second or (len(places) > 1 and places[best] >= 1.2 * nearest)
+    lone = means[best] >= 3 * now.mean() and peak
     if means[best] - now.mean() < _LEAST_GAIN or not test.sure or not (certain or lone):
         return None
     shown = f"{MEASURE} goes from {now.mean():.3f} to {means[best]:.3f} ({len(now)} queries)"
@@ -81,9 +89,10 @@ def _shift_by_index(evidence: Evidence) -> Finding | None:
 
 
 def _shift_finding(shift: int, shown: str, score: float | None) -> Finding:
+    moved = f"n {'+' if shift > 0 else '−'} {abs(shift)}"
     return Finding(
         "page_shift",
-        f"page numbers are off by a constant: expected page + ({shift:+d}) is the indexed page",
+        f"page numbers are off by a constant: page n of the labels is page {moved} of the index",
         shown,
         f"add {shift:+d} to every page label, or number the indexed pages as the labels do "
         "(0- or 1-based, covers and front matter)",
@@ -144,11 +153,16 @@ def _moved(page: str, shift: int) -> str:
     )
 
 
-def _scores(evidence: Evidence, labels: Mapping[str, Mapping[str, float]]) -> Floats:
+def _first_hit(evidence: Evidence, shift: int) -> float:
+    """The mean reciprocal rank of the first relevant page after the shift: rankings of neighbours have one F1 for many."""
+    return float(_scores(evidence, shifted(evidence.labels, shift), "mrr").mean())
+
+
+def _scores(evidence: Evidence, labels: Mapping[str, Mapping[str, float]], measure: str = MEASURE) -> Floats:
     """The measure of each labelled query that has a ranking; of very many the first are enough."""
     queries = [query for query in evidence.labelled if query in evidence.rankings][:_ENOUGH]
     run = {query: evidence.rankings[query][:DEEP] for query in queries}
-    return rank(run, {query: labels[query] for query in queries}, [MEASURE]).columns[MEASURE]
+    return rank(run, {query: labels[query] for query in queries}, [measure]).columns[measure]
 
 
 def _natural(page: str) -> tuple[str, int, str]:
