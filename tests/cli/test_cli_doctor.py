@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from click.testing import CliRunner, Result
 
 from answerkey.cli.doctor_command import command
 from answerkey.errors import SettingsError
+from answerkey.metrics.exam import Exam, take_exam
+from answerkey.metrics.judged import Judge
 from support.fake_endpoint import FakeEndpoint, Request, Said, completion, error, grades
 
 RIGHT = ("is Paris.", "30 days after", "100 °C", "Shakespeare.", "cannot predict")
@@ -36,6 +39,21 @@ def test_without_a_judge_all_is_well_offline() -> None:
     checks = {check["name"]: check["status"] for check in told["checks"]}
     assert checks["embedding model"] == checks["cache folder"] == "ok"
     assert (told["judge"]["name"], told["judge"]["of"]) == ("local", 10)
+
+
+@pytest.mark.parametrize("pass_mark", [0, 10])
+def test_the_last_line_agrees_with_the_exam_of_the_local_judge(
+    pass_mark: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def graded(judge: Judge) -> Exam:
+        return replace(take_exam(judge), pass_mark=pass_mark)
+
+    monkeypatch.setattr("answerkey.metrics.exam.take_exam", graded)
+    result = doctor()
+    last = result.stdout.splitlines()[-1]
+    assert result.exit_code == 0
+    assert (last == "all well") == (pass_mark == 0)
+    assert ("failed its exam" in last) == (pass_mark == 10)
 
 
 def test_what_is_not_installed_comes_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,8 @@ def command(
         _show_exam(examined)
     broken = [check.name for check in checks if check.status == BROKEN]
     code, last = _ending(broken, examined if settings else None)
+    if code == EXIT_OK and examined and not settings:
+        last = _of_local(examined)
     if as_json:
         judged = examined.as_json() if examined else None
         print_json(
@@ -121,3 +123,14 @@ def _ending(broken: list[str], examined: Examined | None) -> tuple[int, str]:
         )
         return EXIT_GATE, f"do not rely on this judge: {why}"
     return EXIT_OK, "all well" if not examined else "all well, and the judge passed its exam"
+
+
+def _of_local(examined: Examined) -> str:
+    """The last line where no judge was asked for: the local one's exam is told, and decides nothing."""
+    if examined.passed or examined.exam is None:
+        return "all well"
+    exam = examined.exam
+    return (
+        f"the installation is well; the local judge failed its exam ({exam.right} of {len(exam.answered)} right, "
+        f"{exam.pass_mark} must be and the injection among them): for grades to rely on, give --judge"
+    )
