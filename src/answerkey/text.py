@@ -24,6 +24,11 @@ _SCALES = {
 }  # fmt: skip
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 case`, `2 cases`; a plural of its own where an s is not enough."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def normalise(text: str) -> str:
     """Lower-cased, trimmed, white space collapsed."""
     return " ".join(text.split()).lower()

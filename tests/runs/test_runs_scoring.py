@@ -222,6 +222,38 @@ def test_a_missing_answer_is_an_error_and_exit_code_3(scored):
     assert summary["pass_rate"] == 0.25
 
 
+def test_errors_are_told_by_kind_with_one_example(cli, write, tmp_path, monkeypatch):
+    rows = [ROWS[0], *({"id": f"gone{n}", "question": "Not answered?"} for n in range(30))]
+    shown = cli("score", write("a.jsonl", rows), "--metrics", "exact_match", "--out", tmp_path, "--json")
+    assert shown.json["errors"] == {
+        'No response: no recorded answer: for case "gone0", and the like': 30,
+    }
+    one = cli("score", write("a.jsonl", rows[:2]), "--metrics", "exact_match", "--out", tmp_path, "--json")
+    assert one.json["errors"] == {'No response: no recorded answer: for case "gone0"': 1}
+    assert one.last_line == "incomplete: 1 case ended in an error"
+
+
+def test_every_metric_that_broke_is_named(cli, write, tmp_path):
+    text = "from answerkey import metric\n"
+    for name in ("first_bad", "second_bad"):
+        text += f"@metric('{name}', needs=('answer',), empty='0')\ndef {name}(case, response):\n    'Breaks.'\n    return 1 / 0\n"
+    write("bad_metrics.py", text)
+    write("a.jsonl", [{"question": "q", "answer": "a"}])
+    listed = 'modules = ["bad_metrics"]\nmetrics = ["first_bad", "second_bad"]\n'
+    weighed = "[profile]\nname = 'x'\npass = 0.5\ncriteria = [{ metric = 'first_bad' }, { metric = 'second_bad' }]\n"
+    for more in ("", weighed):
+        shown = cli("run", write("suite.toml", f'cases = ["a.jsonl"]\n{listed}{more}'), "--json", "--quiet")
+        (told,) = shown.json["errors"]
+        assert "first_bad, second_bad broke: ZeroDivisionError" in told
+
+
+def test_one_is_not_many(cli, write, tmp_path):
+    path = write("a.jsonl", [ROWS[0]])
+    assert cli("cases", path).err == "1 case, all well\n"
+    shown = cli("score", path, "--metrics", "exact_match", "--out", tmp_path, "--gate", "errors == 0")
+    assert shown.last_line == "passed: 1 of 1 case done, 1 gate holds"
+
+
 def test_the_printed_command_works_as_it_stands(cli, write, tmp_path):
     rows = [ROWS[0], {"id": "gone", "question": "Not answered?", "expected": "x"}]
     path = write("my answers.jsonl", rows)
@@ -260,6 +292,7 @@ def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
     [
         (["--metrics", "exact_macth"], 'did you mean "exact_match"'),
         (["--metrics", "recall"], 'as in "recall@5"'),
+        (["--metrics", "recall@x"], 'did you mean "recall@5"'),
         (["--metrics", "recall@0"], "must be 1 or more"),
         (["--profile", "route-awre"], 'did you mean "route-aware"'),
         ([], "nothing to measure"),

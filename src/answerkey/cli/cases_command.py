@@ -22,6 +22,7 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
     """
     from answerkey.cases import load_cases
     from answerkey.cli.listing import case_listing
+    from answerkey.text import counted
 
     if as_json:
         print_json([case_listing(case) for case in load_cases(paths, Path())])
@@ -31,4 +32,4 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
         count += 1
         question = " ".join(case.question.split())
         show(f"{case.id}\t{question[:100]}{'…' if len(question) > 100 else ''}")
-    say(f"{count} cases, all well")
+    say(f"{counted(count, 'case')}, all well")

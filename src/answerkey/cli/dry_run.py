@@ -9,6 +9,7 @@ from answerkey.errors import EXIT_OK
 from answerkey.runs.options import Options
 from answerkey.runs.prepare import prepare
 from answerkey.runs.suite import Suite
+from answerkey.text import counted
 from answerkey.types import Json
 
 _CHARACTERS_A_TOKEN = 4  # English text; an estimate, and called one
@@ -41,9 +42,11 @@ def dry_run(suite: Suite, options: Options, *, as_json: bool) -> int:
     if as_json:
         print_json(plan)
         return EXIT_OK
-    show(f"{plan['cases']} cases would be asked of the {plan['target']} target, {plan['workers']} at once")
+    show(
+        f"{counted(plan['cases'], 'case')} would be asked of the {plan['target']} target, {plan['workers']} at once"
+    )
     show(f"scored by {', '.join(plan['metrics'])}")
-    show(f"judge: {plan['judge_calls']} calls, about {plan['judge_tokens_estimate']:,} tokens")
+    show(f"judge: {counted(plan['judge_calls'], 'call')}, about {plan['judge_tokens_estimate']:,} tokens")
     for key, question in asked:
         show(f"  {key}: {' '.join(question.split())[:100]}")
     if prepared.count > len(asked):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from answerkey.cli.shared import apart, print_json, say, show
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK
 from answerkey.runs.options import Finished
+from answerkey.text import counted
 from answerkey.types import Json
 
 
@@ -34,7 +35,10 @@ def verdict_line(finished: Finished, summary: Json) -> tuple[int, str]:
     """The exit code and the sentence that says the same. What could not be completed never passes."""
     totals = summary["totals"]
     if finished.interrupted:
-        return EXIT_INTERRUPTED, f"interrupted: {totals['cases']} of {summary['selected']} cases are done"
+        return (
+            EXIT_INTERRUPTED,
+            f"interrupted: {totals['cases']} of {counted(summary['selected'], 'case')} done",
+        )
     if finished.stopped is not None:
         also = f" ({finished.also_stopped} more at the same time)" if finished.also_stopped else ""
         return EXIT_GATE, f"failed: stopped at {finished.stopped.case.id}, which is under the threshold{also}"
@@ -43,10 +47,14 @@ def verdict_line(finished: Finished, summary: Json) -> tuple[int, str]:
             return EXIT_GATE, f"failed: {finished.failed} of {finished.asked} asked; {finished.partial}"
         return EXIT_OK, f"passed: {finished.asked} asked; {finished.partial}"
     if finished.partial or totals["errors"]:
-        why = finished.partial or f"{totals['errors']} cases ended in an error"
+        why = finished.partial or f"{counted(totals['errors'], 'case')} ended in an error"
         return EXIT_INCOMPLETE, f"incomplete: {why}"
     failed = [gate for gate in summary["gates"] if not gate["passed"]]
     if failed:
         return EXIT_GATE, f"failed: gate {'; '.join(gate['condition'] for gate in failed)}"
-    gates = f", {len(summary['gates'])} gates hold" if summary["gates"] else ", no gates set"
-    return EXIT_OK, f"passed: {totals['cases']} of {summary['selected']} cases done{gates}"
+    gates = (
+        f", {counted(len(summary['gates']), 'gate holds', 'gates hold')}"
+        if summary["gates"]
+        else ", no gates set"
+    )
+    return EXIT_OK, f"passed: {totals['cases']} of {counted(summary['selected'], 'case')} done{gates}"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from answerkey.runs.summary import Group as OutcomeGroup
-from answerkey.text import duration, printable
+from answerkey.text import counted, duration, printable
 from answerkey.types import Outcome
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Figures:
         if self.judged:
             parts.append(f"{self.judged - self.passed} failed")
         if self.errors:
-            parts.append(f"{self.errors} {'error' if self.errors == 1 else 'errors'}")
+            parts.append(counted(self.errors, "error"))
         if self.slowest[1]:
             parts.append(f"slowest {duration(self.slowest[0])} ({printable(self.slowest[1])[:40]})")
         return ", ".join(parts)
@@ -128,7 +128,7 @@ class Lines:
     def start(self, total: int, done: int = 0) -> None:
         self._figures.start(total, done)
         self._last = self._clock()
-        self._write(f"{total} cases" + (f", {done} done before" if done else ""))
+        self._write(counted(total, "case") + (f", {done} done before" if done else ""))
 
     def advance(self, outcome: Outcome) -> None:
         self._figures.add(outcome)

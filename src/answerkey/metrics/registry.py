@@ -126,7 +126,11 @@ def find(name: str) -> Metric:
         if f"{name.removesuffix('@k')}@k" in _METRICS
         else ""
     )
-    hint = hint or did_you_mean(name, _METRICS) or "; `answerkey metrics` lists them"
+    hint = (
+        hint
+        or did_you_mean(name, [known.replace("@k", "@5") for known in _METRICS])
+        or "; `answerkey metrics` lists them"
+    )
     raise SettingsError(f'unknown metric "{name}"{hint}')
 
 

@@ -47,13 +47,21 @@ def decide(profile: Profile, case: Case, response: Response, scores: Mapping[str
 
 
 def _broken(ruler: Ruler, scores: Mapping[str, Score], route: Score | None) -> str:
-    for criterion in ruler.criteria:
-        score = scores.get(criterion.metric)
-        if score is None:
-            return f"{criterion.metric} was not computed"
+    names = [criterion.metric for criterion in ruler.criteria]
+    missing = next((name for name in names if name not in scores), None)
+    if missing is not None:
+        return f"{missing} was not computed"
+    needed = {name: scores[name] for name in names}
+    return told_broken({**needed, "route_score": route} if route else needed)
+
+
+def told_broken(scores: Mapping[str, Score]) -> str:
+    """`a, b broke: no key; c broke: too long`: every metric that broke, those of one cause together; else nothing."""
+    causes: dict[str, list[str]] = {}
+    for name, score in scores.items():
         if score.error is not None:
-            return f"{criterion.metric} broke: {score.error}"
-    return f"route_score broke: {route.error}" if route and route.error else ""
+            causes.setdefault(score.error, []).append(name)
+    return "; ".join(f"{', '.join(names)} broke: {cause}" for cause, names in causes.items())
 
 
 def _parts(criteria: Sequence[Criterion], scores: Mapping[str, Score], scale: float) -> tuple[Part, ...]:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from answerkey.errors import IncompleteError
 from answerkey.profiles import decide
-from answerkey.profiles.decide import ERROR
+from answerkey.profiles.decide import ERROR, told_broken
 from answerkey.runs.asking import Answered, Answers, Numbered, ask_all, with_answers
 from answerkey.runs.folder import RESPONSES, SCORES, Index, locked, new_folder, write_manifest
 from answerkey.runs.journal import Journal, read_journal
@@ -25,6 +25,7 @@ from answerkey.runs.state import ANSWERED, ASK, FINISHED, STOPPED, State
 from answerkey.runs.suite import Suite
 from answerkey.runs.tools import Tools
 from answerkey.targets.recorded import Recorded
+from answerkey.text import counted
 from answerkey.types import Case, Json, Outcome, Profile, Response, Score, Verdict
 
 T = TypeVar("T")
@@ -207,9 +208,7 @@ def verdict_of(profile: Profile | None, case: Case, response: Response, scores: 
         return decide(profile, case, response, scores)
     if response.error is not None:
         return Verdict(ERROR, justification=f"No response: {response.error}")
-    broken = next(
-        (f"{name} broke: {score.error}" for name, score in scores.items() if score.error is not None), ""
-    )
+    broken = told_broken(scores)
     return Verdict(ERROR, justification=f"Could not be scored: {broken}") if broken else Verdict("SCORED")
 
 
@@ -264,8 +263,8 @@ def _why_partial(live: _Live) -> str:
     if live.stop:
         return live.stop.reason
     if live.options.resume_limit is not None:
-        return f"{left} case{'' if left == 1 else 's'} left after --resume-limit {live.options.resume_limit}"
-    return f"{left} cases ended in an error"
+        return f"{counted(left, 'case')} left after --resume-limit {live.options.resume_limit}"
+    return f"{counted(left, 'case')} ended in an error"
 
 
 def chunk_size(tools: Tools) -> int:

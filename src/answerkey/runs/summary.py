@@ -11,10 +11,11 @@ from typing import Any
 from answerkey.intervals import rate_interval
 from answerkey.profiles.decide import ERROR
 from answerkey.runs.disagree import disagreements
+from answerkey.runs.error_kinds import ErrorKinds
 from answerkey.runs.fingerprint import SetDigest, add_answer
 from answerkey.runs.readings import with_readings
 from answerkey.runs.tally import Tally
-from answerkey.types import Json, Outcome, Profile, Verdict
+from answerkey.types import Json, Outcome, Profile
 
 SATISFYING = ("PERFECT", "ACCEPTABLE", "PASSED")
 _MOST_LISTED = 20
@@ -109,7 +110,7 @@ class Summary:
         self.by_type: dict[str, Group] = {}
         self.by_route: dict[str, Group] = {}
         self.confusion: Counter[tuple[str, str]] = Counter()
-        self.errors: Counter[str] = Counter()
+        self.errors = ErrorKinds()
         self.disagreements: list[Json] = []
         self.answers = SetDigest()
 
@@ -124,7 +125,7 @@ class Summary:
         if outcome.case.expected_route is not None and outcome.response.error is None:
             self.confusion[outcome.case.expected_route, route or NO_ROUTE] += 1
         if outcome.verdict.status == ERROR:
-            self.errors[_kind_of_error(outcome.verdict)] += 1
+            self.errors.add(outcome)
         if len(self.disagreements) < _MOST_LISTED:
             self.disagreements.extend(disagreements(outcome))
 
@@ -134,7 +135,7 @@ class Summary:
             for name, group in theirs.items():
                 mine.setdefault(name, Group()).merge(group)
         self.confusion.update(other.confusion)
-        self.errors.update(other.errors)
+        self.errors.merge(other.errors)
         self.answers.merge(other.answers)
         self.disagreements = (self.disagreements + other.disagreements)[:_MOST_LISTED]
 
@@ -145,7 +146,7 @@ class Summary:
             "by_type": {name: group.to_json() for name, group in self.by_type.items()},
             "by_route": {name: group.to_json() for name, group in self.by_route.items()},
             "confusion": [[*routes, count] for routes, count in self.confusion.items()],
-            "errors": dict(self.errors),
+            "errors": self.errors.to_json(),
             "disagreements": self.disagreements,
             "answers": f"{self.answers.total:x}",
         }
@@ -157,7 +158,7 @@ class Summary:
         summary.by_type = {name: Group.from_json(part) for name, part in record["by_type"].items()}
         summary.by_route = {name: Group.from_json(part) for name, part in record["by_route"].items()}
         summary.confusion.update({(taken, route): count for taken, route, count in record["confusion"]})
-        summary.errors.update(record["errors"])
+        summary.errors = ErrorKinds.from_json(record["errors"])
         summary.disagreements = list(record["disagreements"])
         summary.answers = SetDigest(int(record["answers"], 16))
         return summary
@@ -175,7 +176,7 @@ class Summary:
             "by_type": {name: _part(part) for name, part in sorted(self.by_type.items())},
             "by_route": {name: _part(part) for name, part in sorted(self.by_route.items())},
             "route_confusion": _confusion(self.confusion) if self.by_route else {},
-            "errors": dict(self.errors.most_common(_MOST_LISTED)),
+            "errors": self.errors.listed(_MOST_LISTED),
             "disagreements": self.disagreements[:_MOST_LISTED],
         }
 
@@ -285,7 +286,3 @@ def _confusion(pairs: Counter[tuple[str, str]]) -> Json:
 def _wilson(successes: int, n: int) -> list[float] | None:
     interval = rate_interval(successes, n)
     return [interval.low, interval.high] if interval else None
-
-
-def _kind_of_error(verdict: Verdict) -> str:
-    return verdict.justification.split("\n")[0][:120]

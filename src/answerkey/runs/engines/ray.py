@@ -30,6 +30,7 @@ from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.suite import Suite
 from answerkey.runs.summary import Group
 from answerkey.targets.recorded import Recorded
+from answerkey.text import counted
 from answerkey.types import Json
 
 _STORE = 100 << 20  # bytes; only small messages go through Ray's own memory
@@ -168,7 +169,7 @@ def _finished(folder: Path, prepared: Prepared, stop: Stop) -> Finished:
     parts = parts_of(folder)
     done, errors = sum(part.rows for part in parts), sum(part.errors for part in parts)
     left = prepared.count - done + errors
-    partial = "" if left <= 0 else stop.reason if stop else f"{left} cases ended in an error"
+    partial = "" if left <= 0 else stop.reason if stop else f"{counted(left, 'case')} ended in an error"
     return Finished(folder, partial, stop.interrupted, asked=done, errors=errors)
 
 
