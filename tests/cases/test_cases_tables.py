@@ -79,6 +79,15 @@ def test_a_mark_says_utf8_even_where_a_byte_is_not(write):
     assert case.question.startswith("Caf")
 
 
+@pytest.mark.parametrize(
+    "text", ["[1] See page 3.", "[Figure 3: the valve", "[sic]", "[0, 1)", "[", "[a](b)"]
+)
+def test_a_text_may_begin_with_a_bracket(text, write):
+    (case,) = load_cases([write("a.csv", f'question,expected,contexts\na,"{text}","{text}"\n')])
+    assert case.expected == (text,)
+    assert case.recorded.contexts == (text,)
+
+
 BAD = {
     "empty.jsonl": ("", "the file is empty"),
     "blank.jsonl": ("\n\n", "no case found"),
@@ -96,8 +105,16 @@ BAD = {
     "broken.jsonl": ('{"question": "a"}\n{"question": \n', "line 2: not valid JSON"),
     "twice.jsonl": (
         '{"id": 1, "question": "a"}\n{"id": "1", "question": "b"}\n',
-        ', row 2, column "id": the id "1" is used twice',
+        ', line 2, column "id": the id "1" is used twice',
     ),
+    "twice.csv": ('id,question\n1,"a\nb"\n1,b\n', ', line 4, column "id": the id "1" is used twice'),
+    "twice.json": ('[{"id": 1, "question": "a"}, {"id": 1, "question": "b"}]', ', item 2, column "id"'),
+    "numbers.csv": (
+        'question,contexts\na,"[1, 2"\n',
+        "line 2, column \"contexts\": found '[1, 2', expected a JSON list",
+    ),
+    "texts.csv": ("question,contexts\na,\"['x', 'y\"\n", 'line 2, column "contexts": found'),
+    "expected.csv": ('question,expected\na,"[""x"", ""y"\n', 'line 2, column "expected": found'),
     "near.csv": ("qestion,expected\na,b\n", 'unknown column "qestion"; did you mean "question"'),
     "noquestion.jsonl": ('{"question": "  "}\n', "expected a question"),
     "both.csv": ("question,query\na,b\n", 'both mean "question"'),
@@ -133,14 +150,17 @@ def test_a_missing_file_suggests_the_near_one(write, cli):
     assert 'did you mean "answers.jsonl"' in shown.err
 
 
-def test_beir_folder_and_trec_qrels(write):
+def test_beir_folder_and_trec_qrels(write, caplog):
     write("beir/corpus.jsonl", [{"_id": "d1", "text": "x"}])
     folder = write(
         "beir/queries.jsonl", [{"_id": "q1", "text": "What?"}, {"_id": "q2", "text": "Not labelled"}]
     ).parent
     write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n")
-    (case,) = load_cases([folder])
+    for _ in range(2):
+        (case,) = load_cases([folder])
     assert (case.id, case.question, case.relevant) == ("q1", "What?", {"d1": 2.0, "d2": 0.0})
+    told = "beir/queries.jsonl: 1 of 2 queries have no label in qrels and are left out"
+    assert [record.getMessage() for record in caplog.records] == [told]  # once, however often they are read
     (case,) = load_cases([write("my.qrels", "q1 0 d7 1\n")])
     assert (case.id, case.relevant) == ("q1", {"d7": 1.0})
 

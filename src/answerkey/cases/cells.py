@@ -14,6 +14,8 @@ from answerkey.types import Passage, Turn
 if TYPE_CHECKING:
     from answerkey.cases.columns import Place
 
+# `["a", "b` and `[1, 2` were meant as lists; `[1] See page 3`, `[Figure 3: the` and `[0, 1)` are texts.
+_BROKEN_LIST = re.compile(r"""\[\s*(?:["'{]|[-\d.,\s]+$)""")
 _SEPARATOR = re.compile(r"[;,|]")
 _TEXT_KEYS = ("text", "content", "page_content", "document", "passage")
 _ID_KEYS = ("id", "doc_id", "chunk_id", "document_id", "source")
@@ -154,11 +156,11 @@ def _item(item: Any, column: str, place: Place) -> str:
 
 
 def _listed(cell: str, column: str, place: Place, *, must: bool) -> Any:
-    """A list written in a cell, as JSON or as a Python literal; else the text itself, unless it must be a list."""
+    """A list in a cell, as JSON or as a Python literal; else the text itself, unless it must be or was meant as a list."""
     value = _literal(cell)
     if isinstance(value, (list, tuple)):
         return value
-    if must:
+    if must or _BROKEN_LIST.match(cell.strip()):
         raise place.error(column, cell, "a JSON list or a Python list")
     return [cell]
 

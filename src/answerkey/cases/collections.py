@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from answerkey.decode import read_lines
@@ -11,13 +13,15 @@ from answerkey.errors import InputError
 from answerkey.retrieval.trec import read_qrels, read_run
 from answerkey.types import Case, Response
 
+log = logging.getLogger("answerkey.cases")
+
 
 def is_beir(folder: Path) -> bool:
     return (folder / "queries.jsonl").is_file() and (folder / "qrels").is_dir()
 
 
 def read_beir(folder: Path, name: str) -> Iterator[Case]:
-    """A case for each query that has labels; the split in the name of the qrels file is its type."""
+    """A case for each query that has labels, its type the split in the name of the qrels file; the others are counted."""
     labels: dict[str, tuple[dict[str, float], str]] = {}
     files = sorted((folder / "qrels").glob("*.tsv"))
     if not files:
@@ -25,7 +29,9 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
     for file in files:
         for query, grades in read_qrels(file).items():
             labels.setdefault(query, ({}, file.stem))[0].update(grades)
+    left_out = number_of_queries = 0
     for number, line in read_lines(folder / "queries.jsonl"):
+        number_of_queries += 1
         try:
             row = json.loads(line)
             key, text = str(row["_id"]), str(row["text"])
@@ -33,11 +39,25 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
             raise InputError(
                 f'{name}/queries.jsonl, line {number}: expected {{"_id": …, "text": …}}'
             ) from None
-        if key in labels:
-            relevant, split = labels[key]
-            yield Case(
-                id=key, question=text, relevant=relevant, source_file=f"{name}/queries.jsonl", tags=(split,)
-            )
+        if key not in labels:
+            left_out += 1
+            continue
+        relevant, split = labels[key]
+        yield Case(
+            id=key, question=text, relevant=relevant, source_file=f"{name}/queries.jsonl", tags=(split,)
+        )
+    if left_out:
+        _tell_left_out(folder.resolve(), left_out, number_of_queries)
+
+
+@cache  # a run reads its cases more than once
+def _tell_left_out(folder: Path, left_out: int, queries: int) -> None:
+    log.warning(
+        "%s/queries.jsonl: %d of %d queries have no label in qrels and are left out",
+        folder.name,
+        left_out,
+        queries,
+    )
 
 
 def read_trec_cases(path: Path, name: str) -> Iterator[Case]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from answerkey.cases.check import checked
@@ -39,7 +40,10 @@ ENDINGS = (*_ROWS, ".json", ".md", ".markdown", ".yaml", ".yml", ".qrels", ".tre
 def load_cases(patterns: Sequence[str | Path], folder: Path | None = None) -> Iterator[Case]:
     """The cases of files, folders and globs, in order, checked as they stream: ids are unique, none is missing."""
     base = folder or Path()
-    return checked(_read_all(case_files(patterns, base), base), " ".join(str(p) for p in patterns))
+    files = case_files(patterns, base)
+    named = {shown_name(path, base): path for path in files}
+    where = " ".join(str(pattern) for pattern in patterns)
+    return checked(_read_all(files, base), where, lambda name, number: _place(named, name, number))
 
 
 def read_responses(path: Path) -> Iterator[tuple[str, Response]]:
@@ -80,6 +84,16 @@ def case_files(patterns: Iterable[str | Path], base: Path) -> list[Path]:
 def _read_all(files: Iterable[Path], base: Path) -> Iterator[Case]:
     for path in files:
         yield from read_file(path, shown_name(path, base))
+
+
+def _place(files: Mapping[str, Path], name: str | None, number: int) -> str:
+    """Where the nth case of a file stands, in the words of every other error: the rows are read once more for it."""
+    path = files.get(name or "")
+    reader = _ROWS.get(path.suffix.lower()) if path else None
+    row = next(islice(reader(path, name or ""), number - 1, None), None) if path and reader else None
+    if row is not None:
+        return f"{name}, {row[1].unit} {row[1].line}"
+    return f"{name}, {'item' if path and path.suffix.lower() == '.json' else 'case'} {number}"
 
 
 def read_file(path: Path, name: str) -> Iterator[Case]:
