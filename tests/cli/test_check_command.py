@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +84,18 @@ def test_completion_scripts(shell: str) -> None:
     result = CliRunner().invoke(answerkey, ["completion", shell])
     assert result.exit_code == 0
     assert "_ANSWERKEY_COMPLETE" in result.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_full_disk_is_one_line_and_exit_3(tmp_path: Path, options: list[str]) -> None:
+    (tmp_path / "a.jsonl").write_text('{"question": "q"}\n')
+    asked = [sys.executable, "-m", "answerkey", "cases", str(tmp_path / "a.jsonl"), *options]
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(asked, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert ended.returncode == 3
+    assert "standard output cannot be written: No space left on device" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_the_shell_is_told_commands_and_options() -> None:

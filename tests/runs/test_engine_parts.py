@@ -177,7 +177,9 @@ def test_summary_by_a_column_is_counted_where_the_rows_lie(cli, write, tmp_path,
     }
     for row in table:
         assert row["mean_score"] == pytest.approx(summary["by_route"][row["name"]]["score"]["mean"])
-    assert "documents" in cli("summary", run, "--by", "route").out
+    told = cli("summary", run, "--by", "route").out.splitlines()
+    assert "documents" in "".join(told)
+    assert len({len(line) for line in told}) == 1, "the columns stand under one another"
     wrong = cli("summary", run, "--by", "rout")
     assert wrong.code == 2
     assert 'did you mean "route"' in wrong.err

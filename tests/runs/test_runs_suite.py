@@ -31,6 +31,15 @@ def test_a_slip_is_found_when_the_suite_is_read(write, text, told):
         load_suite(write("suite.toml", PLAIN + text))
 
 
+def test_a_folder_stands_for_the_suite_in_it(write, tmp_path):
+    with pytest.raises(SettingsError, match=r"a folder without a suite\.toml; .*answerkey init"):
+        load_suite(tmp_path)
+    write("bot.toml", PLAIN)
+    with pytest.raises(SettingsError, match=r"name the suite's file, such as bot\.toml"):
+        load_suite(tmp_path)
+    assert load_suite(write("suite.toml", PLAIN).parent).cases == ("c.jsonl",)
+
+
 def test_every_table_may_be_given(write):
     text = (
         PLAIN

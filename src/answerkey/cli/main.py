@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -10,8 +11,9 @@ from importlib import import_module
 import click
 
 from answerkey import __version__
-from answerkey.errors import EXIT_INTERRUPTED, AnswerkeyError, did_you_mean
+from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, AnswerkeyError, did_you_mean
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMMANDS = {
     "demo": "The shipped example end to end, offline: three bots, scored, compared, reported.",
     "init": "Write a suite to start from.",
@@ -19,7 +21,7 @@ COMMANDS = {
     "score": "Score answers that are already in the files; no suite needed.",
     "rescore": "A new run from the same answers, with another profile, judge or model.",
     "report": "Write the reports of a run again from its journal.",
-    "summary": "Print the summary of a run.",
+    "summary": "Print the report of a run, or its figures by a column.",
     "compare": "Is B really better than A? Says what changed, then by how much.",
     "baseline": "Keep a run to compare with.",
     "sweep": "Dense, sparse and hybrid retrieval over every α and K.",
@@ -69,11 +71,17 @@ def answerkey() -> None:
     """
 
 
+def _drop_output() -> None:
+    """What is still to be written goes nowhere: it would fail again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> None:
     """Run, and turn a user's mistake into one line and an exit code; a bug keeps its traceback."""
     gc.set_threshold(50_000)  # cases stream by and hold no cycles: looking for some costs a fifth of the time
     try:
         code = answerkey.main(prog_name="answerkey", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         click.echo("interrupted", err=True)
         code = EXIT_INTERRUPTED
@@ -85,6 +93,13 @@ def main() -> None:
         code = error.exit_code
     except BrokenPipeError:
         # The reader of our output went away, as `head` does.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         code = 0
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        where = error.filename or "standard output"
+        click.echo(f"error: {where} cannot be written: {error.strerror}; make room, then try again", err=True)
+        _drop_output()
+        code = EXIT_INCOMPLETE
     sys.exit(code if isinstance(code, int) else 0)

@@ -19,7 +19,7 @@ from answerkey.cli.shared import json_option, print_json, show
 )
 @json_option
 def command(run: Path, by: str | None, as_json: bool) -> None:
-    """Print the summary of a run.
+    """Print the report of a run, as report.txt has it; with --json summary.json.
 
     \b
     Example:

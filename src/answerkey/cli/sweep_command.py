@@ -50,7 +50,7 @@ def command(
     for warning in _warnings(sweep):
         say(f"warning: {warning}")
     if query is not None:
-        return _trace(sweep, query)
+        return _trace(sweep, query, as_json=as_json)
     folder = new_folder(out or loaded.folder / loaded.run.out, f"{loaded.name}_sweep")
     write_files(sweep, folder)
     if not no_plots:
@@ -90,11 +90,14 @@ def _warnings(sweep: Sweep) -> list[str]:
     return found
 
 
-def _trace(sweep: Sweep, query: str) -> None:
-    from answerkey.experiments.trace import trace
+def _trace(sweep: Sweep, query: str, *, as_json: bool) -> None:
+    from answerkey.experiments.trace import trace, trace_lines
 
-    for line in trace(sweep, query, sweep.best_alpha(), sweep.ks[sweep.standard]):
-        show(line)
+    traced = trace(sweep, query, sweep.best_alpha(), sweep.ks[sweep.standard])
+    if as_json:
+        print_json(traced)
+    else:
+        show("\n".join(trace_lines(traced)))
 
 
 def _show(sweep: Sweep, told: dict[str, Any]) -> None:

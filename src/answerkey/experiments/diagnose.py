@@ -7,6 +7,7 @@ from typing import Any
 
 from answerkey.experiments import chunk_findings, label_findings
 from answerkey.experiments.evidence import MEASURE, Evidence, Finding
+from answerkey.text import counted
 
 CHECKS = (
     label_findings.constant_shift,
@@ -80,7 +81,7 @@ def sentence(diagnosis: Diagnosis) -> str:
     first = diagnosis.findings[0]
     more = gain(first, diagnosis.score)
     best = f" (would add {more:+.3f} to {MEASURE})" if more > 0 else ""
-    return f"{len(diagnosis.findings)} findings{score}. First: {first.title}{best}"
+    return f"{counted(len(diagnosis.findings), 'finding')}{score}. First: {first.title}{best}"
 
 
 def _checked(evidence: Evidence) -> tuple[str, ...]:

@@ -9,32 +9,52 @@ from answerkey.errors import InputError, did_you_mean
 from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Sweep
 from answerkey.retrieval.rankings import clean_id
+from answerkey.types import Json
 
 
-def trace(sweep: Sweep, query: str, variant: int, k: int) -> Iterator[str]:
-    """The lines to print; `query` is a case's id, or part of its question where that names one case."""
+def trace(sweep: Sweep, query: str, variant: int, k: int) -> Json:
+    """Every step; `query` is a case's id, or part of its question where that names one case."""
     number = _find(sweep, query)
     case, setting = sweep.cases[number], sweep.variants[variant]
     grades = {clean_id(page): grade for page, grade in (case.relevant or {}).items() if grade > 0}
     pages = [sweep.pages[page] for page in sweep.rankings[variant, number, :k].tolist() if page >= 0]
-    yield f"query    {case.id}: {case.question}"
-    yield f"setting  {setting.name}{'' if setting.alpha is None else f', α = {setting.alpha:g}'}, K = {k}"
-    yield f"expected {', '.join(f'{page} (grade {grade:g})' for page, grade in grades.items()) or 'nothing: unlabelled'}"
-    yield ""
-    for rank, page in enumerate(pages, start=1):
-        yield f"  {rank:>3}. {'✓' if page in grades else '✗'} {page}"
-    absent = [page for page in grades if page not in pages]
-    if absent:
-        yield f"  not retrieved: {', '.join(page + ('' if page in sweep.pages else ' (not in the index)') for page in absent)}"
-    yield ""
     column = sweep.ks.index(k)
     values: dict[str, float] = dict(zip(METRICS, sweep.values[variant, column, number].tolist(), strict=True))
-    yield from _sums(
-        values, [grades.get(page, 0.0) for page in pages], sorted(grades.values(), reverse=True), k
-    )
+    sums = _sums(values, [grades.get(page, 0.0) for page in pages], sorted(grades.values(), reverse=True), k)
+    return {
+        "id": case.id,
+        "question": case.question,
+        "setting": setting.name,
+        "alpha": setting.alpha,
+        "k": k,
+        "expected": grades,
+        "retrieved": [{"page": page, "relevant": page in grades} for page in pages],
+        "not_retrieved": [
+            {"page": page, "in_index": page in sweep.pages} for page in grades if page not in pages
+        ],
+        "metrics": {f"{name}@{k}": {"value": values[name], "sum": told} for name, told in sums.items()},
+    }
 
 
-def _sums(values: dict[str, float], gains: list[float], ideal: list[float], k: int) -> Iterator[str]:
+def trace_lines(traced: Json) -> Iterator[str]:
+    """The same for people."""
+    expected = ", ".join(f"{page} (grade {grade:g})" for page, grade in traced["expected"].items())
+    alpha = "" if traced["alpha"] is None else f", α = {traced['alpha']:g}"
+    yield f"query    {traced['id']}: {traced['question']}"
+    yield f"setting  {traced['setting']}{alpha}, K = {traced['k']}"
+    yield f"expected {expected or 'nothing: unlabelled'}"
+    yield ""
+    for rank, found in enumerate(traced["retrieved"], start=1):
+        yield f"  {rank:>3}. {'✓' if found['relevant'] else '✗'} {found['page']}"
+    if absent := traced["not_retrieved"]:
+        told = (f"{page['page']}{'' if page['in_index'] else ' (not in the index)'}" for page in absent)
+        yield f"  not retrieved: {', '.join(told)}"
+    yield ""
+    for name, entry in traced["metrics"].items():
+        yield f"  {name:<13} {entry['value']:.4f} = {entry['sum']}"
+
+
+def _sums(values: dict[str, float], gains: list[float], ideal: list[float], k: int) -> dict[str, str]:
     """Each metric as the sum that it is."""
     hits = [rank for rank, gain in enumerate(gains, start=1) if gain > 0]
     found, relevant = len(hits), len(ideal)
@@ -42,7 +62,7 @@ def _sums(values: dict[str, float], gains: list[float], ideal: list[float], k: i
     dcg = " + ".join(f"{gains[rank - 1]:g}/log2({rank + 1})" for rank in hits) or "0"
     best = sum(grade / math.log2(rank + 1) for rank, grade in enumerate(ideal[:k], start=1))
     precisions = " + ".join(f"{n}/{rank}" for n, rank in enumerate(hits, start=1)) or "0"
-    shown = {
+    return {
         "precision": f"{found} relevant / {k} places",
         "recall": f"{found} found / {relevant} relevant",
         "f1": f"2 · {values['precision']:.4f} · {values['recall']:.4f} / ({values['precision']:.4f} + {values['recall']:.4f})",
@@ -51,8 +71,6 @@ def _sums(values: dict[str, float], gains: list[float], ideal: list[float], k: i
         "ndcg": f"({dcg}) / {best:.4f}",
         "map": f"({precisions}) / {relevant}",
     }
-    for name, sum_ in shown.items():
-        yield f"  {f'{name}@{k}':<13} {values[name]:.4f} = {sum_}"
 
 
 def _find(sweep: Sweep, query: str) -> int:

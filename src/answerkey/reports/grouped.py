@@ -45,12 +45,14 @@ def grouped(folder: Path, column: str) -> list[Json]:
 
 def grouped_text(table: list[Json], column: str) -> str:
     """The same for people."""
-    width = max([len(column), *(len(str(row["name"])) for row in table)])
-    lines = [f"{column:<{width}}  {'cases':>9}  {'scored':>9}  {'passed':>9}  {'errors':>7}  mean score"]
-    for row in table:
+    names = ["(none)" if row["name"] is None else " ".join(str(row["name"]).split()) for row in table]
+    width = max(map(len, (column, *names)))
+    lines = [
+        f"{column:<{width}}  {'cases':>9}  {'scored':>9}  {'passed':>9}  {'errors':>7}  {'mean score':>10}"
+    ]
+    for name, row in zip(names, table, strict=True):
         mean = "-" if row["mean_score"] is None else f"{row['mean_score']:.3f}"
-        name = "(none)" if row["name"] is None else str(row["name"])
         lines.append(
-            f"{name:<{width}}  {row['cases']:>9,}  {row['scored']:>9,}  {row['passed']:>9,}  {row['errors']:>7,}  {mean}"
+            f"{name:<{width}}  {row['cases']:>9,}  {row['scored']:>9,}  {row['passed']:>9,}  {row['errors']:>7,}  {mean:>10}"
         )
     return "\n".join(lines)

@@ -66,8 +66,8 @@ _KEYS = (
 
 def load_suite(path: Path, overrides: Mapping[str, Any] | None = None) -> Suite:
     """The suite of a file, checked; `overrides` are settings by dotted name, as `--set run.workers=3` gives them."""
-    if path.is_dir() and (path / "suite.toml").is_file():
-        path = path / "suite.toml"
+    if path.is_dir():
+        path = _suite_in(path)
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -85,6 +85,17 @@ def load_suite(path: Path, overrides: Mapping[str, Any] | None = None) -> Suite:
         table, path.parent, default_name=path.parent.resolve().name if path.stem == "suite" else path.stem
     )
     return replace(suite, path=path)
+
+
+def _suite_in(folder: Path) -> Path:
+    path = folder / "suite.toml"
+    if not path.is_file():
+        others = ", ".join(sorted(found.name for found in folder.glob("*.toml"))[:5])
+        raise SettingsError(
+            f"{folder}: a folder without a suite.toml; name the suite's file"
+            + (f", such as {others}" if others else ", or write one with `answerkey init`")
+        )
+    return path
 
 
 def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") -> Suite:

@@ -15,7 +15,7 @@ from answerkey.runs.summary import summarise
 from answerkey.types import Json, Profile
 
 SWEEP = "sweep.json"
-_DEPTH = 3
+_DEPTH = 4  # from the folder above a bot's own: mybot/results/<run>/run.json
 _QUIET = 30.0  # seconds without a new line after which a run is no longer taken to be going on
 
 
