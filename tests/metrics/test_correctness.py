@@ -37,6 +37,12 @@ RIGHT_AND_WRONG = [
     ("is 3M capital-intensive", "No, its CAPEX is small.", "No. Its CAPEX is a small share of revenue.", "Yes. Its CAPEX is a large share of revenue."),
     ("what is the revenue of Boeing", "$66.6 billion", "Boeing's revenue was $66,608 million.", "I'm sorry, the context does not include Boeing's revenue."),
     ("how many amendments are there", "Twenty-seven", "There are 27 amendments.", "There are 21 amendments."),
+    ("how many people", "15 million", "15,000,000", "1.5 million"),
+    ("what does it cost", "$12.34", "It costs $12.34.", "It costs $1,234."),
+    ("how many", "3 million", "three million", "three billion"),
+    ("when was it", "January 5, 2020", "On Jan. 5, 2020.", "On Jan. 6, 2020."),
+    ("which century", "21st", "The twenty-first.", "The twenty-second."),
+    ("which plan", "Plan A", "It is plan A.", "It is plan B."),
     ("how many wars", "three", "There were 3 wars.", "There were 5 wars."),
     ("who won most medals", "Norway", "The Norwegian team did.", "The Swedish team did."),
     ("when was the last wolf killed", "1926", "In 1926.", "In 1962."),
@@ -56,6 +62,18 @@ RIGHT_AND_WRONG = [
 def test_a_right_answer_is_above_a_wrong_one(question: str, expected: str, right: str, wrong: str) -> None:
     good, bad = value(right, expected, question=question), value(wrong, expected, question=question)
     assert good > 0.5 > bad
+
+
+@pytest.mark.parametrize("expected", ["Type O", "Vitamin C", "Malcolm X"])
+def test_a_letter_is_a_word(expected: str) -> None:
+    assert value(f"It was {expected}.", expected) > value(f"It was {expected[:-1]}B.", expected) + 0.3
+
+
+@pytest.mark.parametrize("part", ["abc{0} ", "{0},{0}.5 ", " \n", "1 / ", "not {0} ", "(a{0} "])
+def test_long_texts_take_no_long_time(part: str) -> None:
+    """Not timed: a product of both lengths would take minutes, and the suite would stop."""
+    long = "".join(part.format(n) for n in range(6000))
+    assert 0.0 <= value(long, long[: len(long) // 2] + " end") <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -117,6 +135,13 @@ class TestAliasesInTheQuestion:
         assert value(right, *self.ALIASES, question=self.QUESTION) > 0.5
         assert value(wrong, *self.ALIASES, question=self.QUESTION) < 0.5
 
+    def test_initials_stand_for_one_person(self) -> None:
+        names = ("Theodore Roosevelt", "T. Roosevelt", "President Theodore Roosevelt")
+        asked = "Washington, Jefferson, Lincoln and which other President are carved on Mount Rushmore?"
+        assert value("It is Franklin D. Roosevelt.", *names, question=asked) < 0.5
+        assert value("It is Theodore Roosevelt.", *names, question=asked) > 0.5
+        assert value("Roosevelt", *names, question=asked) > 0.5
+
     def test_but_count_where_they_are_all_that_is_said_or_are_offered(self) -> None:
         assert value("Scapula", *self.ALIASES, question=self.QUESTION) > 0.5
         choice = "who came out first, batman or spider man"
@@ -142,6 +167,9 @@ class TestReasons:
         asked, no = "Are you open on Sunday?", "No, we are open Monday to Saturday."
         assert "yes" not in score("12 Canal Street, beside the station.", no, question=asked).reason
         assert "yes against no" in score("We are open on Sunday.", no, question=asked).reason
+        assert (
+            "yes" not in score("No match: nothing like it was asked.", "Yes, we are.", question=asked).reason
+        )
 
     def test_other_languages_are_said(self) -> None:
         assert "not English" in score("埃菲尔铁塔高330米。", "330米").reason

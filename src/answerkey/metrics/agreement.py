@@ -21,7 +21,12 @@ _ASKS = {
     "where": re.compile(r"\bwhere\b", re.IGNORECASE),
     "count": re.compile(r"\bhow (?:many|much|long|old|far|tall|big|high|often)\b", re.IGNORECASE),
 }
+_DIGIT = re.compile(r"\d")
 _SAME_WORD = 0.9
+_LOOKED_THROUGH = (
+    500,
+    4000,
+)  # characters of the expected text and of the answer that are searched for near copies
 _HEAD = re.compile(r"[,(\[;:]")
 
 
@@ -32,7 +37,7 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
         wanted = said
     key = tuple(in_unit(figure, asked.unit) for figure in wanted.figures)
     # In the order of the text: a set's order changes from one process to the next, and ties would go another way.
-    near = {token: closest(token, said, wanted, key) for token in wanted.content}
+    near = {token: closest(token, said, wanted, key) for token in dict.fromkeys(wanted.content)}
     new = [token for token in wanted.content if token not in asked.vocabulary]
     f = _words(reference, wanted, new, {token: score for token, (score, _) in near.items()})
     fits = not key or any(figures_agree(figure, other) for figure in key for other in said.figures)
@@ -64,8 +69,10 @@ def says_more(answer: str, question: str) -> bool:
 
 
 def _same_letters(said: Text, wanted: Text) -> bool:
-    """`Shoulderblade` and `Shoulder blade`."""
-    return len(wanted.squashed) >= 4 and said.squashed == wanted.squashed
+    """`Shoulderblade` and `Shoulder blade`; but figures are told apart by their points and signs."""
+    return (
+        len(wanted.squashed) >= 4 and said.squashed == wanted.squashed and not _DIGIT.search(wanted.squashed)
+    )
 
 
 def _words(reference: str, wanted: Text, new: Sequence[str], close: Mapping[str, float]) -> dict[str, float]:
@@ -90,13 +97,14 @@ def _words(reference: str, wanted: Text, new: Sequence[str], close: Mapping[str,
 def _texts(said: Text, wanted: Text, fits: bool) -> dict[str, float]:
     """The two texts as runs of words and of letters; without `fits` the digits are the same, but not their unit."""
     at = said.joined.find(wanted.joined) if wanted.tokens and fits else -1
+    sought, searched = _LOOKED_THROUGH
     return {
         "exact": float(fits and said.tokens == wanted.tokens),
         "contains": float(at >= 0),
         "squashed": float(fits and len(wanted.squashed) >= 4 and wanted.squashed in said.squashed),
         "inside": float(bool(said.tokens) and said.joined in wanted.joined),
         "early": 1.0 - at / len(said.joined) if at >= 0 else 0.0,
-        "partial": fuzz.partial_ratio(wanted.joined, said.joined) / 100,
+        "partial": fuzz.partial_ratio(wanted.joined[:sought], said.joined[:searched]) / 100,
         "token_set": fuzz.token_set_ratio(wanted.joined, said.joined) / 100,
         "sorted": fuzz.token_sort_ratio(wanted.joined, said.joined) / 100,
         "alike": fuzz.ratio(wanted.squashed, said.squashed) / 100,

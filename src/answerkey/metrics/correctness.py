@@ -31,6 +31,7 @@ LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
 _OFFERS = re.compile(r"\bor\b", re.IGNORECASE)
+_SURNAME = re.compile(r"(?:[A-Z]\.\s?)+[A-Z][\w'’-]+$")
 _NOTE = re.compile(r"(?<=\w)\s+\((?!the\b)([^()\d\s]+(?: [^()\d\s]+){0,3})\)\s*$")
 _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})/(?=[A-ZÀ-Þ][^\W\d_]{3})")
 
@@ -69,10 +70,11 @@ def compared_with(answer: str, expected: Sequence[str], question: str) -> list[d
     """The features against each expected answer.
 
     Of a list of aliases those that only repeat the question are left out, unless it offers them or the answer says no more:
-    `Scapula` is no answer to `What is the common name of the scapula?`, though an alias of the shoulder blade.
+    `Scapula` is no answer to `What is the common name of the scapula?`, though an alias of the shoulder blade. So are initials
+    with a surname, by which `T. Roosevelt` would be any Roosevelt.
     """
     listed = references(expected)
-    telling = [wanted for wanted in listed if not repeats(wanted, question)]
+    telling = [wanted for wanted in listed if not repeats(wanted, question) and not _SURNAME.match(wanted)]
     if len(telling) < ALIASES or _OFFERS.search(question) or not says_more(answer, question):
         telling = listed
     return [compare(answer, wanted, question) for wanted in telling]
@@ -86,7 +88,7 @@ def references(expected: Sequence[str]) -> list[str]:
     """
     listed = list(expected)
     if len(listed) == 1:
-        parts = [part.strip() for part in _ALIASES.split(listed[0])]
+        parts = [part.strip() for part in _ALIASES.split(" ".join(listed[0].split()))]
         if all(len(part.split()) <= LONGEST_ALIAS and part.count("(") == part.count(")") for part in parts):
             listed += [part for part in parts if len(part) > 1]
     listed = [name for text in listed for name in _without_note(text)]

@@ -12,9 +12,9 @@ from answerkey.text import numbers
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
-_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS)
+_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS) + "|sept"
 _DATE = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_MONTH})\.?\b"
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_MONTH})(?:\.|\b)"
     rf"(?:\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s*(?P<year>[12]\d{{3}}))?"
     rf"|(?P<iso>[12]\d{{3}}-\d{{2}}-\d{{2}})|(?<![\d,.$])(?P<only>1[0-9]{{3}}|20[0-9]{{2}})(?![,.]?\d{{2}}|%)",
     re.IGNORECASE,
@@ -142,10 +142,10 @@ def in_unit(figure: Figure, unit: float) -> Figure:
 
 
 def _step(written: str, value: float) -> float:
-    digits = re.search(r"\d[\d.,]*", written)
+    digits = re.search(r"\d[\d.,']*", written)
     if not digits:
         return 1.0
-    plain = digits[0].rstrip(".,")
+    plain = digits[0].replace("'", "").rstrip(".,")
     decimals = len(plain.rsplit(".", 1)[1]) if "." in plain else 0
     bare = (
         float(plain.replace(",", ""))

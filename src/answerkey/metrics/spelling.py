@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from answerkey.metrics.evidence import stem, word_groups
 from answerkey.metrics.figures import Figure, figures_agree
@@ -13,6 +13,7 @@ from answerkey.metrics.small_model import load_numbers
 from answerkey.metrics.wording import Text
 
 NEAR = 0.74  # from here on two words count as one spelled in two ways
+_LEAST = 0.75
 _ROOT = 7  # letters: `archaeology` and `archaeologist` have one root
 SURE = 0.85  # needed where the first letters differ: few people get that one wrong
 _SCALES = frozenset(stem(word) for word in ("thousand", "million", "billion", "trillion"))
@@ -27,16 +28,31 @@ def closest(token: str, said: Text, wanted: Text, figures: tuple[Figure, ...] = 
         return float(any(figures_agree(one, other) for one in own for other in said.figures)), token
     if token in said.vocabulary:
         return 1.0, token
+    if token in _SCALES and _in_other_scale(said, figures):
+        return 1.0, token
     if token[0].isdigit() or len(token) < 4:
         return 0.0, ""
     return _near_spelling(token, said.vocabulary, said.names if token in wanted.names else frozenset())
 
 
+def _in_other_scale(said: Text, figures: tuple[Figure, ...]) -> bool:
+    """`15,000,000` for `15 million`: the word is not there, but what it says is."""
+    return any(figure.scaled and figures_agree(figure, other) for figure in figures for other in said.figures)
+
+
 @lru_cache(maxsize=8192)
 def _near_spelling(token: str, have: frozenset[str], names: frozenset[str]) -> tuple[float, str]:
     """The word most alike; `names` may also be a short form: `Thad` for `Thaddeus`."""
-    best = max(((_alike(token, other), other) for other in have), default=(0.0, ""))
-    if best[0] >= 0.75:
+    kin = _nations().get(token)
+    spelled = [
+        found[0]
+        for found in process.extract(token, have, scorer=fuzz.ratio, score_cutoff=100 * _LEAST, limit=None)
+    ]
+    candidates = (
+        spelled if kin is None else [*spelled, *(word for word in have if _nations().get(word) == kin)]
+    )
+    best = max(((_alike(token, other), other) for other in candidates), default=(0.0, ""))
+    if best[0] >= _LEAST:
         return best
     short = [name for name in names if len(name) >= 4 and (name.startswith(token) or token.startswith(name))]
     return (0.76, min(short)) if short else (0.0, "")

@@ -11,6 +11,7 @@ from answerkey.metrics.evidence import Piece, pieces
 from answerkey.metrics.figures import COUNTED, Date, Figure, dates, figures, periods, unit_asked
 
 END_READ = 8_000  # characters
+FIGURES_READ = 200
 ARTICLES = frozenset({"a", "an", "the", "of", "s"})
 _SHORT = {
     "st": "saint",
@@ -23,7 +24,8 @@ _SHORT = {
 }
 _GLUED = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z][a-z])|(?<=[^\W\d_]{3})(?=\d)|(?<=\d{4})(?=[a-z]{2})")
 _GLUED_NOTE = re.compile(r"\b((?:1[5-9]|20)\d\d)(\d{1,3})(?=[\s.,;]|$)(?![.,]\d)")
-_BELOW_ZERO = re.compile(r"\$\s?\(([\d.,]+)\)")  # as accountants write it
+_BELOW_ZERO = re.compile(r"([$€£])\s?\(([\d.,]+)\)")  # as accountants write it
+_IN_NUMBER = re.compile(r"(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d))")
 _TENS = {
     "twenty": 20,
     "thirty": 30,
@@ -34,9 +36,11 @@ _TENS = {
     "eighty": 80,
     "ninety": 90,
 }
-_COMPOUND = re.compile(
-    rf"\b({'|'.join(_TENS)})(?:[-\s](one|two|three|four|five|six|seven|eight|nine))?\b", re.IGNORECASE
+_UNITS = (
+    "one two three four five six seven eight nine first second third fourth fifth sixth seventh eighth ninth"
 )
+_COMPOUND = re.compile(rf"\b({'|'.join(_TENS)})(?:[-\s]({_UNITS.replace(' ', '|')}))?\b", re.IGNORECASE)
+_SCALED = re.compile(rf"\b({'|'.join(COUNTED)})(?=\s(?:thousand|million|billion|trillion)\b)", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t]{2,}")
 _SPLIT_DECIMAL = re.compile(r"(?<=\d)\. (?=\d)")
 _DOTTED = re.compile(r"\b[A-Z]\.(?:\s{0,2}[A-Z]\.)+")
@@ -100,8 +104,6 @@ class Text:
     negations: int
     unit: float
     plain: str
-    sentences: tuple[str, ...]
-    negated: tuple[bool, ...]  # in step with the sentences
 
 
 @lru_cache(maxsize=1024)
@@ -121,7 +123,7 @@ def read(text: str) -> Text:
         vocabulary=frozenset(stems),
         joined=" " + " ".join(stems) + " ",
         squashed=_SQUASHED.sub("", unaccented(plain.lower())),
-        figures=figures(plain),
+        figures=figures(plain)[:FIGURES_READ],
         dates=dates(plain),
         periods=periods(plain),
         names=frozenset(word.stem for word in words if word.capital),
@@ -130,8 +132,6 @@ def read(text: str) -> Text:
         negations=sum(piece.negations for piece in taken),
         unit=unit_asked(plain),
         plain=plain,
-        sentences=tuple(plain[piece.start : piece.end] for piece in taken),
-        negated=tuple(piece.negations > 0 for piece in taken),
     )
 
 
@@ -140,10 +140,11 @@ def plainly(text: str) -> str:
 
     `byMissi Hale1` is `by Missi Hale 1`, `in 19741.` is `in 1974 1.`, `12. 9` is `12.9`, `J. K.` is `JK`, `twenty-seven` is `27`.
     """
-    plain = _BLANKS.sub(" ", unicodedata.normalize("NFKC", text))
-    plain = _USA.sub("USA", _BELOW_ZERO.sub(r"-$\1", plain))
+    plain = _BLANKS.sub(" ", unicodedata.normalize("NFKC", _IN_NUMBER.sub("", text)))
+    plain = _USA.sub("USA", _BELOW_ZERO.sub(r"-\1\2", plain))
     plain = _GLUED.sub(" ", _GLUED_NOTE.sub(r"\1 \2", _SPLIT_DECIMAL.sub(".", plain)))
     plain = _COMPOUND.sub(_in_digits, _INITIALS.sub("", plain))
+    plain = _SCALED.sub(lambda found: str(COUNTED[found[1].lower()]), plain)
     plain = _DOTTED.sub(lambda found: re.sub(r"[.\s]", "", found[0]), plain)
     return _UK.sub("UK", plain)
 
@@ -166,13 +167,26 @@ def _words(piece: Piece, text: str, sentence: int) -> list[Word]:
         ending = start == end and last[-1:].isdigit() and stem_ in {"st", "nd", "rd", "th"}
         between = text[end:start] if end >= 0 else "."
         end, last = stop, written
-        if stem_ in ARTICLES or ending:
+        letter = _is_letter(written, between, text[stop : stop + 2])
+        if (stem_ in ARTICLES and not letter) or ending:
             continue
+        content = content or letter
         capital = written[0].isupper() and content
         numeral = _numeral(written, bool(words) and words[-1].capital)
         token = numeral or _SHORT.get(stem_, stem_)
         words.append(Word(token, content or bool(numeral), capital, sentence, between))
     return words
+
+
+def _is_letter(written: str, before: str, after: str) -> bool:
+    """The A of `Plan A` and the C of `vitamin C is`; not the article, an initial, or the I that speaks."""
+    alone = len(written) == 1 and written.isupper() and written.isascii() and written != "I"
+    return (
+        alone
+        and before in {" ", "-", '"', ' "'}
+        and not (after[:1] == "." and after[1:])
+        and not after[1:].isupper()
+    )
 
 
 def _numeral(written: str, after_name: bool) -> str:
