@@ -111,6 +111,10 @@ def test_the_trace_shows_every_sum(tmp_path: Path) -> None:
         .stdout
     )
     assert by_text == shown
+    traced = json.loads(CliRunner().invoke(command, [suite, "--trace", "q4", "--json"]).stdout)
+    assert traced["expected"] == {"5": 1}
+    assert {"page": "5", "relevant": True} in traced["retrieved"]
+    assert set(traced["metrics"]) == {f"{name}@5" for name in METRICS}
     with pytest.raises(AnswerkeyError, match="30 questions"):
         CliRunner().invoke(command, [suite, "--trace", "what is"], catch_exceptions=False)
 

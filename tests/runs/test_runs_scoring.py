@@ -285,6 +285,10 @@ def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
     assert shown.code == 0, shown.err
     assert shown.json["totals"]["statuses"] == {"SCORED": 3}
     assert shown.json["pass_rate"] is None
+    run = next((tmp_path / "o").iterdir())
+    told = cli("summary", run).out
+    assert told.startswith("score: 3 cases, 0 errors\n"), "no profile, nothing to say of scored"
+    assert "scored 2/3 (1 does not apply)" in told
 
 
 @pytest.mark.parametrize(

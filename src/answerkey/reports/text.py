@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from answerkey.text import printable
+from answerkey.text import counted, printable
 from answerkey.types import Json
 
 _BAR = 30
@@ -30,8 +30,9 @@ def text_report(summary: Mapping[str, Any]) -> str:
 
 def heading(summary: Mapping[str, Any]) -> list[str]:
     totals, profile = summary["totals"], summary["profile"]
+    scored = f", {totals['scored']} scored" if profile["name"] else ""  # by a profile: without one nothing is
     lines = [
-        f"{summary['name']}: {totals['cases']} cases, {totals['scored']} scored, {totals['errors']} errors"
+        f"{summary['name']}: {counted(totals['cases'], 'case')}{scored}, {counted(totals['errors'], 'error')}"
     ]
     if summary.get("partial"):
         lines.append(f"PARTIAL RUN ({totals['cases']} of {summary['selected']} cases): {summary['partial']}")
@@ -85,8 +86,11 @@ def _averages(averages: Mapping[str, Any]) -> list[str]:
     lines = ["Average scores"]
     for name, entry in averages.items():
         left_out = ", ".join(
-            f"{entry[key]} {told}"
-            for key, told in (("not_applicable", "do not apply"), ("broken", "broke"))
+            counted(entry[key], *told)
+            for key, told in (
+                ("not_applicable", ("does not apply", "do not apply")),
+                ("broken", ("broke", "broke")),
+            )
             if entry[key]
         )
         reading = f": {entry['reading']}" if entry.get("reading") else ""
