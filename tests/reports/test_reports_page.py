@@ -16,6 +16,7 @@ from answerkey.reports.charts.style import DARK, LIGHT, dark_twin, scale_of
 from answerkey.reports.explain import explain
 from answerkey.reports.html import MOST_CASES
 from answerkey.reports.inert import label, shown
+from answerkey.reports.pages import satisfying
 from answerkey.reports.rows import read_rows, worst_first
 from answerkey.reports.write import write_reports
 from answerkey.runs.folder import open_run
@@ -152,6 +153,12 @@ def test_inert_text_keeps_its_places() -> None:
     assert shown("plain é\n\t👩\u200d👧 \u200c") == "plain é\n\t👩\u200d👧 \u200c"
     shown(text).encode("utf-8")
     assert label("x" * 1_000_000) == "x" * 59 + "…"
+
+
+def test_satisfaction_is_worded_by_the_statuses_of_the_profile(tmp_path: Path) -> None:
+    assert satisfying(load_profile("rubric")) == "passed"
+    assert satisfying(load_profile("route-aware")) == "perfect or acceptable"
+    assert "perfect or acceptable, 95 %" in page_of(make_run(tmp_path / "run", [plain(1), plain(2)], "two"))
 
 
 def test_dark_pictures_have_dark_paper() -> None:

@@ -33,6 +33,8 @@ HOSTILE_PAGES = [
     "/", "/run/hostile_1", "/compare?a=hostile_1&b=hostile_1&show=all", "/run/hostile_1/live", "/sweep/bot_sweep_1",
     *(f"/run/hostile_1/case/{n}" for n in range(len(HOSTILE))), f"/run/hostile_1/case/{2 * len(HOSTILE)}",
 ]  # fmt: skip
+TIGHT_CARDS = """[...document.querySelectorAll('.card:not(.flush, .case)')]
+    .filter(card => parseFloat(getComputedStyle(card).paddingLeft) < 5).map(card => card.outerHTML.slice(0, 80))"""
 Watch = Callable[..., Any]
 
 
@@ -43,6 +45,7 @@ def test_page(name: str, scheme: str, served: str, viewed: Path, watch: Watch) -
     address = f"file://{viewed}/bot_1/report.html" if name == "report" else f"{served}{PAGES[name]}"
     watched = watch(address, scheme)
     _charts_are_drawn(watched.page)
+    assert watched.page.evaluate(TIGHT_CARDS) == []
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     watched.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}.png", full_page=True)
     watched.page.set_viewport_size({"width": 390, "height": 800})

@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 
 import pytest
 from viewer_asking import ask
-from viewer_world import make_run, plain
+from viewer_world import make_run, outcome, plain
 
 from answerkey.errors import InputError
 from answerkey.reports.rows import read_rows
@@ -191,6 +191,28 @@ def test_run_without_reports_is_shown_and_called_interrupted(tmp_path: Path) -> 
     told = ask(app, "/run/cut?format=json").json()
     assert told["summary"]["totals"]["cases"] == 9
     assert "Interrupted run" in ask(app, "/run/cut").text
+
+
+def test_the_comparison_opens_where_there_are_cases(app: Any, viewed: Path) -> None:
+    """The second version only mends; looked at backwards, it only breaks."""
+    assert ask(app, "/compare?a=bot_1&b=bot_2&format=json").json()["show"] == "improved"
+    assert ask(app, "/compare?a=bot_2&b=bot_1&format=json").json()["show"] == "degraded"
+    assert ask(app, "/compare?a=bot_1&b=bot_1&format=json").json()["show"] == "all"
+    assert ask(app, "/compare?a=bot_1&b=bot_2&show=degraded&format=json").json()["found"] == 0
+
+
+def test_an_acceptable_route_is_not_called_wrong(viewed: Path, tmp_path: Path) -> None:
+    def routed(n: int, *acceptable: str) -> Outcome:
+        case = Case(f"c{n}", "q?", ("a",), expected_route="sales_kpi", acceptable_routes=acceptable)
+        return outcome(case, Response("a", route="rag"), {"keyword_recall": Score(0.5)})
+
+    make_run(tmp_path / "routes", [routed(0, "rag"), routed(1)], "routes", reports=False)
+    app = make_app(tmp_path, Rules())
+    page = ask(app, "/run/routes").text
+    assert page.count('<span class="warn small">acceptable, expected sales_kpi</span>') == 1
+    assert page.count('<span class="bad small nowrap">not sales_kpi</span>') == 1
+    assert '<span class="warn">(acceptable, expected sales_kpi)</span>' in ask(app, "/run/routes/case/0").text
+    assert '<span class="bad">(expected sales_kpi)</span>' in ask(app, "/run/routes/case/1").text
 
 
 def test_no_such_folder(tmp_path: Path) -> None:

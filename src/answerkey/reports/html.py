@@ -15,7 +15,7 @@ from answerkey.errors import StorageError
 from answerkey.reports.charts.run import run_charts
 from answerkey.reports.charts.style import Spec, dark_twin, data_address, png, svg
 from answerkey.reports.explain import explain
-from answerkey.reports.pages import directions, environment
+from answerkey.reports.pages import directions, environment, satisfying
 from answerkey.reports.rows import Rows, read_outcome, read_rows, worst_first
 from answerkey.runs.folder import open_run, write_whole
 from answerkey.types import Json, Profile
@@ -47,6 +47,7 @@ def page(folder: Path, figures: Json, rows: Rows, profile: Profile | None, pictu
         statuses=sorted({case["verdict"]["status"] for case in cases}),
         pictures=pictures,
         weighed=directions(profile),
+        satisfying=satisfying(profile),
         style=Markup(style),
         style_hash=_hash(style),
         script=Markup(script),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from answerkey.reports.text import figure, gate_line, heading, mean, rate
+from answerkey.reports.text import component_rows, confusion_rows, figure, gate_line, heading, mean, rate
 from answerkey.text import printable
+
+_MENTION = re.compile(r"@(?!(?<=\w@)\d+(?![\w-]|\.\w))")  # `recall@5` calls nobody, and stays as it is
 
 
 def markdown_report(summary: Mapping[str, Any]) -> str:
@@ -16,7 +19,7 @@ def markdown_report(summary: Mapping[str, Any]) -> str:
     for name, entry in summary["average_scores"].items():
         interval = f"{figure(entry['ci95'][0])} to {figure(entry['ci95'][1])}" if entry["ci95"] else ""
         told = figure(entry["mean"]) + (f": {cell(entry['reading'])}" if entry.get("reading") else "")
-        lines.append(f"| {cell(name)} | {told} | {interval} | {entry['n']}/{entry['of']} |")
+        lines.append(f"| `{code(name)}` | {told} | {interval} | {entry['n']}/{entry['of']} |")
     bands = summary["performance"]["bands"]
     if summary["totals"]["scored"] and bands:
         lines += ["", "| band | cases | share |", "|---|---:|---:|"]
@@ -25,12 +28,24 @@ def markdown_report(summary: Mapping[str, Any]) -> str:
         if groups:
             lines += ["", f"| {title} | cases | passed | mean score |", "|---|---:|---|---|"]
             lines += [_group_row(name, part) for name, part in groups.items()]
+    lines += _table("mean of", component_rows(summary["by_route"]))
+    lines += _table("expected route, taken →", confusion_rows(summary["route_confusion"]))
     if summary.get("gates"):
-        lines += ["", "| gate |", "|---|", *(f"| {cell(gate_line(gate))} |" for gate in summary["gates"])]
+        lines += ["", "| gate |", "|---|", *(f"| `{code(gate_line(gate))}` |" for gate in summary["gates"])]
     if summary["disagreements"]:
         lines += ["", "Metrics disagree; read these:", ""]
         lines += [f"- `{code(entry['id'])}`: {cell(entry['what'])}" for entry in summary["disagreements"]]
     return "\n".join(lines) + "\n"
+
+
+def _table(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Figures under routes: the first row names the columns, the first cell of each other row names the row."""
+    if not rows:
+        return []
+    (_, *columns), *rest = rows
+    lines = ["", f"| {title} | {' | '.join(cell(name) for name in columns)} |"]
+    lines.append(f"|---|{'---:|' * len(columns)}")
+    return lines + [f"| `{code(name)}` | {' | '.join(figures)} |" for name, *figures in rest]
 
 
 def _group_row(name: str, part: Mapping[str, Any]) -> str:
@@ -45,12 +60,11 @@ def _group_row(name: str, part: Mapping[str, Any]) -> str:
 def cell(text: Any) -> str:
     """Text that stays text in Markdown: no table break, no HTML, no link, no mention."""
     plain = printable(str(text)).replace("\n", " ")
-    for sign in "\\`*_[]<>|#!@~":
-        plain = plain.replace(
-            sign, f"\\{sign}" if sign not in "<>@" else {"<": "&lt;", ">": "&gt;", "@": "@\u200b"}[sign]
-        )
-    return plain
+    for sign in "\\`*_[]<>|#!~":
+        plain = plain.replace(sign, {"<": "&lt;", ">": "&gt;"}.get(sign, f"\\{sign}"))
+    return _MENTION.sub("@\u200b", plain)
 
 
 def code(text: Any) -> str:
+    """For between backticks, where nothing is a link or a mention and a name reads as it is spelled."""
     return printable(str(text)).replace("`", "'").replace("\n", " ").replace("|", "\\|")

@@ -9,6 +9,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from answerkey.profiles.decide import share_of
 from answerkey.reports.inert import label, shown_value
 from answerkey.reports.text import figure
+from answerkey.runs.summary import SATISFYING
 from answerkey.types import Criterion, Profile
 
 _TONES = {
@@ -52,6 +53,15 @@ def directions(profile: Profile | None) -> dict[str, Criterion]:
         c.metric: c for ruler in (profile.ruler, *profile.rulers.values()) for c in ruler.criteria if c.weight
     }
     return {**known, "route_score": Criterion("route_score")} if profile.route_weight else known
+
+
+def satisfying(profile: Profile | None) -> str:
+    """The statuses that count as satisfied, of those the profile gives: `perfect or acceptable`, `passed`."""
+    rulers = (profile.ruler, *profile.rulers.values()) if profile else ()
+    given = {band.status for ruler in rulers for band in ruler.bands}
+    return (
+        " or ".join(status.lower() for status in SATISFYING if status in given) or "no status of the profile"
+    )
 
 
 def heat(value: float | None, criterion: Criterion | None) -> str:

@@ -24,7 +24,7 @@ from answerkey.runs.json_line import decode
 from answerkey.runs.records import from_json, scores_from_json
 from answerkey.types import Case, Json, Outcome, Response, Verdict
 
-FORMAT = 1
+FORMAT = 2
 EXCERPT = 240
 WORTH_KEEPING = 500  # a smaller run is read as fast from its journals
 BROKE = "broke"
@@ -43,6 +43,7 @@ class Rows:
     type: list[str | None] = field(default_factory=list[str | None])
     route: list[str | None] = field(default_factory=list[str | None])
     expected_route: list[str | None] = field(default_factory=list[str | None])
+    acceptable_route: list[bool] = field(default_factory=list[bool])
     seconds: list[float | None] = field(default_factory=list[float | None])
     status: list[str] = field(default_factory=list[str])
     band: list[str] = field(default_factory=list[str])
@@ -60,8 +61,8 @@ class Rows:
         return {"n": n, **light, "metrics": {name: column[n] for name, column in self.metrics.items()}}
 
 
-_COLUMNS = ("id", "question", "answer", "type", "route", "expected_route", "seconds", "status", "band", "passed",
-            "score", "quality")  # fmt: skip
+_COLUMNS = ("id", "question", "answer", "type", "route", "expected_route", "acceptable_route", "seconds", "status", "band",
+            "passed", "score", "quality")  # fmt: skip
 
 
 def read_rows(folder: Path) -> Rows:
@@ -146,6 +147,7 @@ def _of_response(record: Json) -> Json:
         "type": case.get("type"),
         "route": response.get("route"),
         "expected_route": case.get("expected_route"),
+        "acceptable_route": response.get("route") in (case.get("acceptable_routes") or ()),
         "seconds": response.get("seconds"),
     }
 

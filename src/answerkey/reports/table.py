@@ -6,6 +6,7 @@ import csv
 from collections.abc import Sequence
 from typing import IO, Any
 
+from answerkey.reports.inert import shown
 from answerkey.types import Json
 
 _COLUMNS = (
@@ -13,17 +14,24 @@ _COLUMNS = (
     "sources", "response_time", "error",
 )  # fmt: skip
 _VERDICT = ("status", "score", "quality", "route_score", "band", "justification")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_TAKEN = {*_COLUMNS, *_VERDICT}
+_FORMULA = ("=", "+", "-", "@", "\t")
 
 
 class Table:
+    """Every column has a name of its own: the verdict's `route_score` is the metric's, and is written once; any other
+    metric that is called like a column is `scores.<name>`, as its place in results.jsonl is.
+    """
+
     def __init__(self, file: IO[str], metrics: Sequence[str]) -> None:
-        self._metrics = metrics
+        self._metrics = [name for name in metrics if name != "route_score"]
         self._writer = csv.writer(file)
-        self._writer.writerow([*_COLUMNS, *_VERDICT, *metrics])
+        named = [f"scores.{name}" if name in _TAKEN else name for name in self._metrics]
+        self._writer.writerow([*_COLUMNS, *_VERDICT, *named])
 
     def add(self, line: Json) -> None:
-        verdict, scores = line["verdict"], line["scores"]
+        scores = line["scores"]
+        verdict = {**line["verdict"], "route_score": _score(scores.get("route_score"))}
         cells = [inert(line[name]) for name in _COLUMNS]
         cells += [inert(verdict[name]) for name in _VERDICT]
         cells += [_score(scores.get(name)) for name in self._metrics]
@@ -31,14 +39,15 @@ class Table:
 
 
 def inert(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets a quote in front; numbers stay numbers."""
+    """Text that a spreadsheet would run as a formula gets a quote in front, and nothing in it can steer a terminal.
+
+    Numbers stay numbers; results.jsonl keeps the text as it came.
+    """
     if value is None or isinstance(value, (int, float)):
-        return value
-    if isinstance(value, str) and value[:1].isalnum() and "\0" not in value:
         return value
     if isinstance(value, list):
         value = " | ".join(str(item) for item in value)
-    text = str(value).replace("\0", "")
+    text = shown(str(value).replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
     return f"'{text}" if text.lstrip(" \n").startswith(_FORMULA) else text
 
 

@@ -126,33 +126,42 @@ def _groups(title: str, groups: Mapping[str, Any]) -> list[str]:
 
 
 def _components(by_route: Mapping[str, Any]) -> list[str]:
-    """The mean of each metric, route beside route."""
+    return _grid("Means by route", component_rows(by_route))
+
+
+def component_rows(by_route: Mapping[str, Any]) -> list[list[str]]:
+    """The mean of each metric, route beside route; the first row names the routes. Empty for a single route."""
     names = sorted({name for part in by_route.values() for name in part["average_scores"]})
     if len(by_route) < 2 or not names:
         return []
-    width = max(len(name) for name in names)
-    columns = list(by_route)
-    lines = ["Means by route", f"  {'':<{width}}  " + "  ".join(f"{route[:14]:>14}" for route in columns)]
-    for name in names:
-        cells = [by_route[route]["average_scores"].get(name, {}).get("mean") for route in columns]
-        lines.append(f"  {name:<{width}}  " + "  ".join(f"{figure(cell):>14}" for cell in cells))
-    return lines
+    parts = [part["average_scores"] for part in by_route.values()]
+    means = [[name, *(figure(part.get(name, {}).get("mean")) for part in parts)] for name in names]
+    return [["", *by_route], *means]
 
 
 def _confusion(table: Mapping[str, Mapping[str, int]]) -> list[str]:
+    return _grid("Routes: expected (rows) and taken (columns)", confusion_rows(table))
+
+
+def confusion_rows(table: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
+    """How often each expected route (a row) led to each taken one; the first row names those taken."""
     if not table:
         return []
-    actual = sorted({route for row in table.values() for route in row})
-    width = max(len(name) for name in table)
-    lines = [
-        "Routes: expected (rows) and taken (columns)",
-        f"  {'':<{width}}  " + "  ".join(f"{name[:14]:>14}" for name in actual),
+    taken = sorted({route for row in table.values() for route in row})
+    return [
+        ["", *taken],
+        *([name, *(str(row.get(route, 0)) for route in taken)] for name, row in table.items()),
     ]
-    lines += [
-        f"  {name:<{width}}  " + "  ".join(f"{row.get(a, 0):>14}" for a in actual)
-        for name, row in table.items()
+
+
+def _grid(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    if not rows:
+        return []
+    width = max(len(name) for name, *_ in rows)
+    return [
+        title,
+        *(f"  {name:<{width}}  " + "  ".join(f"{c[:14]:>14}" for c in cells) for name, *cells in rows),
     ]
-    return lines
 
 
 def _times(times: Mapping[str, Any]) -> list[str]:

@@ -35,6 +35,7 @@ def compare_page(request: Request) -> Response:
     show, page = _wishes(request)
     comparison = _compared(side_a, side_b, f"{journal_state(side_a)} {journal_state(side_b)}")
     rows_a, rows_b = read_rows(side_a), read_rows(side_b)
+    show = show or _first_with_cases(comparison, rows_a, rows_b)
     chosen = _chosen(comparison, rows_a, rows_b, show)
     pages = max(1, -(-len(chosen) // PAGE))
     page = min(page, pages)
@@ -63,8 +64,9 @@ def compare_page(request: Request) -> Response:
 
 
 def _wishes(request: Request) -> tuple[str, int]:
-    show, page = request.query_params.get("show", "degraded"), request.query_params.get("page", "1")
-    if show not in SHOWS:
+    """Which cases, empty where it is not said, and which page of them."""
+    show, page = request.query_params.get("show", ""), request.query_params.get("page", "1")
+    if show and show not in SHOWS:
         raise InputError(f'show: no "{show}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}')
     if not page.isdigit() or int(page) < 1:
         raise InputError(f"page: expected a whole number from 1, got {page!r}")
@@ -74,6 +76,10 @@ def _wishes(request: Request) -> tuple[str, int]:
 @lru_cache(maxsize=16)
 def _compared(a: Path, b: Path, state: str) -> Comparison:
     return compare_runs(a, b)
+
+
+def _first_with_cases(comparison: Comparison, a: Rows, b: Rows) -> str:
+    return next((show for show in SHOWS if _chosen(comparison, a, b, show)), SHOWS[0])
 
 
 def _chosen(comparison: Comparison, a: Rows, b: Rows, show: str) -> list[tuple[int, int]]:

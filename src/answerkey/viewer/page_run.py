@@ -9,7 +9,7 @@ from starlette.responses import FileResponse, Response
 
 from answerkey.errors import InputError
 from answerkey.reports.charts.run import run_charts
-from answerkey.reports.pages import directions
+from answerkey.reports.pages import directions, satisfying
 from answerkey.reports.rows import Rows, read_rows
 from answerkey.runs.folder import open_run, read_manifest
 from answerkey.types import Json, Profile
@@ -64,7 +64,9 @@ def run_page(request: Request) -> Response:
         "labelled": sum(entry.get("label") is not None for entry in labels.values()),
         "addresses": _addresses(query, rows, page, pages),
     }
-    return respond(request, "run.html", data, weighed=directions(run.profile))
+    return respond(
+        request, "run.html", data, weighed=directions(run.profile), satisfying=satisfying(run.profile)
+    )
 
 
 def columns(rows: Rows, profile: Profile | None) -> list[str]:

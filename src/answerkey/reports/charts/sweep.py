@@ -87,16 +87,14 @@ def alpha_chart(sweep: Sweep) -> Any:
     best = best_setting(sweep, rows, [sweep.standard])
     alpha = sweep.variants[best.winner[0]].alpha
     points = [point for metric in _CURVES for point in _points(sweep, rows, [sweep.standard], metric)]
-    axis = alt.Axis(
-        values=[v.alpha for v in sweep.variants if v.alpha is not None], format=".1~f", grid=False
-    )
+    axis = alt.Axis(values=sorted({point["alpha"] for point in points}), format="~g", grid=False)
     chart = _curves(
         points, alt.X("alpha:Q", title="α   (0 = BM25 alone, 1 = dense alone)", axis=axis), "alpha"
     )
     rule = alt.Chart(values([{"alpha": alpha, "text": f"best F1 {best.f1:.3f} at α = {alpha:g}"}]))
     line = rule.mark_rule(strokeDash=[5, 4], color=QUIET).encode(x="alpha:Q")
-    label = rule.mark_text(align="left", dx=5, color=QUIET, baseline="top").encode(
-        x="alpha:Q", y=alt.value(2), text="text:N"
+    label = rule.mark_text(align="left", dx=5, color=QUIET, baseline="bottom").encode(
+        x="alpha:Q", y=alt.value(354), text="text:N"
     )
     return headed(
         line + chart + label,
@@ -168,30 +166,36 @@ def _curves(points: list[dict[str, Any]], x: alt.X, field: str) -> Any:
     names = [_LABELS[name] for name in _CURVES]
     colour = alt.Color("metric:N", scale=colour_scale(names), legend=None)
     base = alt.Chart(values(points)).encode(x=x, color=colour)
-    y = alt.Y("mean:Q", title="mean over queries", scale=alt.Scale(zero=True))
+    top = _top(points)
+    y = alt.Y("mean:Q", title="mean over queries", scale=alt.Scale(domain=[0, top], nice=top != 1.0))
     band = base.mark_area(opacity=0.13).encode(y=alt.Y("low:Q", title="mean over queries"), y2="high:Q")
     line = base.mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=45)).encode(y=y)
     last = max(point[field] for point in points)
-    ends = spread_labels([point for point in points if point[field] == last])
+    ends = spread_labels([point for point in points if point[field] == last], top)
     names_at_end = alt.Chart(values(ends)).mark_text(align="left", dx=10, fontWeight=600).encode(
         x=x, y="label_y:Q", text="label:N", color=colour
     )  # fmt: skip
     return alt.layer(band, line, names_at_end).properties(width=620, height=360)
 
 
-def spread_labels(ends: Sequence[dict[str, Any]], gap: float = 0.035) -> list[dict[str, Any]]:
-    """Labels at the end of each line, moved apart where the lines end close together."""
+def _top(points: Sequence[dict[str, Any]]) -> float:
+    """Where the axis ends: at 1 for high values within 0..1, else at the highest."""
+    highest = round(max(point["high"] for point in points), 9)
+    return 1.0 if 0.5 < highest <= 1.0 else highest or 1.0
+
+
+def spread_labels(ends: Sequence[dict[str, Any]], top: float) -> list[dict[str, Any]]:
+    """Labels at the end of each line, moved apart where the lines end close together; none above the axis' top."""
+    gap = 0.05 * top
     placed: list[dict[str, Any]] = []
-    top = max(point["high"] for point in ends)
     for point in sorted(ends, key=lambda point: point["mean"]):
-        lowest = placed[-1]["label_y"] + gap * max(top, 0.2) * 1.6 if placed else 0.0
-        placed.append(
-            {
-                **point,
-                "label_y": max(point["mean"], lowest),
-                "label": f"{point['metric']} {point['mean']:.3f}",
-            }
-        )
+        lowest = placed[-1]["label_y"] + gap if placed else 0.0
+        label = f"{point['metric']} {point['mean']:.3f}"
+        placed.append({**point, "label_y": max(point["mean"], lowest), "label": label})
+    highest = top
+    for point in reversed(placed):
+        point["label_y"] = min(point["label_y"], highest)
+        highest = point["label_y"] - gap
     return placed
 
 

@@ -1,0 +1,31 @@
+"""The pictures of a sweep: their axes tell the truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from made_documents import WordEmbedder, write_suite
+
+from answerkey.experiments.prepare import prepare
+from answerkey.experiments.sweep import run_sweep
+from answerkey.reports.charts.sweep import alpha_chart, spread_labels
+from answerkey.runs.suite import load_suite
+
+
+def test_the_alpha_chart_has_its_ticks_at_the_values_and_ends_at_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("answerkey.experiments.prepare.load_embedder", lambda name, **options: WordEmbedder())
+    suite = write_suite(tmp_path, more="alphas = [0.0, 0.25, 0.75, 1.0]\nks = [5]")
+    prepared = prepare(load_suite(suite))
+    sweep = run_sweep(prepared.index, prepared.cases, prepared.settings)
+    told = json.dumps(alpha_chart(sweep).to_dict())
+    assert '"format": "~g", "grid": false, "values": [0.0, 0.25, 0.75, 1.0]' in told
+    assert '"domain": [0, 1.0], "nice": false' in told
+
+
+def test_labels_stay_apart_and_below_the_top() -> None:
+    ends = [{"metric": "a", "mean": 0.99}, {"metric": "b", "mean": 1.0}, {"metric": "c", "mean": 0.2}]
+    assert [point["label_y"] for point in spread_labels(ends, 1.0)] == pytest.approx([0.2, 0.95, 1.0])

@@ -1,0 +1,83 @@
+"""results.csv and report.md: names that are spelled as they are, once each, and text that can do nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from answerkey.reports.markdown import cell, markdown_report
+from answerkey.reports.table import Table, inert
+from answerkey.runs.records import result_line
+from answerkey.runs.summary import summarise
+from answerkey.types import Case, Outcome, Response, Score, Verdict
+
+
+def outcome(n: int, route: str, **scores: Score) -> Outcome:
+    case = Case(f"c{n}", "q?", ("a",), expected_route="sales")
+    verdict = Verdict("PASSED", score=0.8, route_score=0.7, band="good", passed=True)
+    return Outcome(case, Response("a", route=route), {"recall@5": Score(n / 4), **scores}, verdict)
+
+
+def rows_of(outcomes: list[Outcome], *metrics: str) -> list[list[str]]:
+    file = io.StringIO()
+    table = Table(file, metrics)
+    for one in outcomes:
+        table.add(result_line(one))
+    file.seek(0)
+    return list(csv.reader(file))
+
+
+def test_no_column_has_the_name_of_another():
+    scores = {"route_score": Score(0.7), "score": Score(0.25)}
+    header, row = rows_of([outcome(0, "docs", **scores)], "route_score", "recall@5", "score")
+    assert len(set(header)) == len(header) == len(row)
+    found = dict(zip(header, row, strict=True))
+    assert (found["route_score"], found["score"], found["scores.score"], found["recall@5"]) == (
+        "0.7",
+        "0.8",
+        "0.25",
+        "0.0",
+    )
+
+
+def test_a_route_score_that_broke_is_no_empty_cell():
+    header, row = rows_of([outcome(0, "docs", route_score=Score.broke("boom"))], "route_score")
+    assert row[header.index("route_score")] == "ERROR"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("plain \x1b[2Jtext", "plain \ufffd[2Jtext"),
+        ("a\u202eb", "a\ufffdb"),
+        ("two\r\nlines", "two\nlines"),
+        ("\r=1+1", "'\n=1+1"),
+        ("=1+1", "'=1+1"),
+        ("\u0928\u200d\u0926", "\u0928\u200d\u0926"),  # a joiner is part of the writing
+    ],
+)
+def test_a_cell_steers_neither_a_terminal_nor_a_spreadsheet(text: str, told: str):
+    assert inert(text) == told
+
+
+def markdown_of(outcomes: list[Outcome]) -> str:
+    about: dict[str, Any] = {"name": "n", "profile": {"name": None, "version": None, "digest": None}}
+    return markdown_report(summarise(outcomes, about=about))
+
+
+def test_a_metric_is_spelled_as_everywhere_and_text_mentions_nobody():
+    text = markdown_of([outcome(1, "docs"), outcome(2, "@team|x")])
+    assert "| `recall@5` | 0.375 |" in text
+    assert "@team" not in text
+    assert cell("recall@5 fell, ndcg@10.") == "recall@5 fell, ndcg@10."
+    for mention in ("@5", "a @b", "you@example.com", "x@5.com", "x@5-b"):
+        assert "@\u200b" in cell(mention)
+
+
+def test_means_stand_route_beside_route_with_the_confusion_of_routes():
+    text = markdown_of([outcome(1, "docs"), outcome(2, "sales"), outcome(4, "sales")])
+    assert "| mean of | docs | sales |\n|---|---:|---:|\n| `recall@5` | 0.250 | 0.750 |" in text
+    assert "| expected route, taken → | docs | sales |\n|---|---:|---:|\n| `sales` | 1 | 2 |" in text
