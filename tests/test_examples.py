@@ -56,6 +56,25 @@ def test_the_wrong_answer_is_found(tmp_path: Path) -> None:
     assert status == {"cases#Q1": "PASSED", "cases#Q2": "PASSED", "cases#Q3": "FAILED", "cases#Q4": "PASSED"}
 
 
+def test_two_questions_of_the_faq_fail_as_its_readme_says(tmp_path: Path) -> None:
+    run("run", str(EXAMPLES / "faq-bot" / "suite.toml"), "--out", str(tmp_path), "--no-pictures", "--quiet")
+    lines = results(tmp_path)
+    status = {case: line["verdict"]["status"] for case, line in lines.items()}  # type: ignore[index]
+    assert status == {"cases#Q1": "PASSED", "cases#Q2": "PASSED", "cases#Q3": "FAILED", "cases#Q4": "FAILED"}
+    assert str(lines["cases#Q3"]["answer"]).startswith("No match")
+    assert "Canal Street" in str(lines["cases#Q4"]["answer"])
+    assert not any("yes against no" in json.dumps(lines[case]) for case in ("cases#Q3", "cases#Q4"))
+
+
+def test_the_documents_are_found_and_the_ruler_is_strict_as_the_readme_says(tmp_path: Path) -> None:
+    run("run", str(EXAMPLES / "rag-docs" / "suite.toml"), "--out", str(tmp_path), "--no-pictures", "--quiet")
+    lines = results(tmp_path).values()
+    assert {line["verdict"]["band"] for line in lines} == {"poor"}  # type: ignore[index]
+    assert {line["scores"]["recall@3"]["value"] for line in lines} == {1.0}  # type: ignore[index]
+    words = [line["scores"]["keyword_recall"]["value"] for line in lines]  # type: ignore[index]
+    assert round(sum(words) / len(words), 2) == 0.97
+
+
 def test_stop_on_fail_stops_at_the_wrong_answer(tmp_path: Path) -> None:
     done = run(
         "run",
