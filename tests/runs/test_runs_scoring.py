@@ -201,6 +201,9 @@ def test_a_live_bot_may_report_routes_of_its_own(cli, write):
     text = 'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\ntarget = { call = "bot:answer" }\n'
     suite = write("suite.toml", text)
     assert cli("run", suite, "--no-pictures", "--gate", "mean[exact_match][sales] >= 1").code == 0
+    other = cli("run", suite, "--no-pictures", "--gate", "mean[exact_match][foo] >= 1")
+    assert other.code == 1
+    assert 'no case speaks of "foo"; it fails unless the target reports that route' in other.err
     near = cli("run", suite, "--dry-run", "--gate", "mean[exact_match][eazy] >= 1")
     assert (near.code, 'did you mean "easy"?' in near.err) == (2, True)
     assert cli("run", suite, "--dry-run", "--gate", "mean[foo] >= 1").code == 2

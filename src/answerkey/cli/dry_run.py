@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from answerkey.cli.shared import print_json, show
+from answerkey.cli.shared import print_json, say, show
 from answerkey.errors import EXIT_OK
 from answerkey.runs.options import Options
 from answerkey.runs.prepare import prepare
@@ -39,6 +39,8 @@ def dry_run(suite: Suite, options: Options, *, as_json: bool) -> int:
             "judge_tokens_estimate": tokens,
             "first": [{"id": key, "question": question} for key, question in asked],
         }
+    for warning in prepared.warnings:
+        say(f"warning: {warning}")
     if as_json:
         print_json(plan)
         return EXIT_OK

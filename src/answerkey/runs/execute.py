@@ -78,6 +78,8 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
         with closing(responses), closing(scores):
             watch.start(prepared.count, begun.state.count(FINISHED))
             watch.earlier(finished_before(folder, begun.state))
+            for warning in prepared.warnings:
+                watch.note(f"warning: {warning}")
             try:
                 _work(live, begun, folder)
             except IncompleteError as error:

@@ -41,27 +41,32 @@ class Seen:
 
 def check_gates(
     conditions: Sequence[Condition], seen: Seen, metrics: Sequence[str], profile: Profile | None
-) -> None:
-    """Names the first condition that cannot hold, and why."""
+) -> tuple[str, ...]:
+    """Refuses the first condition that cannot hold, and says why; what only the target can tell comes back as warnings."""
     if not conditions:
-        return
+        return ()
     known = seen.types | seen.routes
     if profile is not None:
         known = known.union(*profile.routes.values())
-    if seen.whole:
-        for condition in conditions:
-            _check_part(condition, known, closed=seen.expected or not seen.open)
+    unknown = [
+        condition for condition in conditions if seen.whole and part_of(condition) not in {None, *known}
+    ]
+    for condition in unknown:
+        _refuse_part(condition, known, closed=seen.expected or not seen.open)
     parts = {part for condition in conditions if (part := part_of(condition)) is not None}
     example = _example(parts, metrics, profile, routed=seen.expected or not seen.whole).figures()
     for condition, answer in zip(conditions, answer_gates(conditions, example), strict=True):
         if answer.value is None:
-            raise SettingsError(f'gate "{condition.text}": {_why(condition, answer.note, profile)}')
+            raise SettingsError(f'gate "{condition.text}": {_why(condition, answer.note, metrics, profile)}')
+    return tuple(
+        f'gate "{condition.text}": no case speaks of "{part_of(condition)}"; it fails unless the target reports that route'
+        for condition in unknown
+    )
 
 
-def _check_part(condition: Condition, known: Collection[str], *, closed: bool) -> None:
-    part = part_of(condition)
-    if part is None or part in known:
-        return
+def _refuse_part(condition: Condition, known: Collection[str], *, closed: bool) -> None:
+    """Unless the target may report a route of that name."""
+    part = part_of(condition) or ""
     near = did_you_mean(part, known)
     if near or closed:
         named = ", ".join(sorted(known)[:_MOST_NAMED]) or "none"
@@ -70,13 +75,15 @@ def _check_part(condition: Condition, known: Collection[str], *, closed: bool) -
         )
 
 
-def _why(condition: Condition, note: str, profile: Profile | None) -> str:
+def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profile | None) -> str:
     about = condition.of if condition.figure == "mean" else condition.figure
     if profile is None and (about or "").startswith(_OF_VERDICTS):
         return "this figure needs a profile; give one with --profile, or in the suite"
     if condition.figure == "route_accuracy":
         return "no case has an expected_route to be right about"
-    return f"{note}; summary.json of an earlier run shows what there is" if "metric" not in note else note
+    if note.startswith("no metric"):
+        return note if "did you mean" in note else f"{note}; measured are {', '.join(metrics)}"
+    return f"{note}; summary.json of an earlier run shows what there is"
 
 
 def _example(

@@ -40,6 +40,7 @@ class Prepared:
     cases: CaseSource
     count: int
     fingerprint: dict[str, str]
+    warnings: tuple[str, ...] = ()
 
     def close(self) -> None:
         self.target.close()
@@ -69,8 +70,7 @@ def prepare(
         )
     tools = make_tools(suite, profile)
     try:
-        if new:
-            check_gates(gates, seen, tools.plan.names, profile)
+        warnings = check_gates(gates, seen, tools.plan.names, profile) if new else ()
         target = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
     except BaseException:
         tools.close()
@@ -83,7 +83,7 @@ def prepare(
         "embedding": tools.embedding,
         "settings": of_value({"target": without_secrets(suite.target), "settings": suite.settings}),
     }
-    return Prepared(suite, selection, profile, tools, target, source, count, fingerprint)
+    return Prepared(suite, selection, profile, tools, target, source, count, fingerprint, warnings)
 
 
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
