@@ -144,3 +144,11 @@ def test_lower_is_better_turns_wins_and_gain_round():
 )
 def test_the_reading_of_an_effect_size(d: float | None, reading: str):
     assert effect_size(d) == reading
+
+
+def test_noise_on_unchanged_cases_has_no_rank():
+    a = np.linspace(0.3, 0.9, 35)
+    b = a + np.repeat([0.1, 0.0], [5, 30])
+    noisy = b + np.repeat([0.0, 1e-8], [5, 30])
+    assert difference(a, noisy).wilcoxon_p == difference(a, b).wilcoxon_p
+    assert difference(a, noisy).ties == 30

@@ -190,3 +190,24 @@ def test_the_command_scores_and_stores_all_five(tmp_path: Path) -> None:
         found = {name: line["scores"][name]["value"] for name in FIVE}
         assert found == pytest.approx(expected, abs=1e-6)
         assert all(line["scores"][name]["error"] is None for name in FIVE)
+
+
+class Noisy:
+    """An embedder whose vectors differ in the 8th decimal from batch to batch, as a model's do."""
+
+    name, digest, precision, dimension = "noisy", "0", "fp32", 2
+
+    def __init__(self, noise: float) -> None:
+        self.noise = noise
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        cosine = {CONTEXTS[0]: 0.5, ANSWER: 0.8}
+        rows = [(cosine.get(text, 1.0) + self.noise, 0.0) for text in texts]
+        return np.array(rows, np.float32)
+
+
+def test_what_else_is_in_the_batch_changes_no_score_and_decides_no_threshold() -> None:
+    asked = [pair(ANSWER, contexts=CONTEXTS[:1])]
+    low, high = (embedding_metrics(asked, names=FIVE, embed=Noisy(noise)) for noise in (-6e-8, 6e-8))
+    assert low == high
+    assert low["context_sufficiency"][0].value == 1.0

@@ -123,3 +123,15 @@ def test_collapse_keeps_the_first_chunk_of_each_page(ranking: list[int]) -> None
     expected = list(dict.fromkeys(page_of[chunk] for chunk in ranking if chunk >= 0))
     assert [page for page in found if page >= 0] == expected
     assert sorted(found, key=lambda page: page < 0) == found
+
+
+def test_of_equal_vectors_the_first_wins_alone_and_in_a_batch() -> None:
+    random = np.random.default_rng(0)
+    once = random.normal(size=(500, 384)).astype(np.float32)
+    once /= np.linalg.norm(once, axis=1, keepdims=True)
+    exact, asked = Exact(np.vstack([once, once])), once[:64] + once[64:128]
+    together = exact.search(asked, 11).chunk
+    alone = np.vstack([exact.search(asked[n : n + 1], 11).chunk for n in range(len(asked))])
+    assert (together == alone).all()
+    assert (together[:, 0:10:2] + 500 == together[:, 1:11:2]).all()
+    assert (together[:, 10] < 500).all()  # the edge parts a pair: its first is kept

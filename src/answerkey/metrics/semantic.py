@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from answerkey.embed.base import Vectors
 
 RELEVANT_FROM, SUPPORTED_FROM = 0.5, 0.4
+_DECIMALS = 6
 READINGS = {
     "context_relevance": (0.5, "off-topic retrieval"),
     "context_sufficiency": (0.5, "too little evidence"),
@@ -38,9 +39,12 @@ class Meaning:
     supported_from: float
 
     def cosines(self, texts: Sequence[str], others: Sequence[str]) -> Vectors:
-        """A row for each text, a column for each other; 0 where either is blank: the last vector is all zeros."""
+        """A row for each text, a column for each other; 0 where either is blank: the last vector is all zeros.
+
+        Rounded: the 7th decimal depends on what else was in the model's batch, and must not decide a threshold.
+        """
         rows, columns = ([self.row_of.get(text, -1) for text in side] for side in (texts, others))
-        return self.vectors[rows] @ self.vectors[columns].T
+        return (self.vectors[rows] @ self.vectors[columns].T).astype("float64").round(_DECIMALS)
 
 
 @metric_group(
@@ -203,7 +207,8 @@ _MEASURES: dict[str, Callable[[Case, Response, Meaning], Score]] = {
 
 def _cosine(value: float, reason: str) -> Score:
     """Kept in 0..1; where that changes more than rounding the reason gives the cosine."""
-    shown = min(max(value, 0.0), 1.0)
+    value = round(value, _DECIMALS)
+    shown = min(max(0.0, value), 1.0)
     if abs(shown - value) < 1e-5:
         return Score(shown, reason)
     return Score(shown, f"{reason}; the cosine is {value:.3f}, shown as {shown:g}", details={"cosine": value})
