@@ -23,6 +23,11 @@ from answerkey.text import numbers, printable, sentences
         ("RM 1.2 M, 3 K, 4 m of rope, 7 Kings", ".", [1.2e6, 3e3, 4, 7]),
         ("a .5 share, p<.05", ".", [0.5, 0.05]),
         ("page 34.", ".", [34]),
+        ("Days left:\n- 5 days, 2019 - 2020", ".", [5, 2019, 2020]),
+        ("-RM 1,000, -USD 5, −US$5, -$5, RM -7, $-8", ".", [-1000, -5, -5, -5, -7, -8]),
+        ("$5-$10, cost-RM 5, COVID-19", ".", [5, 10, 5, 19]),
+        ("1.5tn, 2 tn, 3 trillion", ".", [1.5e12, 2e12, 3e12]),
+        (f"{'9' * 400} and {'9' * 300} trillion", ".", []),
         ("", ".", []),
     ],
 )

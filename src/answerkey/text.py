@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -11,16 +12,17 @@ from functools import lru_cache
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"[.!?]+")
 _NUMBER = re.compile(
-    r"(?=[rmueg$€£¥₹\d.\-−\s])"  # what a number can begin with: only for speed
-    r"(?:(?<![^\W\d_])(?P<currency>rm|myr|usd|eur|gbp|us\$|[$€£¥₹])\s?|(?<![\w.,]))"
-    r"(?P<sign>(?<!\d)[-−])?\s?(?P<currency2>[$€£¥₹])?"
+    r"(?=[rmueg$€£¥₹\d.\-−])"  # what a number can begin with: only for speed
+    r"(?P<sign>(?<![\w.,])[-−])?"  # close to what follows: with a blank between it is a bullet or a dash
+    r"(?:(?<![^\W\d_])(?P<currency>rm|myr|usd|eur|gbp|us\$|[$€£¥₹])\s?(?P<sign2>[-−])?|(?<![\w.,]))"
     r"(?P<digits>\.\d+|\d+(?:[.,'\u00a0\u202f]\d+)*)"
-    r"(?:\s?(?P<unit>%|percent\b|thousand\b|million\b|billion\b|trillion\b)|(?P<scale>bn\b|[kmb]\b)|(?-i:\s(?P<apart>bn|[KMB])\b))?",
+    r"(?:\s?(?P<unit>%|percent\b|thousand\b|million\b|billion\b|trillion\b)|(?P<scale>[bt]n\b|[kmb]\b)|(?-i:\s(?P<apart>[bt]n|[KMB])\b))?",
     re.IGNORECASE,
 )
 _IN_DIGITS = re.compile(r"['\u00a0\u202f]")
 _SCALES = {
-    "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9, "trillion": 1e12,
+    "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9,
+    "tn": 1e12, "trillion": 1e12,
 }  # fmt: skip
 
 
@@ -81,21 +83,20 @@ class Number:
 
 @lru_cache(maxsize=4096)
 def numbers(text: str, decimal: str = ".") -> tuple[Number, ...]:
-    """Every number in the text. `decimal` is the locale's mark, and decides `1.234` and `1,234`."""
+    """Every number in the text that a float can hold. `decimal` is the locale's mark, and decides `1.234` and `1,234`."""
     found: list[Number] = []
     for match in _NUMBER.finditer(text):
-        currency, sign, currency_after, digits, unit, scale, apart = match.groups()
+        sign, currency, sign_after, digits, unit, scale, apart = match.groups()
         value = _digits(digits, decimal)
-        if value is None:
-            continue
         unit = (unit or scale or apart or "").lower()
-        value *= _SCALES.get(unit, 1.0)
+        if value is None or not math.isfinite(value := value * _SCALES.get(unit, 1.0)):
+            continue
         found.append(
             Number(
-                -value if sign else value,
+                -value if sign or sign_after else value,
                 match[0].strip(),
                 percent=unit in {"%", "percent"},
-                currency=bool(currency or currency_after),
+                currency=bool(currency),
             )
         )
     return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -98,7 +99,7 @@ def true_values(case: Case, decimal: str = ".") -> list[float]:
 
 
 def near(value: float, wanted: float, tolerance: float) -> bool:
-    return abs(value - wanted) <= tolerance * abs(wanted) + 1e-12
+    return math.isfinite(wanted) and abs(value - wanted) <= tolerance * abs(wanted) + 1e-12
 
 
 def _share_found(wanted: tuple[str, ...], response: Response, criterion: str) -> Score:
