@@ -5,7 +5,7 @@ import pytest
 from answerkey.metrics import registry
 from answerkey.metrics.plan import make_plan
 from answerkey.metrics.registry import Facts, metric, metric_group
-from answerkey.types import Case, Response, Score
+from answerkey.types import AnswerCriteria, Case, Response, Score
 
 PAIRS = [(Case(name, "q"), Response(answer=name)) for name in ("good", "bad", "fine")]
 
@@ -38,7 +38,20 @@ def test_a_batch_that_breaks_on_one_pair_breaks_only_that_pair(registered):
             assert (row["lengths"].value, row["first"].value, row["second"].value) == (1.0, 0.5, 0.5)
 
 
-@pytest.mark.parametrize("given", [float("nan"), float("inf"), "0.5", [1]])
+@pytest.mark.parametrize(
+    "given",
+    [
+        float("nan"),
+        float("inf"),
+        "0.5",
+        [1],
+        1e200,
+        10**400,
+        Score(10**400),
+        Score(-(10**5000)),
+        Score("0.5x"),
+    ],
+)
 def test_what_is_no_number_is_broken(registered, given):
     @metric("odd", needs=("answer",), empty="0")
     def odd(case, response):
@@ -67,3 +80,12 @@ def test_a_wrong_number_of_scores_is_broken_not_shifted(registered):
 def test_an_unknown_setting_of_a_metric_is_named():
     with pytest.raises(registry.SettingsError, match='did you mean "tolerance"'):
         make_plan(["number_close"], {}, {"number_close": {"tolerence": 0.1}})
+
+
+def test_no_number_is_close_to_one_that_no_float_can_hold():
+    case = Case("c", "q", expected=("9" * 400,), criteria=AnswerCriteria())
+    (row,) = make_plan(["number_close"], {}).score([(case, Response(answer="it is 5"))])
+    assert not row["number_close"].applies
+    endless = Case("c", "q", criteria=AnswerCriteria(expected_value=float("inf")))
+    (row,) = make_plan(["number_close"], {}).score([(endless, Response(answer="it is 5"))])
+    assert row["number_close"].value == 0.0

@@ -44,3 +44,9 @@ def test_what_json_has_no_form_for_is_still_a_valid_line() -> None:
         "3": "{'a'}",
         "pair": [1, 2],
     }
+
+
+def test_nan_is_null_beside_what_the_fast_library_refuses() -> None:
+    record = {"a": math.nan, "b": [(math.inf,)], "c": 10**30}
+    assert json.loads(encode(record)) == json.loads(encode_sorted(record))
+    assert json.loads(encode(record)) == {"a": None, "b": [[None]], "c": 10**30}

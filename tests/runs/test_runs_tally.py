@@ -1,5 +1,7 @@
 """Running figures against numpy, and the law that makes shards agree with one machine."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -54,3 +56,28 @@ def test_many_values_are_not_kept_and_their_quantiles_are_near():
         merged.merge(part)
     assert merged.summary() == found.summary()
     assert merged.quantile(0.95) == found.quantile(0.95)
+
+
+@pytest.mark.parametrize(
+    ("values", "sd"),
+    [([0.1] * 3, 0.0), ([1 / 3] * 7, 0.0), ([1e9, 1e9 + 1, 1e9 + 2], 1.0), ([0.9999999] * 100, 0.0)],
+)
+def test_the_deviation_loses_nothing_to_a_large_mean(values, sd):
+    assert tally(values).summary()["sd"] == sd
+    left = Tally.from_json(tally(values[:1]).to_json())
+    left.merge(tally(values[1:]))
+    assert left.summary() == tally(values).summary()
+
+
+def test_a_number_past_all_sense_does_not_end_a_run():
+    found = tally([1e200, 1.0, -1e300, math.inf]).summary()
+    assert (found["min"], found["max"]) == (-1e100, 1e100)
+    assert all(math.isfinite(found[name]) for name in ("mean", "sd"))
+
+
+def test_figures_stored_in_the_older_form_are_read():
+    values = [0.25, 0.5, 1.0]
+    record = tally(values).to_json()
+    older = {**record, "squares": record["squared"] >> 60}
+    del older["squared"]
+    assert Tally.from_json(older).summary() == tally(values).summary()

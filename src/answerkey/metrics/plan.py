@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from answerkey.errors import IncompleteError
 from answerkey.metrics.registry import Metric, bind, find
 from answerkey.types import Pair, Score
 
+LARGEST = 1e100
 _MISSING = {
     "answer": ("no answer", lambda case, response: response.answer is not None),
     "expected": ("no expected answer in the case", lambda case, response: bool(case.expected)),
@@ -161,12 +162,21 @@ def as_score(given: object) -> Score:
 
 
 def _checked(score: Score, metric: Metric) -> Score:
-    """NaN, infinities and values outside the stated range are broken scores, not numbers."""
+    """What is no number, or too large for sums and squares of it to be numbers, is a broken score."""
     if score.value is None:
         return score
-    if not math.isfinite(score.value):
-        return Score.broke(f"{metric.name} gave {score.value}", **score.details)
-    return score
+    try:
+        value = float(score.value)
+    except OverflowError:  # a whole number past every float
+        value = math.inf
+    except (TypeError, ValueError):
+        return Score.broke(
+            f"{metric.name} gave a {type(score.value).__name__}, not a number", **score.details
+        )
+    if not abs(value) <= LARGEST:
+        shown = value if abs(value) == math.inf or math.isnan(value) else f"{value:.3g}, past {LARGEST:g}"
+        return Score.broke(f"{metric.name} gave {shown}", **score.details)
+    return score if type(score.value) is float else replace(score, value=value)
 
 
 def _told(error: Exception) -> str:

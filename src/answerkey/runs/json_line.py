@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import orjson
@@ -20,7 +21,7 @@ def encode(record: Any) -> bytes:
     try:
         return orjson.dumps(record, _plain)
     except TypeError:  # half a character, a number past 64 bits, a key that is no text
-        return _slow(record).encode("utf-8", "surrogatepass")
+        return _slow(_finite(record)).encode("utf-8", "surrogatepass")
 
 
 def encode_sorted(record: Any) -> bytes:
@@ -28,7 +29,7 @@ def encode_sorted(record: Any) -> bytes:
     try:
         return orjson.dumps(record, _plain, orjson.OPT_SORT_KEYS)
     except TypeError:
-        return _slow_sorted(record).encode("utf-8", "surrogatepass")
+        return _slow_sorted(_finite(record)).encode("utf-8", "surrogatepass")
 
 
 def decode(line: bytes) -> Json:
@@ -36,6 +37,17 @@ def decode(line: bytes) -> Json:
         return orjson.loads(line)
     except ValueError:
         return json.loads(line)
+
+
+def _finite(value: Any) -> Any:
+    """NaN and infinities as null, at any depth, as the fast library writes them."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
 
 
 def _plain(value: Any) -> Any:

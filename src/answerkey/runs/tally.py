@@ -10,7 +10,10 @@ from functools import lru_cache
 from answerkey.intervals import BOOTSTRAP_LIMIT, interval_from_moments, mean_interval
 from answerkey.types import Json
 
-_UNIT = 2.0**60  # sums are whole numbers of 2⁻⁶⁰: exact in any order
+_UNIT = 2.0**60  # sums are whole numbers of 2⁻⁶⁰, and of their squares: exact in any order
+_LARGEST = (
+    1e100  # beyond, a square is no float: no score is that large, and a time reported as more is cut to it
+)
 _GROWTH = math.log(1.01)  # quantiles of many values are read from bins 1 % wide
 
 
@@ -29,9 +32,12 @@ class Tally:
         self.bins: Counter[int] = Counter()
 
     def add(self, value: float) -> None:
+        if not -_LARGEST <= value <= _LARGEST:
+            value = math.copysign(_LARGEST, value)
+        whole = int(value * _UNIT)
         self.count += 1
-        self.sum += int(value * _UNIT)
-        self.squares += int(value * value * _UNIT)
+        self.sum += whole
+        self.squares += whole * whole
         if value < self.low:
             self.low = value
         if value > self.high:
@@ -58,7 +64,7 @@ class Tally:
         """Everything, so that the figures of a part can be stored and merged later; sums stay whole numbers."""
         record: Json = {"count": self.count}
         if self.count:
-            record |= {"sum": self.sum, "squares": self.squares, "low": self.low, "high": self.high}
+            record |= {"sum": self.sum, "squared": self.squares, "low": self.low, "high": self.high}
         if self.values is None:
             return record | {"bins": {str(key): count for key, count in self.bins.items()}}
         return record | {"values": list(self.values)}
@@ -66,8 +72,10 @@ class Tally:
     @staticmethod
     def from_json(record: Json) -> Tally:
         tally = Tally()
-        for name in ("count", "sum", "squares", "low", "high"):
+        for name in ("count", "sum", "low", "high"):
             setattr(tally, name, record.get(name, getattr(tally, name)))
+        # "squares" is an older form, in units of 2⁻⁶⁰ and cut to them.
+        tally.squares = record.get("squared", record.get("squares", 0) << 60)
         tally.values = array("d", record["values"]) if "values" in record else None
         tally.bins.update({int(key): count for key, count in record.get("bins", {}).items()})
         return tally
@@ -86,8 +94,9 @@ class Tally:
         """The sample's standard deviation; None for fewer than two values."""
         if self.count < 2:
             return None
-        spread = (self.squares - self.sum * self.sum / self.count / _UNIT) / _UNIT
-        return math.sqrt(max(spread, 0.0) / (self.count - 1))
+        # Of whole numbers: nothing is lost in the difference, however large the mean.
+        spread = self.count * self.squares - self.sum * self.sum
+        return math.sqrt(max(spread, 0) / (self.count * (self.count - 1))) / _UNIT
 
     def quantile(self, share: float) -> float | None:
         """Exact up to 2,000 values; beyond, right to within 1 %."""
