@@ -177,6 +177,17 @@ class TestReasons:
         assert value("Der Turm ist 330 Meter hoch und steht in der Stadt.", "330 Meter") > 0.5
 
 
+@pytest.mark.parametrize(
+    ("question", "expected", "answer"),
+    [
+        ("Is the store open?", "No", "No problem! The store is open on Sundays."),
+        ("Which number is it?", "No", "No. 5 is it."),
+    ],
+)
+def test_a_no_that_is_no_answer(question: str, expected: str, answer: str) -> None:
+    assert "the same yes or no" not in score(answer, expected, question=question).reason
+
+
 class TestWording:
     @pytest.mark.parametrize(
         ("written", "plain"),

@@ -11,7 +11,7 @@ from answerkey.metrics.wording import Text, read
 
 _SAID = re.compile(
     r"(?:^\W*|\b(?:so|thus|hence|therefore|answer\ is|conclusion|overall)\b[\s,:*]*)(yes|no|true|false)\b"
-    r"(?!\s+(?:one|matter|longer|match|answer|information|data)\b)",
+    r"(?!\.?\s*\d|\s+(?:one|matter|longer|match|answer|information|data|problem|doubt|wonder|worr(?:y|ies)|idea)\b)",
     re.IGNORECASE,
 )
 _ASKS_YES_NO = re.compile(
