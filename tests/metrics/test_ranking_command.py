@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from answerkey.cli.rank_command import command
 from answerkey.errors import AnswerkeyError
+from answerkey.retrieval.rankings import read_labels
 
 LABELS = {
     "labels.json": '{"q1": [34, "35"], "q2": {"7": 2, " 8": 1}, "q3": []}',
@@ -76,6 +77,10 @@ def test_repeats_are_collapsed_or_counted_and_warned_of(tmp_path: Path) -> None:
         ("r.csv", 'query_id,retrieved\nq,"1, 2"\n', "row 2"),
         ("r.csv", "query_id,retrieved\nq,[1]\nq,[2]\n", "comes twice"),
         ("r.csv", "query_id,retrieved\nq,[__import__('os')]\n", "expected a list"),
+        ("r.csv", "query_id,retrieved\nq,\"{'alpha','beta'}\"\n", 'row 2: column "retrieved": a set'),
+        ("r.csv", "query_id,retrieved\nq,\"[{'alpha','beta'}]\"\n", "expected an id, got a set"),
+        ("r.json", f'{{"q": [1{"0" * 5000}]}}', "cannot be read as JSON"),
+        ("r.json", f'{{"q": {{"a": 1{"0" * 400}}}}}', "as score, got a whole number of more than 100 digits"),
         ("r.trec", "q1 34 1\n", "3 columns"),
         ("r.trec", "q1 Q0 34 1 high x\n", "expected a number"),
         ("r.trec", "\n", "holds no ranking"),
@@ -87,3 +92,26 @@ def test_bad_files_are_one_clear_line(tmp_path: Path, name: str, text: str, says
     with pytest.raises(AnswerkeyError, match=says) as caught:
         run_command(tmp_path, "l.json", name)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("l.json", '{"q": {"1": 1e400}}'),
+        ("l.json", f'{{"q": {{"1": 1{"0" * 400}}}}}'),
+        ("l.json", '{"q": {"1": -1e101}}'),
+        ("l.trec", "q 0 1 1e400\n"),
+        ("l.csv", 'query_id,relevant\nq,"{""1"": 1e400}"\n'),
+    ],
+)
+def test_a_grade_past_all_sense_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / "r.json").write_text('{"q": ["1"]}')
+    (tmp_path / name).write_text(text)
+    with pytest.raises(AnswerkeyError, match="expected a number as grade, got"):
+        run_command(tmp_path, name, "r.json")
+
+
+def test_labels_in_a_set_are_read_in_one_order(tmp_path: Path) -> None:
+    labels = tmp_path / "l.csv"
+    labels.write_text("query_id,relevant\nq,\"{'b', 'c', 'a'}\"\n")
+    assert list(read_labels(labels)["q"]) == ["a", "b", "c"]

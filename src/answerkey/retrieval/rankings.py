@@ -32,9 +32,11 @@ def clean_id(value: object) -> str:
     """An id or page as text: `34`, `34.0` and `" 34"` are the page "34"."""
     if isinstance(value, str):
         return value.strip()
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"expected an id, got {value!r}")
-    return str(int(value)) if value == int(value) else str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, float) or not math.isfinite(value):
+        raise ValueError(f"expected an id, got {_shown(value)}")
+    return str(int(value)) if value.is_integer() else str(value)
 
 
 def _read(
@@ -44,8 +46,18 @@ def _read(
     if ending == ".json":
         return _from_pairs(path, _json_pairs(path), parse)
     if ending == ".csv":
-        return _from_pairs(path, _csv_pairs(path, column), lambda cell: parse(_cell(cell)))
+        return _from_pairs(path, _csv_pairs(path, column), _in_column(column, parse))
     return read_trec(path)
+
+
+def _in_column(column: str, parse: Callable[[object], T]) -> Callable[[object], T]:
+    def parse_cell(cell: object) -> T:
+        try:
+            return parse(_cell(cell))
+        except ValueError as error:
+            raise ValueError(f'column "{column}": {error}') from None
+
+    return parse_cell
 
 
 def _from_pairs(
@@ -71,6 +83,8 @@ def _json_pairs(path: Path) -> Iterable[tuple[str, object, object]]:
         whole = json.loads(trec.read_text(path))
     except json.JSONDecodeError as error:
         raise InputError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits; brackets within brackets
+        raise InputError(f"{path}: cannot be read as JSON ({error})") from None
     if not isinstance(whole, dict):
         raise InputError(f"{path}: expected an object {{query: [id, …]}}, got a {type(whole).__name__}")
     return ((f'query "{query}"', query, value) for query, value in whole.items())  # pyright: ignore
@@ -101,7 +115,7 @@ def _cell(text: object) -> object:
         return [stripped]
     try:
         return json.loads(stripped)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         pass
     try:
         return ast.literal_eval(stripped)
@@ -118,16 +132,25 @@ def _ranking(value: object) -> list[str]:
 def _grades(value: object) -> dict[str, float]:
     if isinstance(value, Mapping):
         return {clean_id(key): _number(grade, "grade") for key, grade in value.items()}
+    if isinstance(value, set):  # of labels the order says nothing
+        return dict.fromkeys(sorted(clean_id(item) for item in value), 1.0)  # pyright: ignore[reportUnknownVariableType]
     return dict.fromkeys((clean_id(item) for item in _items(value)), 1.0)
 
 
 def _items(value: object) -> Iterable[Any]:
-    if isinstance(value, (list, tuple, set, frozenset)):
+    if isinstance(value, (list, tuple)):
         return value  # pyright: ignore[reportUnknownVariableType]
-    raise ValueError(f"expected a list of ids or an object {{id: number}}, got {value!r}")
+    if isinstance(value, set):
+        raise ValueError('a set such as {"34", "35"} has no order; write a list, ["34", "35"], best first')
+    raise ValueError(f"expected a list of ids or an object {{id: number}}, got {_shown(value)}")
 
 
 def _number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-        raise ValueError(f"expected a number as {what}, got {value!r}")
-    return float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"expected a number as {what}, got {_shown(value)}")
+    return trec.as_number(value, what)
+
+
+def _shown(value: object) -> str:
+    """As it was written, cut; a set by its kind, as its order is another in each process."""
+    return "a set" if isinstance(value, (set, frozenset)) else repr(value)[:60]

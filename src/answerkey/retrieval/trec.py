@@ -10,6 +10,7 @@ from answerkey.errors import InputError
 
 _RUN_COLUMNS = "query Q0 id rank score tag"
 _QRELS_COLUMNS = "query 0 id grade"
+_LARGEST_GRADE = 1e100
 
 
 def read_run(path: Path) -> dict[str, list[str]]:
@@ -65,11 +66,25 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             yield number, [part.strip() for part in (line.split("\t") if "\t" in line else line.split())]
 
 
+def as_number(value: float | str, what: str) -> float:
+    """A score or a grade; ValueError for what is none, and for a grade so large that sums of it are no number."""
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number) or (what == "grade" and abs(number) > _LARGEST_GRADE):
+        raise ValueError(f"expected a number as {what}, got {_shown(value)}")
+    return number
+
+
+def _shown(value: float | str) -> str:
+    if isinstance(value, int) and abs(value) > _LARGEST_GRADE:
+        return "a whole number of more than 100 digits"
+    return f'"{value[:60]}"' if isinstance(value, str) else str(value)
+
+
 def _number(path: Path, line: int, text: str, what: str) -> float:
     try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if math.isnan(value):
-        raise InputError(f'{path}, line {line}: expected a number as {what}, got "{text}"')
-    return value
+        return as_number(text, what)
+    except ValueError as error:
+        raise InputError(f"{path}, line {line}: {error}") from None
