@@ -1,4 +1,4 @@
-"""Words, sentences and numbers: the one place that says what they are."""
+"""Words, sentences, numbers and citation marks: the one place that says what they are."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ _NUMBER = re.compile(
     r"(?:\s?(?P<unit>%|percent\b|thousand\b|million\b|billion\b|trillion\b)|(?P<scale>[bt]n\b|[kmb]\b)|(?-i:\s(?P<apart>[bt]n|[KMB])\b))?",
     re.IGNORECASE,
 )
+CITATION = re.compile(r"\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
 _IN_DIGITS = re.compile(r"['\u00a0\u202f]")
 _SCALES = {
     "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9,
@@ -45,6 +46,17 @@ def words(text: str) -> tuple[str, ...]:
 def sentences(text: str) -> list[str]:
     """Split at `.`, `!` and `?`, as SPEC's plain metric does; parts with no word in them are dropped."""
     return [part.strip() for part in _SENTENCE_END.split(text) if _WORD.search(part)]
+
+
+def citations(text: str) -> list[int]:
+    """The numbers in citation marks, in order: `[2]`, `[1, 3]`, `[1-3]` (a range counts whole)."""
+    found: list[int] = []
+    for mark in CITATION.findall(text):
+        for part in re.split(r"\s*[,;]\s*", mark):
+            ends = [int(end) for end in re.split(r"\s*[–-]\s*", part)]
+            # Both ends are kept as they are: a range of thousands must not become a list of thousands.
+            found += (ends[0], ends[-1]) if ends[-1] - ends[0] > 100 else range(ends[0], ends[-1] + 1)
+    return found
 
 
 def has_any(text: str, needles: Iterable[str]) -> bool:

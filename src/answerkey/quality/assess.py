@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from answerkey.text import has_any
+from answerkey.text import citations, has_any
 from answerkey.types import Passage
 
 Context = str | Passage | Mapping[str, Any]
@@ -18,7 +18,6 @@ FALLBACKS = (
     "cannot generate an answer", "failed to generate", "no answer could be generated", "an error occurred",
     "something went wrong", "please try again later", "as an ai language model",
 )  # fmt: skip
-_CITATION = re.compile(r"\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
 _PLURAL = r"(?!\w*(?:hours|days|fees|prices|costs|odds|chances|sales|news)\b)\w+s\b"
 _LIST_QUESTION = re.compile(
     r"^\s*(?:please\s+|can you\s+|could you\s+)?(?:list|enumerate|outline)\b"
@@ -123,7 +122,7 @@ def _contexts_exist(it: _Interaction) -> bool | Fired | None:
 def _citations_valid(it: _Interaction) -> bool | Fired | None:
     if not it.answer or not it.contexts or it.is_fallback:
         return None
-    cited = cited_numbers(it.answer)
+    cited = set(citations(it.answer))
     if not cited:
         return (
             "the answer cites no context",
@@ -176,17 +175,6 @@ CHECKS: Mapping[str, Callable[[_Interaction], bool | Fired | None]] = {
     "retrieval_scores": _scores_high,
     "list_structure": _structured,
 }
-
-
-def cited_numbers(answer: str) -> set[int]:
-    """The numbers in citation marks: `[2]`, `[1, 3]`, `[1-3]` (a range counts whole)."""
-    found: set[int] = set()
-    for mark in _CITATION.findall(answer):
-        for part in re.split(r"\s*[,;]\s*", mark):
-            ends = [int(end) for end in re.split(r"\s*[–-]\s*", part)]
-            # Both ends are kept as they are: a range of thousands must not become a set of thousands.
-            found.update(ends if ends[-1] - ends[0] > 100 else range(ends[0], ends[-1] + 1))
-    return found
 
 
 def is_list_question(question: str) -> bool:
