@@ -140,6 +140,9 @@ def test_control_characters_do_not_reach_files_people_read(scored):
         ("pass_rate >= 0.9", 1),
         ("success[books] >= 0.5", 0),
         ("errors == 0", 0),
+        ("cases[books] >= 1", 0),
+        ("unscored[books] == 0", 0),
+        ("failed[books] > 9", 1),
         ("mean[exact_match] >= 50%", 0),
         ("mean[exact_match][books] > 0.5", 1),
         ("response_time.mean < 2.5", 0),
@@ -211,9 +214,16 @@ def test_a_live_bot_may_report_routes_of_its_own(cli, write):
 
 def test_a_gate_on_a_mean_of_which_some_broke_is_closed():
     entry = {"mean": 1.0, "n": 1, "of": 2, "broken": 1, "ci95": None}
-    (answer,) = answer_gates(parse_gates(["mean[x] >= 0.5"]), {"average_scores": {"x": entry}})
-    assert not answer.passed
-    assert "1 broke" in answer.note
+    summary = {"average_scores": {"chrf": entry}, "score": entry, "totals": {"errors": 1}}
+    gates = [
+        "mean[chrf] >= 0.5",
+        "average_scores.chrf.mean >= 0.5",
+        "mean[score] >= 0.5",
+        "score.mean >= 0.5",
+    ]
+    for answer in answer_gates(parse_gates(gates), summary):
+        assert not answer.passed
+        assert "1 broke" in answer.note
 
 
 def test_a_missing_answer_is_an_error_and_exit_code_3(scored):

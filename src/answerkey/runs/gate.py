@@ -22,6 +22,8 @@ from answerkey.types import Json
 _CONDITION = re.compile(
     r"\s*([\w.@-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$"
 )
+BROKE = " broke"  # how the note of a figure ends that is there, but must not open a gate
+_MEAN_AT = re.compile(r"^(?:average_scores\.(.+)|(score|quality))\.mean$")
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
@@ -79,6 +81,7 @@ def _parse(text: str) -> Condition:
             f'gate "{text}": expected a figure, a sign and a number, as in "user_satisfaction >= 0.70"'
         )
     figure, of, within, sign, number, percent = found.groups()
+    figure = _MEAN_AT.sub(r"\1\2", figure)
     if figure in {"score", "quality"} or is_metric(figure):
         figure, of, within = "mean", figure, of
     if figure not in FIGURES and not figure.startswith(tuple(f"{name}." for name in _SECTIONS)):
@@ -117,7 +120,7 @@ def _figure(
         stem = key.removesuffix("_rate") if key.startswith("user") else key
         return part.get(key), _pair(part.get(f"{stem}_ci95")), ""
     if condition.figure in _COUNTS:
-        return part.get("totals", part).get(condition.figure), None, ""
+        return part["totals"].get(condition.figure), None, ""
     if condition.figure != "mean":
         return _number_at(part, condition.figure), None, ""
     name = condition.of or ""
@@ -126,8 +129,8 @@ def _figure(
         return None, None, f'no metric "{name}"{did_you_mean(name, part["average_scores"])}'
     note = f"scored {entry['n']}/{entry['of']}"
     # A mean over only some of the cases must not open a gate: what broke might have been the bad ones.
-    broken = entry.get("broken", 0)
-    return (None, None, f"{note}, {broken} broke") if broken else (entry["mean"], _pair(entry["ci95"]), note)
+    broken = part["totals"]["errors"] if name in {"score", "quality"} else entry["broken"]
+    return (None, None, f"{note}, {broken}{BROKE}") if broken else (entry["mean"], _pair(entry["ci95"]), note)
 
 
 def _number_at(part: Any, path: str) -> float | None:

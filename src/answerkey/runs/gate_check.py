@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.profiles.decide import ERROR
-from answerkey.runs.gate import Condition, answer_gates, part_of
+from answerkey.runs.gate import BROKE, Condition, answer_gates, part_of
 from answerkey.runs.summary import Summary
 from answerkey.types import Band, Case, Outcome, Profile, Response, Score, Verdict
 
@@ -56,7 +56,7 @@ def check_gates(
     parts = {part for condition in conditions if (part := part_of(condition)) is not None}
     example = _example(parts, metrics, profile, routed=seen.expected or not seen.whole).figures()
     for condition, answer in zip(conditions, answer_gates(conditions, example), strict=True):
-        if answer.value is None:
+        if answer.value is None and not answer.note.endswith(BROKE):
             raise SettingsError(f'gate "{condition.text}": {_why(condition, answer.note, metrics, profile)}')
     return tuple(
         f'gate "{condition.text}": no case speaks of "{part_of(condition)}"; it fails unless the target reports that route'

@@ -241,6 +241,7 @@ def _averages(group: Group) -> Json:
 def _part(group: Group) -> Json:
     totals = _totals(group)
     return {
+        "totals": totals,
         "count": group.count,
         "scored": totals["scored"],
         "passed": group.passed,
