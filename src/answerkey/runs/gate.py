@@ -130,7 +130,11 @@ def _figure(
     note = f"scored {entry['n']}/{entry['of']}"
     # A mean over only some of the cases must not open a gate: what broke might have been the bad ones.
     broken = part["totals"]["errors"] if name in {"score", "quality"} else entry["broken"]
-    return (None, None, f"{note}, {broken}{BROKE}") if broken else (entry["mean"], _pair(entry["ci95"]), note)
+    return (
+        (None, None, f"{note}, {broken}{BROKE}")
+        if broken and entry["n"]
+        else (entry["mean"], _pair(entry["ci95"]), note)
+    )
 
 
 def _number_at(part: Any, path: str) -> float | None:
