@@ -184,7 +184,8 @@ def _gates() -> str:
         + ". A rate or count may "
         "be that of a type or route, `success[sales] >= 0.80`; a mean names its metric, `mean[quality] >= 0.70`, and may be that "
         "of a type or route, `mean[quality][sales] >= 0.70`. A metric's name alone is its mean, `recall@5 >= 0.60`, and "
-        "names joined by dots lead to any number of summary.json, `totals.failed == 0`. A figure that cannot be there is refused before the first question; one that turns out not to be there fails.\n"
+        "names joined by dots lead to any number of summary.json, `totals.failed == 0`. A figure that cannot be there "
+        "is refused before the first question; one that turns out not to be there fails.\n"
     )
 
 
