@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tools.local_judge.fit import calibration, exported, fit_trees
 
 from answerkey.metrics.small_model import from_json
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from tools.local_judge.fit import calibration, exported, fit_trees
 
 
 def test_exported_trees_equal_the_library() -> None:
