@@ -42,6 +42,8 @@ RIGHT_AND_WRONG = [
     ("how many", "3 million", "three million", "three billion"),
     ("when was it", "January 5, 2020", "On Jan. 5, 2020.", "On Jan. 6, 2020."),
     ("which century", "21st", "The twenty-first.", "The twenty-second."),
+    ("who presented it first", "David Vine", "It was David Vine.", "It was David Coleman."),
+    ("what is the largest lake", "Lough Corrib", "Lough Corrib", "Lough Derg"),
     ("which plan", "Plan A", "It is plan A.", "It is plan B."),
     ("how many wars", "three", "There were 3 wars.", "There were 5 wars."),
     ("who won most medals", "Norway", "The Norwegian team did.", "The Swedish team did."),
@@ -111,6 +113,7 @@ class TestReferences:
             (("It fell (from 5% to 4%)",), ["It fell (from 5% to 4%)"]),
             (("2.5 times ($2,342 million / $931 million)",), ["2.5 times ($2,342 million / $931 million)"]),
             (("12 / 4",), ["12 / 4"]),
+            (("David Vine", "Vine, David", "Paris, France"), ["David Vine", "Paris, France"]),
             (
                 (
                     "No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year",

@@ -110,9 +110,10 @@ with units have rules (rounding, thousands against millions, percent against sha
 fall is expected, the sign of a figure, several figures of which some are missing, and a near copy with another figure, since
 those data hardly ask for them. A true paraphrase with other words gets a low value.
 
-Answers written to test it, none of them fitted on: long ones about companies' figures, and quiz answers with lists of aliases.
-Who wrote a row gave its label, and made hard rows oftener than life does: a wrong answer that names the right one in passing,
-a right one by another name.
+Answers written to test it, none of them fitted on, each labelled by who wrote it: long ones about companies' figures, and quiz
+answers with lists of aliases. *trivia* has hard rows oftener than life: a wrong answer that names the right one in passing, a
+right one by another name. *quiz* has them as they come; there a plain search does as well. The rule against another name beside
+a matching one was set after reading its errors: 0.980 before.
 
 {written}
 

@@ -1,7 +1,8 @@
 """Measure `answer_agreement` on answers written for the purpose: long ones about companies, and quiz answers with aliases.
 
-No row was fitted on. The author of a row gave its label, and made hard ones oftener than they are: a wrong answer that names
-the right one in passing, a right one by another name. `rule` says how a plain search for an expected answer does.
+No row was fitted on. The author of a row gave its label. `trivia` has hard rows oftener than life: a wrong answer that names the
+right one in passing, a right one by another name; `quiz` has them as they come. `rule` says how a plain search for an expected
+answer does.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def agreement(rows: Sequence[dict[str, Any]]) -> tuple[Array, Array]:
 
 def written_lines(seed: int) -> list[Line]:
     lines: list[Line] = []
-    for name in ("finance", "trivia"):
+    for name in ("finance", "trivia", "quiz"):
         rows = written_rows(name)
         labels = np.array([row["label"] for row in rows], dtype=float)
         groups = [row["question"] for row in rows]

@@ -24,6 +24,7 @@ YES_NO = 4.0  # for the same yes or no, against the other; half of it where the 
 OTHER_WAY = 5.0  # against a rise where a fall is expected, or a figure on the other side of zero
 WRONG_COPY = 8.0  # against a near copy of the expected answer that has another figure
 FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
+OTHER_NAME = 0.5  # against `David Coleman` for `David Vine`; the fitted data forgives more than quizzes do
 OTHER_NUMBER = 2.0  # against `James V` for `James IV`
 DECLINED = 1.0  # against an answer that declines and gives nothing expected
 _COPY, _SENTENCE = 0.9, math.log1p(6)
@@ -31,6 +32,7 @@ LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
 _OFFERS = re.compile(r"\bor\b", re.IGNORECASE)
+_INVERTED = re.compile(r"^([^\s,]+(?: [^\s,]+)?), ([^\s,]+(?: [^\s,]+)?)$")
 _SURNAME = re.compile(r"(?:[A-Z]\.\s?)+[A-Z][\w'’-]+$")
 _NOTE = re.compile(r"(?<=\w)\s+\((?!the\b)([^()\d\s]+(?: [^()\d\s]+){0,3})\)\s*$")
 _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})/(?=[A-ZÀ-Þ][^\W\d_]{3})")
@@ -84,7 +86,7 @@ def references(expected: Sequence[str]) -> list[str]:
     """The expected answers that differ, and the parts of a single one that lists aliases.
 
     `USA / United States` and `UK|Britain` are two aliases each; `Mercury (planet)` is expected without its note,
-    `Kansas City (Missouri)` with and without.
+    `Kansas City (Missouri)` with and without. `Vine, David` is left out beside `David Vine`.
     """
     listed = list(expected)
     if len(listed) == 1:
@@ -92,6 +94,12 @@ def references(expected: Sequence[str]) -> list[str]:
         if all(len(part.split()) <= LONGEST_ALIAS and part.count("(") == part.count(")") for part in parts):
             listed += [part for part in parts if len(part) > 1]
     listed = [name for text in listed for name in _without_note(text)]
+    known = {text.casefold() for text in listed}
+    listed = [
+        text
+        for text in listed
+        if _INVERTED.sub(r"\2 \1", text).casefold() not in known or not _INVERTED.match(text)
+    ]
     distinct: dict[str, str] = {}
     for text in listed:
         distinct.setdefault(text.casefold(), text)
@@ -138,12 +146,14 @@ def by_hand(f: Mapping[str, float]) -> float:
     found = f["contains"] or f["exact"] or (f["figures"] and f["figures_found"] == 1)
     declined = f["declines"] and not found
     other_number = f["replaced_number"] and not found and f["date"] != 1
+    other_name = f["replaced_name"] == 1 and not found and not f["best_contains"]
     against = (
         OTHER_WAY * bool(other_way)
         + WRONG_COPY * _wrong_copy(f)
         + FIGURES_SHORT * short
         + DECLINED * bool(declined)
         + OTHER_NUMBER * bool(other_number)
+        + OTHER_NAME * bool(other_name)
     )
     return YES_NO * f["yes_no"] - against
 
