@@ -11,6 +11,8 @@ from typing import Any, Literal, Protocol
 
 Json = dict[str, Any]
 
+LARGEST = 1e100  # of a score, a grade or a time: its square must be a float, too
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:

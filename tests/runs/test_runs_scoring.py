@@ -1,4 +1,4 @@
-"""Answers in a file, to a run folder: files, figures, gates, exit codes, and the same answers under another ruler."""
+"""Answers in a file, to a run folder: files, figures, exit codes, and the same answers under another ruler."""
 
 import csv
 import json
@@ -6,37 +6,10 @@ import shlex
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from recorded import PROFILE, ROWS
 
 from answerkey.runs.folder import open_run, read_outcomes
-from answerkey.runs.gate import answer_gates, parse_gates
 from answerkey.types import Response
-
-ROWS = [
-    {"id": "good", "question": "Who wrote Emma?", "expected": "Jane Austen", "answer": "jane  austen", "type": "books", "route": "docs", "expected_route": "docs", "response_time": 1.0},
-    {"id": "bad", "question": "Who wrote Ulysses?", "expected": "James Joyce", "answer": "=cmd|' /C calc'!A0 <script>alert(1)</script>", "type": "books", "route": "sales_kpi", "expected_route": "docs", "response_time": 3.0},
-    {"id": "none", "question": "No expected answer", "answer": "text"},
-]  # fmt: skip
-PROFILE = 'name = "words"\npass = 0.5\n[[criteria]]\nmetric = "token_f1"\n'
-
-
-@pytest.fixture
-def scored(cli, write, tmp_path):
-    def score(*more, rows=ROWS):
-        path, profile = write("answers.jsonl", rows), write("words.toml", PROFILE)
-        shown = cli(
-            "score",
-            path,
-            "--profile",
-            profile,
-            "--metrics",
-            "exact_match,keyword_recall",
-            "--out",
-            tmp_path / "out",
-            *more,
-        )
-        return shown, max((tmp_path / "out").glob("score_*"), default=None)
-
-    return score
 
 
 def test_every_report_is_there_and_says_the_same(scored):
@@ -131,99 +104,6 @@ def test_control_characters_do_not_reach_files_people_read(scored):
     for name in ("failures.txt", "report.txt", "report.md"):
         assert "\x1b" not in (run / name).read_text()
     ElementTree.parse(run / "junit.xml")
-
-
-@pytest.mark.parametrize(
-    ("gate", "code"),
-    [
-        ("pass_rate >= 0.3", 0),
-        ("pass_rate >= 0.9", 1),
-        ("success[books] >= 0.5", 0),
-        ("errors == 0", 0),
-        ("cases[books] >= 1", 0),
-        ("unscored[books] == 0", 0),
-        ("failed[books] > 9", 1),
-        ("mean[exact_match] >= 50%", 0),
-        ("mean[exact_match][books] > 0.5", 1),
-        ("response_time.mean < 2.5", 0),
-        ("route_accuracy >= 0.76", 1),
-        ("exact_match >= 0.5", 0),
-        ("exact_match[books] > 0.5", 1),
-        ("score.mean >= 0.5", 0),
-        ("average_scores.keyword_recall.n == 2", 0),
-        ("performance.bands.passed.share > 0.5", 1),
-        ("totals.failed == 1", 0),
-        ("totals.statuses.FAILED == 1", 0),
-        ("score.sd >= 0", 0),
-        ("success[docs] >= 1", 0),
-        ("totals.nothing == 1", 2),
-        ("performance.bands.splendid.share > 0.5", 2),
-        ("mean[politeness] >= 0", 2),
-        ("mean[exact_mach] >= 0", 2),
-        ("success[nothing] >= 0", 2),
-        ("mean[exact_match][boks] >= 0", 2),
-        ("user_satisfacton >= 0.5", 2),
-        ("pass_rate", 2),
-    ],
-)
-def test_gates_decide_the_exit_code(scored, gate, code):
-    shown, _ = scored("--gate", gate)
-    assert shown.code == code, shown.err
-    assert shown.last_line.startswith({0: "passed", 1: "failed", 2: "error"}[code])
-
-
-@pytest.mark.parametrize(
-    ("gate", "told"),
-    [
-        ("mean[exact_mach] >= 0", 'no metric "exact_mach"; did you mean "exact_match"?'),
-        ("success[boks] >= 0", 'no case has the type or route "boks"; did you mean "books"?'),
-        ("totals.nothing == 1", "there is no such figure in this run; summary.json"),
-    ],
-)
-def test_a_gate_that_no_run_can_pass_is_refused_before_anything_is_asked(scored, gate, told):
-    shown, folder = scored("--gate", gate)
-    assert told in shown.err
-    assert folder is None, "nothing was begun"
-
-
-def test_gates_need_what_their_figures_are_made_of(cli, write, tmp_path):
-    def told(gate, *more):
-        rows = [{"id": "1", "question": "q", "answer": "a", "expected": "a"}]
-        shown = cli("score", write("a.jsonl", rows), "--out", tmp_path / "o", "--gate", gate, *more)
-        assert shown.code == 2
-        return shown.err
-
-    assert "needs a profile" in told("pass_rate >= 0.5", "--metrics", "exact_match")
-    assert "needs a profile" in told("score >= 0.5", "--metrics", "exact_match")
-    assert "no case has an expected_route" in told("route_accuracy >= 0.5", "--profile", "uniform")
-
-
-def test_a_live_bot_may_report_routes_of_its_own(cli, write):
-    write("bot.py", "def answer(question):\n    return {'answer': 'a', 'route': 'sales'}\n")
-    write("cases.jsonl", [{"id": "1", "question": "q", "expected": "a", "type": "easy"}])
-    text = 'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\ntarget = { call = "bot:answer" }\n'
-    suite = write("suite.toml", text)
-    assert cli("run", suite, "--no-pictures", "--gate", "mean[exact_match][sales] >= 1").code == 0
-    other = cli("run", suite, "--no-pictures", "--gate", "mean[exact_match][foo] >= 1")
-    assert other.code == 1
-    assert 'no case speaks of "foo"; it fails unless the target reports that route' in other.err
-    near = cli("run", suite, "--dry-run", "--gate", "mean[exact_match][eazy] >= 1")
-    assert (near.code, 'did you mean "easy"?' in near.err) == (2, True)
-    assert cli("run", suite, "--dry-run", "--gate", "mean[foo] >= 1").code == 2
-
-
-def test_a_gate_on_a_mean_of_which_some_broke_is_closed():
-    entry = {"mean": 1.0, "n": 1, "of": 2, "broken": 1, "ci95": None}
-    summary = {"average_scores": {"chrf": entry}, "score": entry, "totals": {"errors": 1}}
-    gates = [
-        "mean[chrf] >= 0.5",
-        "average_scores.chrf.mean >= 0.5",
-        "mean[score] >= 0.5",
-        "score.mean >= 0.5",
-    ]
-    for answer in answer_gates(parse_gates(gates), summary):
-        assert not answer.passed
-        assert "1 broke" in answer.note
 
 
 def test_a_missing_answer_is_an_error_and_exit_code_3(scored):

@@ -10,7 +10,6 @@ from answerkey.metrics.registry import metric
 from answerkey.text import CITATION, citations, has_any
 from answerkey.types import Case, Response, Score
 
-MARKER = CITATION
 _LETTER = re.compile(r"[^\W\d_]")
 # A mark behind the full stop, "It is so. [1]": not behind the number of a list, nor behind an abbreviation.
 _BEHIND_END = re.compile(
@@ -61,7 +60,7 @@ def _marked_sentences(answer: str) -> list[bool]:
     before = ""
     for start, end in sentence_spans(text, longest=len(text) + 1):
         part = text[start:end]
-        has_mark = MARKER.search(part) is not None
+        has_mark = CITATION.search(part) is not None
         if marked and _is_one(before[-12:], part):
             marked[-1] |= has_mark
         elif _LETTER.search(part):

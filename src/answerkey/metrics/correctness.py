@@ -94,16 +94,14 @@ def references(expected: Sequence[str]) -> list[str]:
         if all(len(part.split()) <= LONGEST_ALIAS and part.count("(") == part.count(")") for part in parts):
             listed += [part for part in parts if len(part) > 1]
     listed = [name for text in listed for name in _without_note(text)]
-    known = {text.casefold() for text in listed}
-    listed = [
-        text
-        for text in listed
-        if _INVERTED.sub(r"\2 \1", text).casefold() not in known or not _INVERTED.match(text)
-    ]
     distinct: dict[str, str] = {}
     for text in listed:
         distinct.setdefault(text.casefold(), text)
-    return list(distinct.values())
+    return [
+        text
+        for text in distinct.values()
+        if not (found := _INVERTED.match(text)) or f"{found[2]} {found[1]}".casefold() not in distinct
+    ]
 
 
 def _without_note(text: str) -> list[str]:

@@ -11,10 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from answerkey.llm.cache import digest
-from answerkey.metrics.citations import MARKER
 from answerkey.metrics.evidence import sentence_spans
 from answerkey.metrics.plan import make_plan
-from answerkey.text import normalise, words
+from answerkey.text import CITATION, normalise, words
 from answerkey.types import Json, Pair, Score
 
 if TYPE_CHECKING:
@@ -119,7 +118,7 @@ def _citation_quality(pair: Pair, scores: Mapping[str, Score]) -> Score:
     parts = [valid or 0.0, covered or 0.0]
     told = f"valid marks {parts[0]:.0%}, sentences with one {parts[1]:.0%}"
     sentences: Sequence[Json] = scores["groundedness"].details.get("sentences", ())
-    cited = [sentence for sentence in sentences if MARKER.search(sentence["text"])]
+    cited = [sentence for sentence in sentences if CITATION.search(sentence["text"])]
     if cited and any(passage.text for passage in response.passages):
         parts.append(sum(not sentence["flag"] for sentence in cited) / len(cited))
         told += f", cited sentences with support {parts[2]:.0%}"

@@ -9,9 +9,8 @@ from typing import Any
 
 from answerkey.errors import IncompleteError
 from answerkey.metrics.registry import Metric, bind, find
-from answerkey.types import Pair, Score
+from answerkey.types import LARGEST, Pair, Score
 
-LARGEST = 1e100
 _MISSING = {
     "answer": ("no answer", lambda case, response: response.answer is not None),
     "expected": ("no expected answer in the case", lambda case, response: bool(case.expected)),

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from answerkey.errors import InputError
+from answerkey.types import LARGEST
 
 _RUN_COLUMNS = "query Q0 id rank score tag"
 _QRELS_COLUMNS = "query 0 id grade"
-_LARGEST_GRADE = 1e100
 
 
 def read_run(path: Path) -> dict[str, list[str]]:
@@ -72,13 +72,13 @@ def as_number(value: float | str, what: str) -> float:
         number = float(value)
     except (ValueError, OverflowError):
         number = math.nan
-    if math.isnan(number) or (what == "grade" and abs(number) > _LARGEST_GRADE):
+    if math.isnan(number) or (what == "grade" and abs(number) > LARGEST):
         raise ValueError(f"expected a number as {what}, got {_shown(value)}")
     return number
 
 
 def _shown(value: float | str) -> str:
-    if isinstance(value, int) and abs(value) > _LARGEST_GRADE:
+    if isinstance(value, int) and abs(value) > LARGEST:
         return "a whole number of more than 100 digits"
     return f'"{value[:60]}"' if isinstance(value, str) else str(value)
 

@@ -8,12 +8,9 @@ from collections import Counter
 from functools import lru_cache
 
 from answerkey.intervals import BOOTSTRAP_LIMIT, interval_from_moments, mean_interval
-from answerkey.types import Json
+from answerkey.types import LARGEST, Json
 
 _UNIT = 2.0**60  # sums are whole numbers of 2⁻⁶⁰, and of their squares: exact in any order
-_LARGEST = (
-    1e100  # beyond, a square is no float: no score is that large, and a time reported as more is cut to it
-)
 _GROWTH = math.log(1.01)  # quantiles of many values are read from bins 1 % wide
 
 
@@ -32,8 +29,8 @@ class Tally:
         self.bins: Counter[int] = Counter()
 
     def add(self, value: float) -> None:
-        if not -_LARGEST <= value <= _LARGEST:
-            value = math.copysign(_LARGEST, value)
+        if not -LARGEST <= value <= LARGEST:  # no score is; a time that is reported so is cut
+            value = math.copysign(LARGEST, value)
         whole = int(value * _UNIT)
         self.count += 1
         self.sum += whole

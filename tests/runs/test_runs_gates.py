@@ -1,0 +1,98 @@
+"""Gates: what they decide, what is refused before anything is asked, and what must not open one."""
+
+import pytest
+
+from answerkey.runs.gate import answer_gates, parse_gates
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        ("pass_rate >= 0.3", 0),
+        ("pass_rate >= 0.9", 1),
+        ("success[books] >= 0.5", 0),
+        ("errors == 0", 0),
+        ("cases[books] >= 1", 0),
+        ("unscored[books] == 0", 0),
+        ("failed[books] > 9", 1),
+        ("mean[exact_match] >= 50%", 0),
+        ("mean[exact_match][books] > 0.5", 1),
+        ("response_time.mean < 2.5", 0),
+        ("route_accuracy >= 0.76", 1),
+        ("exact_match >= 0.5", 0),
+        ("exact_match[books] > 0.5", 1),
+        ("score.mean >= 0.5", 0),
+        ("average_scores.keyword_recall.n == 2", 0),
+        ("performance.bands.passed.share > 0.5", 1),
+        ("totals.failed == 1", 0),
+        ("totals.statuses.FAILED == 1", 0),
+        ("score.sd >= 0", 0),
+        ("success[docs] >= 1", 0),
+        ("totals.nothing == 1", 2),
+        ("performance.bands.splendid.share > 0.5", 2),
+        ("mean[politeness] >= 0", 2),
+        ("mean[exact_mach] >= 0", 2),
+        ("success[nothing] >= 0", 2),
+        ("mean[exact_match][boks] >= 0", 2),
+        ("user_satisfacton >= 0.5", 2),
+        ("pass_rate", 2),
+    ],
+)
+def test_gates_decide_the_exit_code(scored, gate, code):
+    shown, _ = scored("--gate", gate)
+    assert shown.code == code, shown.err
+    assert shown.last_line.startswith({0: "passed", 1: "failed", 2: "error"}[code])
+
+
+@pytest.mark.parametrize(
+    ("gate", "told"),
+    [
+        ("mean[exact_mach] >= 0", 'no metric "exact_mach"; did you mean "exact_match"?'),
+        ("success[boks] >= 0", 'no case has the type or route "boks"; did you mean "books"?'),
+        ("totals.nothing == 1", "there is no such figure in this run; summary.json"),
+    ],
+)
+def test_a_gate_that_no_run_can_pass_is_refused_before_anything_is_asked(scored, gate, told):
+    shown, folder = scored("--gate", gate)
+    assert told in shown.err
+    assert folder is None, "nothing was begun"
+
+
+def test_gates_need_what_their_figures_are_made_of(cli, write, tmp_path):
+    def told(gate, *more):
+        rows = [{"id": "1", "question": "q", "answer": "a", "expected": "a"}]
+        shown = cli("score", write("a.jsonl", rows), "--out", tmp_path / "o", "--gate", gate, *more)
+        assert shown.code == 2
+        return shown.err
+
+    assert "needs a profile" in told("pass_rate >= 0.5", "--metrics", "exact_match")
+    assert "needs a profile" in told("score >= 0.5", "--metrics", "exact_match")
+    assert "no case has an expected_route" in told("route_accuracy >= 0.5", "--profile", "uniform")
+
+
+def test_a_live_bot_may_report_routes_of_its_own(cli, write):
+    write("bot.py", "def answer(question):\n    return {'answer': 'a', 'route': 'sales'}\n")
+    write("cases.jsonl", [{"id": "1", "question": "q", "expected": "a", "type": "easy"}])
+    text = 'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\ntarget = { call = "bot:answer" }\n'
+    suite = write("suite.toml", text)
+    assert cli("run", suite, "--no-pictures", "--gate", "mean[exact_match][sales] >= 1").code == 0
+    other = cli("run", suite, "--no-pictures", "--gate", "mean[exact_match][foo] >= 1")
+    assert other.code == 1
+    assert 'no case speaks of "foo"; it fails unless the target reports that route' in other.err
+    near = cli("run", suite, "--dry-run", "--gate", "mean[exact_match][eazy] >= 1")
+    assert (near.code, 'did you mean "easy"?' in near.err) == (2, True)
+    assert cli("run", suite, "--dry-run", "--gate", "mean[foo] >= 1").code == 2
+
+
+def test_a_gate_on_a_mean_of_which_some_broke_is_closed():
+    entry = {"mean": 1.0, "n": 1, "of": 2, "broken": 1, "ci95": None}
+    summary = {"average_scores": {"chrf": entry}, "score": entry, "totals": {"errors": 1}}
+    gates = [
+        "mean[chrf] >= 0.5",
+        "average_scores.chrf.mean >= 0.5",
+        "mean[score] >= 0.5",
+        "score.mean >= 0.5",
+    ]
+    for answer in answer_gates(parse_gates(gates), summary):
+        assert not answer.passed
+        assert "1 broke" in answer.note
