@@ -126,7 +126,7 @@ class Score:
         return Score(reason=reason)
 
     @staticmethod
-    def broke(error: str, **details: Any) -> Score:
+    def failed(error: str, **details: Any) -> Score:
         return Score(error=error or "unknown error", details=details)
 
     @property
@@ -166,7 +166,7 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruler:
+class ScoringRules:
     """The criteria, the pass mark and the bands (highest first) that count on one group of routes."""
 
     criteria: tuple[Criterion, ...]
@@ -176,12 +176,12 @@ class Ruler:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The ruler of a run: one for most routes, others for the groups of routes that need their own."""
+    """The scoring rules of a run: one set for most routes, others for the groups of routes that need their own."""
 
     name: str
     version: int
-    ruler: Ruler
-    rulers: Mapping[str, Ruler] = field(default_factory=dict[str, Ruler])
+    rules: ScoringRules
+    group_rules: Mapping[str, ScoringRules] = field(default_factory=dict[str, ScoringRules])
     routes: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     scale: float = 1.0
     route_weight: float = 0.0
@@ -191,16 +191,16 @@ class Profile:
     summary: str = ""
     digest: str = ""
 
-    def ruler_for(self, route: str | None) -> Ruler:
+    def rules_for(self, route: str | None) -> ScoringRules:
         for group, names in self.routes.items():
-            if route in names and group in self.rulers:
-                return self.rulers[group]
-        return self.ruler
+            if route in names and group in self.group_rules:
+                return self.group_rules[group]
+        return self.rules
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric the profile needs, on any route, with the informational ones."""
-        criteria = [c.metric for ruler in (self.ruler, *self.rulers.values()) for c in ruler.criteria]
+        criteria = [c.metric for rules in (self.rules, *self.group_rules.values()) for c in rules.criteria]
         route = ["route_score"] if self.route_weight else []
         return tuple(dict.fromkeys([*criteria, *route, *self.informational]))
 

@@ -166,7 +166,7 @@ def test_a_metric_that_only_measures_length_is_unmasked():
 
 def test_the_json_keeps_its_keys_and_its_numbers_can_be_checked():
     values, labels = toy()
-    scores = [*scores_of(values), Score.broke("boom"), Score.not_applicable("no")]
+    scores = [*scores_of(values), Score.failed("boom"), Score.not_applicable("no")]
     rows = Rows([*labels.tolist(), 1.0, 0.0], [5] * (len(labels) + 2))
     found = calibrate_metric("m", "higher", [scores], rows, Asked(positive="good"))
     data = json.loads(json.dumps(calibration_json(found), allow_nan=False))

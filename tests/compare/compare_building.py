@@ -39,7 +39,10 @@ def simple(name: str, scores: Sequence[float | None], answer: str = "yes", **fin
     """A run with these overall scores, and the same numbers as its one metric."""
     rows = [
         outcome(
-            f"q{n}", value, answer, {"keyword_recall": Score.broke("boom") if value is None else Score(value)}
+            f"q{n}",
+            value,
+            answer,
+            {"keyword_recall": Score.failed("boom") if value is None else Score(value)},
         )
         for n, value in enumerate(scores)
     ]

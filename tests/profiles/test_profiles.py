@@ -105,7 +105,7 @@ def test_a_criterion_that_is_not_there_cannot_be_left_out(name, told):
 
 def test_a_criterion_of_one_group_of_routes_can_be_left_out():
     profile = load_profile({"base": "route-aware", "without": ["executive_format"]})
-    assert "executive_format" not in {c.metric for c in profile.ruler_for("sales_kpi").criteria}
+    assert "executive_format" not in {c.metric for c in profile.rules_for("sales_kpi").criteria}
 
 
 @pytest.mark.parametrize(("hits", "relevant", "passed"), [(1, 1, True), (2, 2, True), (2, 3, True), (1, 2, False), (0, 1, False)])  # fmt: skip
@@ -118,7 +118,7 @@ def test_zero_not_applicable_and_broken_are_three_things():
     left_out = verdict(
         "rubric", {**RUBRIC, "rubric.citation_quality": Score.not_applicable("no citations wanted")}
     )
-    broke = verdict("rubric", {**RUBRIC, "rubric.citation_quality": Score.broke("no reply")})
+    broke = verdict("rubric", {**RUBRIC, "rubric.citation_quality": Score.failed("no reply")})
     assert zero.score == pytest.approx(83.4667 - 9, abs=1e-3)
     assert left_out.score == pytest.approx((42 + 22.8 + 2.9 / 3 * 10) / 0.9)
     assert (broke.status, broke.score, broke.passed) == ("ERROR", None, False)

@@ -23,7 +23,7 @@ SCORES = {
     "rubric.completeness": Score(4.0, "all there", details={"reasoning": "It says twelve, not eighteen."}),
     "rubric.citation_quality": Score.not_applicable("switched off"),
     "rubric.coherence": Score(3.0),
-    "token_f1": Score.broke("no tokens"),
+    "token_f1": Score.failed("no tokens"),
 }
 RUBRIC = load_profile("rubric")
 OUTCOME = Outcome(CASE, RESPONSE, SCORES, decide(RUBRIC, CASE, RESPONSE, SCORES))

@@ -44,7 +44,7 @@ def test_no_column_has_the_name_of_another():
 
 
 def test_a_route_score_that_broke_is_no_empty_cell():
-    header, row = rows_of([outcome(0, "docs", route_score=Score.broke("boom"))], "route_score")
+    header, row = rows_of([outcome(0, "docs", route_score=Score.failed("boom"))], "route_score")
     assert row[header.index("route_score")] == "ERROR"
 
 

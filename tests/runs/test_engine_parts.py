@@ -25,7 +25,7 @@ HARD = [
     Outcome(
         Case("ü", "half \ud800 a pair?", ("one", "two"), history=(Turn("hi", "ho"),), relevant={"3": 1.0}, tags=("x",), extra={"k": [1]}),
         Response("=cmd()\x1b[31m", (Passage("p", "3", 0.5, "3"),), "documents", ("s",), ("3", "4"), 0.25, extra={"m": {"deep": None}}),
-        {"recall@5": Score(0.1 + 0.2, "why", details={"votes": [1.0, None]}), "judge.safety": Score.broke("no", raw="{")},
+        {"recall@5": Score(0.1 + 0.2, "why", details={"votes": [1.0, None]}), "judge.safety": Score.failed("no", raw="{")},
         Verdict("FAILED", 0.3, 0.4, 0.7, "failed", "low", ("recall@5",)),
     ),
     Outcome(Case("b", "q?"), Response(error="timeout"), {}, Verdict("ERROR", justification="No response: timeout")),
@@ -80,7 +80,7 @@ scored = st.builds(
     lambda value, kind, route, seconds, status: Outcome(
         Case("x", "q?", type=kind, expected_route="a"),
         Response("a", route=route, seconds=seconds),
-        {"m": Score(value), "n": Score() if value > 0.5 else Score.broke("why")},
+        {"m": Score(value), "n": Score() if value > 0.5 else Score.failed("why")},
         Verdict("ERROR", justification=f"broke {route}") if status == "ERROR" else Verdict(status, value, value, band=status, passed=status == "PASSED"),
     ),
     st.floats(0, 1), st.sampled_from([None, "kpi", "doc"]), st.sampled_from([None, "a", "b"]), st.floats(0, 9), st.sampled_from(["PASSED", "FAILED", "ERROR"]),

@@ -147,7 +147,7 @@ def hostile(n: int) -> Outcome:
     scores = {
         "keyword_recall": Score(n % 10 / 10, text),
         "groundedness": Score(0.2, text, details={"sentences": [sentence, {"flag": text}, text]}),
-        f"own {text}": Score.broke(text, raw=text, reasoning=[text, text], model=text),
+        f"own {text}": Score.failed(text, raw=text, reasoning=[text, text], model=text),
     }
     response = Response(f"answer {text}", passages, text, sources=(text,), seconds=0.1, extra={text: text})
     return outcome(case, response, scores)

@@ -65,6 +65,6 @@ def profile_listing(profile: Profile) -> Json:
         "scale": profile.scale,
         "route_weight": profile.route_weight,
         "metrics": list(profile.metrics),
-        "pass": profile.ruler.pass_mark,
-        "bands": [asdict(band) for band in profile.ruler.bands],
+        "pass": profile.rules.pass_mark,
+        "bands": [asdict(band) for band in profile.rules.bands],
     }

@@ -141,7 +141,7 @@ def _scores(prompt: Prompt, votes: Sequence[Vote]) -> dict[str, Score]:
         given = [value for value in values if value is not None]
         if 2 * len(given) <= len(votes):
             problem = next(vote.read.problems[name] for vote in votes if name in vote.read.problems)
-            scores[name] = Score.broke(f"judge: {problem}", **shared, votes=values)
+            scores[name] = Score.failed(f"judge: {problem}", **shared, votes=values)
             continue
         middle = median(given)
         nearest = min(

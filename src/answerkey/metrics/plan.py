@@ -55,7 +55,7 @@ class Plan:
         for n, (_, response) in enumerate(pairs):
             if response.error is not None:
                 table[n] = {
-                    name: Score.broke(f"no response to score: {response.error}") for name in self.names
+                    name: Score.failed(f"no response to score: {response.error}") for name in self.names
                 }
         return table
 
@@ -117,7 +117,7 @@ def _guarded_single(metric: Metric, arguments: Mapping[str, Any], pair: Pair) ->
     except IncompleteError:
         raise
     except Exception as error:
-        return Score.broke(_told(error))
+        return Score.failed(_told(error))
 
 
 def _guarded_batch(metric: Metric, arguments: Mapping[str, Any], pairs: Sequence[Pair]) -> list[Score]:
@@ -128,9 +128,9 @@ def _guarded_batch(metric: Metric, arguments: Mapping[str, Any], pairs: Sequence
     except Exception as error:
         if len(pairs) > 1:  # find the pair that it breaks on, and spare the others
             return [score for pair in pairs for score in _guarded_batch(metric, arguments, [pair])]
-        return [Score.broke(_told(error))]
+        return [Score.failed(_told(error))]
     if len(scores) != len(pairs):
-        return [Score.broke(f"{metric.name} gave {len(scores)} scores for {len(pairs)} cases")] * len(pairs)
+        return [Score.failed(f"{metric.name} gave {len(scores)} scores for {len(pairs)} cases")] * len(pairs)
     return scores
 
 
@@ -146,7 +146,7 @@ def _guarded_group(step: Step, pairs: Sequence[Pair]) -> dict[str, list[Score]]:
         if len(pairs) > 1:
             alone = [_guarded_group(step, [pair]) for pair in pairs]
             return {name: [score for columns in alone for score in columns[name]] for name in names}
-        return {name: [Score.broke(_told(error))] * len(pairs) for name in names}
+        return {name: [Score.failed(_told(error))] * len(pairs) for name in names}
 
 
 def as_score(given: object) -> Score:
@@ -157,7 +157,7 @@ def as_score(given: object) -> Score:
         return Score.not_applicable("does not apply")
     if isinstance(given, (int, float)) or hasattr(given, "__float__"):
         return Score(float(given))  # pyright: ignore[reportArgumentType]
-    return Score.broke(f"expected a number, a Score or None, got {type(given).__name__}")
+    return Score.failed(f"expected a number, a Score or None, got {type(given).__name__}")
 
 
 def _checked(score: Score, metric: Metric) -> Score:
@@ -169,12 +169,12 @@ def _checked(score: Score, metric: Metric) -> Score:
     except OverflowError:  # a whole number past every float
         value = math.inf
     except (TypeError, ValueError):
-        return Score.broke(
+        return Score.failed(
             f"{metric.name} gave a {type(score.value).__name__}, not a number", **score.details
         )
     if not abs(value) <= LARGEST:
         shown = value if abs(value) == math.inf or math.isnan(value) else f"{value:.3g}, past {LARGEST:g}"
-        return Score.broke(f"{metric.name} gave {shown}", **score.details)
+        return Score.failed(f"{metric.name} gave {shown}", **score.details)
     return score if type(score.value) is float else replace(score, value=value)
 
 

@@ -1,4 +1,4 @@
-"""Room 4: profiles, the rulers that turn scores into verdicts."""
+"""Profiles: the scoring rules that turn scores into verdicts."""
 
 from answerkey.profiles.decide import decide as decide
 from answerkey.profiles.load import builtin_names as builtin_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from answerkey.types import Band, Case, Criterion, Part, Profile, Response, Ruler, Score, Verdict
+from answerkey.types import Band, Case, Criterion, Part, Profile, Response, Score, ScoringRules, Verdict
 
 ERROR, UNSCORED = "ERROR", "UNSCORED"
 _STRONG, _WEAK = 0.8, 0.6
@@ -15,12 +15,12 @@ def decide(profile: Profile, case: Case, response: Response, scores: Mapping[str
     """The verdict on one case. Broken is ERROR; what does not apply is left out and the weights renormalised."""
     if response.error is not None:
         return Verdict(ERROR, justification=f"No response: {response.error}", shortfalls=("no response",))
-    ruler = profile.ruler_for(response.route)
+    rules = profile.rules_for(response.route)
     route = scores.get("route_score") if profile.route_weight else None
-    broken = _broken(ruler, scores, route)
+    broken = _broken(rules, scores, route)
     if broken:
         return Verdict(ERROR, justification=f"Could not be scored: {broken}", shortfalls=(broken,))
-    parts = _parts(ruler.criteria, scores, profile.scale)
+    parts = _parts(rules.criteria, scores, profile.scale)
     route_score = route.value if route else None
     if not parts:
         told = "No criterion of the profile applies to this case"
@@ -28,10 +28,10 @@ def decide(profile: Profile, case: Case, response: Response, scores: Mapping[str
     quality = sum(part.points for part in parts)
     weight = profile.route_weight if route_score is not None else 0.0
     score = weight * (route_score or 0.0) * profile.scale + (1 - weight) * quality
-    shortfalls, failed_floor = _shortfalls(ruler.criteria, scores)
-    band = _band(ruler, quality, route_score)
+    shortfalls, failed_floor = _shortfalls(rules.criteria, scores)
+    band = _band(rules, quality, route_score)
     shares = {part.metric: part.points / part.weight / profile.scale for part in parts}
-    passed = _passes(ruler, quality, score, case) and not failed_floor
+    passed = _passes(rules, quality, score, case) and not failed_floor
     status = band.status if passed or band.status == "FAILED" else "FAILED"
     return Verdict(
         status=status,
@@ -46,8 +46,8 @@ def decide(profile: Profile, case: Case, response: Response, scores: Mapping[str
     )
 
 
-def _broken(ruler: Ruler, scores: Mapping[str, Score], route: Score | None) -> str:
-    names = [criterion.metric for criterion in ruler.criteria]
+def _broken(rules: ScoringRules, scores: Mapping[str, Score], route: Score | None) -> str:
+    names = [criterion.metric for criterion in rules.criteria]
     missing = next((name for name in names if name not in scores), None)
     if missing is not None:
         return f"{missing} was not computed"
@@ -97,19 +97,19 @@ def _shortfalls(criteria: Sequence[Criterion], scores: Mapping[str, Score]) -> t
     return told, failed
 
 
-def _band(ruler: Ruler, quality: float, route_score: float | None) -> Band:
+def _band(rules: ScoringRules, quality: float, route_score: float | None) -> Band:
     wrong_route = route_score is not None and route_score < 1.0
     reached = [
         band
-        for band in ruler.bands
+        for band in rules.bands
         if quality + _EPSILON >= band.at and not (band.needs_route and wrong_route)
     ]
-    return reached[0] if reached else ruler.bands[-1]
+    return reached[0] if reached else rules.bands[-1]
 
 
-def _passes(ruler: Ruler, quality: float, score: float, case: Case) -> bool:
+def _passes(rules: ScoringRules, quality: float, score: float, case: Case) -> bool:
     own_mark = case.extra.get("min_score")
-    return quality + _EPSILON >= ruler.pass_mark and (own_mark is None or score + _EPSILON >= float(own_mark))
+    return quality + _EPSILON >= rules.pass_mark and (own_mark is None or score + _EPSILON >= float(own_mark))
 
 
 def _justify(

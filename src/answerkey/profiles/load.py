@@ -15,7 +15,7 @@ from typing import Any
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.profiles.shapes import check_shapes, check_values
-from answerkey.types import Band, Criterion, Profile, Ruler
+from answerkey.types import Band, Criterion, Profile, ScoringRules
 
 _KEYS = {
     "name", "version", "summary", "base", "scale", "route_weight", "pass", "bands", "routes", "criteria", "informational",
@@ -82,15 +82,15 @@ def _profile(table: Mapping[str, Any], source: str) -> Profile:
             raise SettingsError(f'profile {source}: unknown key "{key}"{did_you_mean(key, _KEYS)}')
     check_shapes(table, source)
     without = _without(table, source)
-    ruler = _ruler(table, source, without)
-    rulers = {
-        group: _ruler({**table, **own}, f"{source} [on.{group}]", without)
+    rules = _rules(table, source, without)
+    group_rules = {
+        group: _rules({**table, **own}, f"{source} [on.{group}]", without)
         for group, own in table.get("on", {}).items()
     }
     routes = {
         group: _texts(names, source, f"routes.{group}") for group, names in table.get("routes", {}).items()
     }
-    for group in rulers:
+    for group in group_rules:
         if group not in routes:
             raise SettingsError(
                 f"profile {source}: [on.{group}] has no routes; list them as {group} = [...] under [routes]"
@@ -107,8 +107,8 @@ def _profile(table: Mapping[str, Any], source: str) -> Profile:
         name=str(table.get("name") or Path(source).stem),
         version=table.get("version", 1),
         summary=str(table.get("summary", "")),
-        ruler=ruler,
-        rulers=rulers,
+        rules=rules,
+        group_rules=group_rules,
         routes={"kpi": (), "documents": (), **routes},
         scale=_number(table.get("scale", 1), source, "scale", above=0),
         route_weight=_number(table.get("route_weight", 0), source, "route_weight", above=-1e-12, below=1),
@@ -122,11 +122,11 @@ def _profile(table: Mapping[str, Any], source: str) -> Profile:
 def _without(table: Mapping[str, Any], source: str) -> frozenset[str]:
     """The criteria to leave out; each must be one of the profile's, on some route at least."""
     given = _texts(table.get("without", []), source, "without")
-    rulers = (table, *table.get("on", {}).values())
+    group_rules = (table, *table.get("on", {}).values())
     known = {
         str(item["metric"])
-        for ruler in rulers
-        for item in ruler.get("criteria", [])
+        for rules in group_rules
+        for item in rules.get("criteria", [])
         if isinstance(item, Mapping) and "metric" in item
     }
     for name in given:
@@ -136,7 +136,7 @@ def _without(table: Mapping[str, Any], source: str) -> frozenset[str]:
     return frozenset(given)
 
 
-def _ruler(table: Mapping[str, Any], source: str, without: frozenset[str]) -> Ruler:
+def _rules(table: Mapping[str, Any], source: str, without: frozenset[str]) -> ScoringRules:
     given = table.get("criteria")
     if not isinstance(given, list) or not given:
         raise SettingsError(f"profile {source}: no criteria; give at least one [[criteria]] with a metric")
@@ -154,7 +154,7 @@ def _ruler(table: Mapping[str, Any], source: str, without: frozenset[str]) -> Ru
         (_filled(Band, item, source, "band") for item in table.get("bands", default)),
         key=lambda band: -band.at,
     )
-    return Ruler(criteria, pass_mark, tuple(bands))
+    return ScoringRules(criteria, pass_mark, tuple(bands))
 
 
 def _criterion(item: Any, source: str) -> Criterion:

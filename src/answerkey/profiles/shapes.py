@@ -16,7 +16,7 @@ _OF_A_GROUP = ("criteria", "pass", "bands")
 
 def check_shapes(table: Mapping[str, Any], source: str) -> None:
     """An error that names the first value of a wrong kind."""
-    _check_ruler(table, source)
+    _check_rules(table, source)
     for key in ("on", "routes", "words"):
         if not isinstance(table.get(key, {}), Mapping):
             raise _wrong(source, key, table[key], f"a table [{key}]")
@@ -27,7 +27,7 @@ def check_shapes(table: Mapping[str, Any], source: str) -> None:
             if key not in _OF_A_GROUP:
                 hint = did_you_mean(key, _OF_A_GROUP) or f"; it takes {', '.join(_OF_A_GROUP)}"
                 raise SettingsError(f'profile {source}: unknown key "{key}" in [on.{group}]{hint}')
-        _check_ruler(own, f"{source} [on.{group}]")
+        _check_rules(own, f"{source} [on.{group}]")
     version = table.get("version", 1)
     if isinstance(version, bool) or not isinstance(version, int):
         raise _wrong(source, "version", version, "a whole number")
@@ -46,7 +46,7 @@ def check_values(item: Mapping[str, Any], source: str, what: str) -> None:
             raise _wrong(f"{source}, {what}", key, value, "a number")
 
 
-def _check_ruler(table: Mapping[str, Any], source: str) -> None:
+def _check_rules(table: Mapping[str, Any], source: str) -> None:
     for key in ("scale", "pass"):
         if key in table and not _is_number(table[key]):
             raise _wrong(source, key, table[key], "a number")

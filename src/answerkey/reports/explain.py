@@ -86,7 +86,7 @@ def _verdict(outcome: Outcome, profile: Profile | None) -> Json:
     return {
         **told,
         "scale": profile.scale,
-        "pass_mark": profile.ruler_for(outcome.response.route).pass_mark,
+        "pass_mark": profile.rules_for(outcome.response.route).pass_mark,
         "route_weight": profile.route_weight if verdict.route_score is not None else 0.0,
         "own_mark": outcome.case.extra.get("min_score"),
     }
@@ -106,7 +106,7 @@ def _part(part: Part) -> Json:
 
 def _scores(outcome: Outcome, profile: Profile | None) -> list[Json]:
     """Those the profile weighs first, in its order; then the rest."""
-    ruler = profile.ruler_for(outcome.response.route) if profile else None
+    ruler = profile.rules_for(outcome.response.route) if profile else None
     criteria = {c.metric: c for c in ruler.criteria} if ruler else {}
     weights = {part.metric: part for part in outcome.verdict.parts}
     names = [name for name in criteria if name in outcome.scores]

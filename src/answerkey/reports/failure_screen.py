@@ -70,7 +70,7 @@ def _headline(outcome: Outcome, profile: Profile | None) -> list[str]:
     rule = "─" * 60
     lines = [rule, f"{verdict.status}: {case.id}{where}"]
     if verdict.score is not None and profile is not None:
-        mark = profile.ruler_for(outcome.response.route).pass_mark
+        mark = profile.rules_for(outcome.response.route).pass_mark
         score, quality = f"{verdict.score:.4g} of {profile.scale:g}", ""
         if verdict.quality is not None and profile.route_weight and verdict.route_score is not None:
             quality = f" (quality {verdict.quality:.4g}, route {verdict.route_score:.4g})"
@@ -172,7 +172,7 @@ def _shared_reasons(outcome: Outcome) -> list[str]:
 def _wanted(outcome: Outcome, profile: Profile | None) -> list[str]:
     if profile is None:
         return []
-    ruler = profile.ruler_for(outcome.response.route)
+    ruler = profile.rules_for(outcome.response.route)
     parts = {part.metric: part for part in outcome.verdict.parts}
     lines = [
         f"profile {profile.name} (version {profile.version}): {ruler.pass_mark:g} of {profile.scale:g} to pass"
@@ -192,7 +192,7 @@ def _wanted(outcome: Outcome, profile: Profile | None) -> list[str]:
 def _criteria(outcome: Outcome, profile: Profile | None) -> dict[str, Criterion]:
     if profile is None:
         return {}
-    return {criterion.metric: criterion for criterion in profile.ruler_for(outcome.response.route).criteria}
+    return {criterion.metric: criterion for criterion in profile.rules_for(outcome.response.route).criteria}
 
 
 def _extra(outcome: Outcome) -> list[str]:

@@ -50,14 +50,17 @@ def directions(profile: Profile | None) -> dict[str, Criterion]:
     if profile is None:
         return {}
     known = {
-        c.metric: c for ruler in (profile.ruler, *profile.rulers.values()) for c in ruler.criteria if c.weight
+        c.metric: c
+        for ruler in (profile.rules, *profile.group_rules.values())
+        for c in ruler.criteria
+        if c.weight
     }
     return {**known, "route_score": Criterion("route_score")} if profile.route_weight else known
 
 
 def satisfying(profile: Profile | None) -> str:
     """The statuses that count as satisfied, of those the profile gives: `perfect or acceptable`, `passed`."""
-    rulers = (profile.ruler, *profile.rulers.values()) if profile else ()
+    rulers = (profile.rules, *profile.group_rules.values()) if profile else ()
     given = {band.status for ruler in rulers for band in ruler.bands}
     return (
         " or ".join(status.lower() for status in SATISFYING if status in given) or "no status of the profile"

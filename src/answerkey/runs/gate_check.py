@@ -103,6 +103,6 @@ def _example(
 def _verdicts(profile: Profile | None) -> list[Verdict]:
     if profile is None:
         return [Verdict("SCORED"), Verdict("SCORED")]
-    bands = [band for ruler in (profile.ruler, *profile.rulers.values()) for band in ruler.bands]
+    bands = [band for ruler in (profile.rules, *profile.group_rules.values()) for band in ruler.bands]
     judged = [*bands, Band("", 0.0, "FAILED"), Band("", 0.0, "UNSCORED")]
     return [Verdict(band.status, 1.0, 1.0, band=band.name) for band in judged]

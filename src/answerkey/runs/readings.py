@@ -15,7 +15,7 @@ _PLAIN = {
 
 def with_readings(averages: Mapping[str, Json], profile: Profile | None) -> Json:
     """The averages, each with its reading or none; the profile's marks and words go before the metric's own."""
-    criteria = profile.ruler.criteria if profile else ()
+    criteria = profile.rules.criteria if profile else ()
     known = _PLAIN | {c.metric: c for c in criteria if c.reading and c.floor is not None}
     return {
         name: {**entry, "reading": _reading(entry["mean"], known.get(name))}

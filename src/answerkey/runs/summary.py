@@ -255,7 +255,7 @@ def _part(group: Group) -> Json:
 
 
 def _bands(group: Group, profile: Profile | None) -> Json:
-    known = [band.name for band in profile.ruler.bands] if profile else []
+    known = [band.name for band in profile.rules.bands] if profile else []
     names = list(dict.fromkeys([*known, *group.bands]))
     bands = {
         name: {"count": group.bands[name], "share": group.bands[name] / group.count if group.count else None}

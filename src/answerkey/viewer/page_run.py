@@ -71,9 +71,9 @@ def run_page(request: Request) -> Response:
 
 def columns(rows: Rows, profile: Profile | None) -> list[str]:
     """The metrics that get a column: those the profile weighs, then others, as many as fit."""
-    weighed = [c.metric for c in profile.ruler.criteria] if profile else []
+    weighed = [c.metric for c in profile.rules.criteria] if profile else []
     if profile:
-        weighed += [c.metric for ruler in profile.rulers.values() for c in ruler.criteria]
+        weighed += [c.metric for ruler in profile.group_rules.values() for c in ruler.criteria]
     return [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS]
 
 

@@ -21,7 +21,7 @@ from answerkey.reports.charts.style import (
 )
 from answerkey.reports.inert import label
 from answerkey.reports.rows import Rows
-from answerkey.types import Json, Profile, Ruler
+from answerkey.types import Json, Profile, ScoringRules
 
 BINS = 20
 _CASES = number("cases", "cases", axis=WHOLE)
@@ -34,7 +34,7 @@ def score_chart(rows: Rows, profile: Profile | None) -> Spec | None:
         return None
     step = profile.scale / BINS
     counts = Counter((_bin(rows.quality[n] or 0.0, step), rows.status[n]) for n in measured)
-    statuses = list(dict.fromkeys(band.status for band in profile.ruler.bands))
+    statuses = list(dict.fromkeys(band.status for band in profile.rules.bands))
     statuses += sorted({status for _, status in counts} - set(statuses))
     values = [
         {**_edges(place, step), "status": status, "order": statuses.index(status), "cases": count}
@@ -56,8 +56,8 @@ def _pass_marks(rows: Rows, profile: Profile) -> dict[float, str]:
     """Each pass mark that counted in this run, with the routes it holds for where there are several."""
     marks: dict[float, dict[str, None]] = {}
     for route in dict.fromkeys(rows.route):
-        ruler = profile.ruler_for(route)
-        group = next((group for group, other in profile.rulers.items() if other is ruler), "others")
+        ruler = profile.rules_for(route)
+        group = next((group for group, other in profile.group_rules.items() if other is ruler), "others")
         marks.setdefault(ruler.pass_mark, {})[group] = None
     if len(marks) == 1:
         return {at: f"{at:g}" for at in marks}
@@ -150,5 +150,5 @@ def _bin(value: float, step: float) -> int:
     return min(max(int(value / step + 1e-9), 0), BINS - 1)
 
 
-def _rulers(profile: Profile | None) -> Iterable[Ruler]:
-    return (profile.ruler, *profile.rulers.values()) if profile else ()
+def _rulers(profile: Profile | None) -> Iterable[ScoringRules]:
+    return (profile.rules, *profile.group_rules.values()) if profile else ()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.demo.golden import GOLDEN, demo_values
 
 from answerkey.cli.main import answerkey
 from answerkey.errors import StorageError
@@ -52,11 +54,29 @@ def test_three_bots_a_comparison_and_a_sweep(tmp_path: Path) -> None:
     ]
     assert len(printed) == 5
     assert all(line in readme for line in printed), printed
+    _assert_same(demo_values(tmp_path / "demo"), json.loads(GOLDEN.read_text(encoding="utf-8")))
     # The copy of the world is the user's own, and runs again.
     again = CliRunner().invoke(
         answerkey, ["run", str(tmp_path / "demo" / "world" / "faq.toml"), "--quiet", "--no-pictures"]
     )
     assert again.exit_code == 0, again.output
+
+
+def _assert_same(found: Any, golden: Any, where: str = "demo") -> None:
+    """Equal up to the embedding model's float noise, with the place that differs in the message."""
+    if isinstance(golden, dict):
+        assert set(found) == set(golden), where
+        for name, value in golden.items():
+            _assert_same(found[name], value, f"{where}.{name}")
+    elif isinstance(golden, list):
+        assert len(found) == len(golden), where
+        for place, value in enumerate(golden):
+            _assert_same(found[place], value, f"{where}[{place}]")
+    elif isinstance(golden, float):
+        # Vectors of one text differ by 1e-7 with the batch that it was embedded in.
+        assert found == pytest.approx(golden, rel=1e-5, abs=1e-6), where
+    else:
+        assert found == golden, where
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
