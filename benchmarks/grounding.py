@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 
 from answerkey.embed import load_embedder
-from answerkey.metrics.grounding import groundedness
+from answerkey.metrics.grounding.groundedness import groundedness
 from answerkey.types import Case, Pair, Passage, Response
 
 SYLLABLES = ("ta", "ri", "mo", "ven", "sol", "ka", "der", "lin", "pa", "tor", "es", "bru")

@@ -16,7 +16,7 @@ def answers(count):
 
 
 def answerkey(url, concurrency):
-    from answerkey.metrics.judged import load_judge
+    from answerkey.metrics.judge.judged_metrics import load_judge
     from answerkey.metrics.plan import make_plan
     from answerkey.types import Case, Response
 

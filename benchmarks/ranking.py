@@ -11,7 +11,7 @@ import time
 
 import pytrec_eval
 
-from answerkey.metrics.ranking import rank
+from answerkey.metrics.ranking.rank import rank
 
 KS = (3, 5, 7, 10, 15, 20)
 PAIRS = {"precision": "P", "recall": "recall", "ndcg": "ndcg_cut", "map": "map_cut", "hit_rate": "success"}

@@ -108,7 +108,7 @@ def suite() -> str:
     from answerkey.embed.load import Options
     from answerkey.llm.settings import KEYS as CHAT_KEYS
     from answerkey.llm.settings import ChatSettings
-    from answerkey.metrics.judged import JUDGE_KEYS
+    from answerkey.metrics.judge.judged_metrics import JUDGE_KEYS
     from answerkey.retrieval.settings import RetrievalSettings
     from answerkey.runs.suite import _KEYS, RunSettings
     from answerkey.targets.fields import FIELDS

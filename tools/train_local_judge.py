@@ -33,11 +33,11 @@ from tools.local_judge.report import Line, near_chance, page, with_agreement  # 
 from tools.local_judge.written_study import written_lines  # noqa: E402
 
 from answerkey.embed import load_embedder  # noqa: E402
-from answerkey.metrics.evidence import pieces  # noqa: E402
-from answerkey.metrics.grounding import probability  # noqa: E402
-from answerkey.metrics.small_model import load_fitted, load_numbers  # noqa: E402
+from answerkey.metrics.boosted_trees import load_fitted, load_numbers  # noqa: E402
+from answerkey.metrics.grounding.groundedness import probability  # noqa: E402
+from answerkey.metrics.sentences import pieces  # noqa: E402
 
-FITTED = ROOT / "src" / "answerkey" / "metrics" / "fitted"
+METRICS = ROOT / "src" / "answerkey" / "metrics"
 STEMS_LISTED = 3000
 EDITS_A_SET = 400
 
@@ -58,22 +58,22 @@ def main() -> None:
 def fit_grounding(options: argparse.Namespace) -> tuple[dict[str, list[Line]], dict[str, str]]:
     seed = options.seed
     _say("how telling each word is")
-    _write("rarity", {"stems": rarity(options.data)})
+    _write("grounding/rarity", {"stems": rarity(options.data)})
     tables = {name: _table(name, options) for name in (*GROUNDING_SETS, SANITY_SET)}
     fitted: dict[str, Any] = {}
-    for name, uses in (("grounding_by_words", COVERAGE_BY_WORDS), ("grounding", COVERAGE)):
+    for name, uses in (("by_words", COVERAGE_BY_WORDS), ("by_meaning", COVERAGE)):
         _say(f"fitting {name}")
         found = (
             grounding_study.cross_validated(tables, uses, seed),
             grounding_study.left_out(tables, uses, seed),
         )
-        # With meanings the detector takes the mean of both, as `answerkey.metrics.grounding` does.
-        by_words = fitted.get("grounding_by_words", found)
+        # With meanings the detector takes the mean of both, as `answerkey.metrics.grounding.groundedness` does.
+        by_words = fitted.get("by_words", found)
         fitted[name] = tuple(
             {key: (scores[key] + others[key]) / 2 for key in scores}
             for scores, others in zip(found, by_words, strict=True)
         )
-        _write(name, grounding_study.written(tables, fitted[name][0], uses, seed))
+        _write(f"grounding/{name}", grounding_study.written(tables, fitted[name][0], uses, seed))
     _say("measuring")
     grounded = grounding_lines(tables, fitted, seed)
     lines = {"answers": grounded, "sentences": sentence_lines(tables["ragtruth_qa"], fitted, seed)}
@@ -82,14 +82,14 @@ def fit_grounding(options: argparse.Namespace) -> tuple[dict[str, list[Line]], d
 
 def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
     _say("fitting agreement")
-    file = FITTED / "agreement.json"
+    file = METRICS / "agreement" / "fitted" / "agreement.json"
     before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     _write(
-        "agreement", before | {"rarity": correctness_study.rarity(options.data)}
+        "agreement/agreement", before | {"rarity": correctness_study.rarity(options.data)}
     )  # the features ask for it
     answers = correctness_study.read_answers(options.data, options.seed)
     scores = correctness_study.cross_validated(answers, options.seed)
-    _write("agreement", correctness_study.written(answers, scores, options.seed))
+    _write("agreement/agreement", correctness_study.written(answers, scores, options.seed))
     _say("measuring agreement")
     return {
         "correctness": correctness_lines(answers, scores, options.seed),
@@ -144,9 +144,9 @@ def grounding_lines(tables: Mapping[str, Table], fitted: Mapping[str, Any], seed
         labels, groups = data.answers[real], [row.group for row in data.rows if not row.edited]
         figures: dict[str, tuple[float, ...]] = {}
         for column, model, which in (
-            ("own fold", "grounding", 0),
-            ("set left out", "grounding", 1),
-            ("left out, by words", "grounding_by_words", 1),
+            ("own fold", "by_meaning", 0),
+            ("set left out", "by_meaning", 1),
+            ("left out, by words", "by_words", 1),
         ):
             scores = fitted[model][which].get(name)
             if scores is None:
@@ -174,7 +174,7 @@ def sentence_lines(data: Table, fitted: Mapping[str, Any], seed: int) -> list[Li
     labels = data.labels[known].astype(float)
     groups = [data.rows[n].group for n in data.owner[known]]
     lines: list[Line] = []
-    for title, model in (("words and meaning", "grounding"), ("by words", "grounding_by_words")):
+    for title, model in (("words and meaning", "by_meaning"), ("by words", "by_words")):
         figures = {
             column: (auroc(labels, scores[known]), *interval(labels, scores[known], groups, auroc, seed))
             for column, scores in zip(
@@ -191,7 +191,7 @@ def grounding_facts(
 ) -> dict[str, str]:
     human = [line for line in lines if line.name != SANITY_SET]
     mean = lambda column: f"{np.mean([line.figures[column][0] for line in human]):.3f}"  # noqa: E731
-    own = fitted["grounding"][0]
+    own = fitted["by_meaning"][0]
     curve = grounding_study.curves(tables, own)["answer"]
     errors = [
         _calibration_error(tables[name], probability(answer_scores(own[name], tables[name]), curve))
@@ -247,9 +247,9 @@ def _chance(log_odds: Array) -> Array:
 
 
 def _write(name: str, numbers: dict[str, Any]) -> None:
-    FITTED.mkdir(exist_ok=True)
+    package, file = name.split("/")
     text = json.dumps(numbers, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    (FITTED / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    (METRICS / package / "fitted" / f"{file}.json").write_text(text + "\n", encoding="utf-8")
     load_numbers.cache_clear()
     load_fitted.cache_clear()
 

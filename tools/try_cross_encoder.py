@@ -32,7 +32,7 @@ from tools.local_judge.synthetic import Pair, evidence, index_of, synthetic_pair
 from transformers import logging  # noqa: E402
 
 from answerkey.embed import load_embedder  # noqa: E402
-from answerkey.metrics.grounding import any_unsupported  # noqa: E402
+from answerkey.metrics.grounding.groundedness import any_unsupported  # noqa: E402
 
 EDITS_A_SET = 400
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5)

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from answerkey.cli.doctor_command import command
 from answerkey.errors import SettingsError
-from answerkey.metrics.exam import Exam, take_exam
-from answerkey.metrics.judged import Judge
+from answerkey.metrics.judge.exam import Exam, take_exam
+from answerkey.metrics.judge.judged_metrics import Judge
 from support.fake_endpoint import FakeEndpoint, Request, Said, completion, error, grades
 
 RIGHT = ("is Paris.", "30 days after", "100 °C", "Shakespeare.", "cannot predict")
@@ -48,7 +48,7 @@ def test_the_last_line_agrees_with_the_exam_of_the_local_judge(
     def graded(judge: Judge) -> Exam:
         return replace(take_exam(judge), pass_mark=pass_mark)
 
-    monkeypatch.setattr("answerkey.metrics.exam.take_exam", graded)
+    monkeypatch.setattr("answerkey.metrics.judge.exam.take_exam", graded)
     result = doctor()
     last = result.stdout.splitlines()[-1]
     assert result.exit_code == 0

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from answerkey.metrics.judged import load_judge
+from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.plan import NEEDS, make_plan
 from answerkey.metrics.registry import all_metrics, find, provided_for
 from answerkey.profiles import load_profile

@@ -18,7 +18,7 @@ from answerkey.experiments.grid import METRICS
 from answerkey.experiments.prepare import prepare
 from answerkey.experiments.statistics import describe
 from answerkey.experiments.sweep import Sweep, run_sweep
-from answerkey.metrics.ranking import rank
+from answerkey.metrics.ranking.rank import rank
 from answerkey.runs.suite import load_suite
 
 

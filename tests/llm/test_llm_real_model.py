@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from answerkey.llm import load_chat
-from answerkey.metrics.judged import load_judge
+from answerkey.metrics.judge.judged_metrics import load_judge
+from answerkey.metrics.judge.prompt import load_prompt
 from answerkey.metrics.plan import make_plan
-from answerkey.metrics.prompt import load_prompt
 from answerkey.types import Case, Pair, Response
 from support.llama_server import LlamaServer
 

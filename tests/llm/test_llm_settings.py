@@ -8,7 +8,7 @@ import pytest
 
 from answerkey.errors import SettingsError
 from answerkey.llm.settings import PRESETS, read_settings
-from answerkey.metrics.judged import load_judge
+from answerkey.metrics.judge.judged_metrics import load_judge
 
 HERE = {"base_url": "http://127.0.0.1:8080/v1", "model": "m"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.cases import load_cases
-from answerkey.metrics.ranking import rank
+from answerkey.metrics.ranking.rank import rank
 from answerkey.retrieval.corpus import read_corpus
 from answerkey.retrieval.sparse import Formula, build_bm25
 

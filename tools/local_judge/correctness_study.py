@@ -23,8 +23,8 @@ from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_o
 from tools.local_judge.made_figures import made_figures
 from tools.local_judge.measure import folds
 
-from answerkey.metrics.correctness import BEST_OF, by_hand, compared_with, features_of
-from answerkey.metrics.wording import read
+from answerkey.metrics.agreement.answer_agreement import BEST_OF, by_hand, compared_with, features_of
+from answerkey.metrics.agreement.comparable import read
 
 UP = (
     "exact", "contains", "squashed", "inside", "recall_new", "telling", "worst_new", "last", "first", "precision_new", "opening",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from answerkey.metrics.evidence import opposites, pieces, stem, word_list
+from answerkey.metrics.sentences import opposites, pieces, stem, word_list
 from answerkey.types import Case, Pair, Passage, Response
 
 GROUNDING_SETS = ("ragtruth_qa", "begin", "wice", "summedits", "factcheckgpt_stance")

@@ -13,8 +13,8 @@ from typing import Any
 
 from tools.local_judge.data import Row
 
-from answerkey.metrics import alignment
-from answerkey.metrics.reading import SENTENCES_COMPARED, read_answers
+from answerkey.metrics.grounding import alignment
+from answerkey.metrics.grounding.sentence_features import SENTENCES_COMPARED, read_answers
 
 ROWS_A_WRITE = 64
 Sentences = list[dict[str, Any]]

@@ -56,7 +56,7 @@ def exported(
     curve: tuple[float, float],
     about: dict[str, Any],
 ) -> dict[str, Any]:
-    """What `answerkey.metrics.small_model` reads; the calibration is worked into the leaves."""
+    """What `answerkey.metrics.boosted_trees` reads; the calibration is worked into the leaves."""
     slope, shift = curve
     base = float(np.ravel(model._baseline_prediction)[0])
     return {

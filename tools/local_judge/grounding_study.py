@@ -15,7 +15,7 @@ from tools.local_judge.features import Sentences
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
 from tools.local_judge.measure import FOLDS, folds
 
-from answerkey.metrics.grounding import EDIT_WEIGHT, any_unsupported
+from answerkey.metrics.grounding.groundedness import EDIT_WEIGHT, any_unsupported
 
 # More of a feature on the left may only raise the log-odds of "unsupported", more of one on the right only lower it.
 WORDS_UP = (

@@ -10,9 +10,9 @@ from functools import lru_cache
 
 from tools.local_judge.data import Row, edit
 
-from answerkey.metrics.evidence import pieces, word_list
-from answerkey.metrics.reading import rarity
-from answerkey.metrics.support import Index
+from answerkey.metrics.grounding.sentence_features import rarity
+from answerkey.metrics.grounding.word_support import Index
+from answerkey.metrics.sentences import pieces, word_list
 
 SENTENCES_SHOWN = 3
 UNITS = (

@@ -16,7 +16,7 @@ import numpy as np
 from tools.local_judge.measure import Array, accuracy, auroc, interval
 from tools.local_judge.report import Line
 
-from answerkey.metrics.correctness import answer_agreement
+from answerkey.metrics.agreement.answer_agreement import answer_agreement
 from answerkey.types import Case, Response
 
 WRITTEN = Path(__file__).with_name("written")

@@ -16,8 +16,8 @@ from answerkey.errors import AnswerkeyError, IncompleteError
 from answerkey.types import Json
 
 if TYPE_CHECKING:
-    from answerkey.metrics.exam import Exam
-    from answerkey.metrics.judged import Judge
+    from answerkey.metrics.judge.exam import Exam
+    from answerkey.metrics.judge.judged_metrics import Judge
 
 OK, MISSING, BROKEN = "ok", "not installed", "broken"
 _EXTRAS = {
@@ -94,7 +94,7 @@ def check_installation() -> list[Check]:
 
 def open_judge(settings: Mapping[str, Any] | str) -> Judge:
     """The judge, without its cache: the exam is about what it says now."""
-    from answerkey.metrics.judged import load_judge
+    from answerkey.metrics.judge.judged_metrics import load_judge
 
     if settings in ("local", {"preset": "local"}):
         return load_judge("local")
@@ -103,7 +103,7 @@ def open_judge(settings: Mapping[str, Any] | str) -> Judge:
 
 def examine(judge: Judge) -> Examined:
     """The judge asked ten questions; an endpoint that does not answer is told, not raised."""
-    from answerkey.metrics.exam import take_exam
+    from answerkey.metrics.judge.exam import take_exam
 
     try:
         exam = take_exam(judge)

@@ -28,7 +28,7 @@ def command(qrels: Path, run_file: Path, metrics: str, unit: str, as_json: bool)
     Example:
       answerkey rank --qrels labels.json --run rankings.csv --metrics ndcg@10,recall@5
     """
-    from answerkey.metrics.ranking import rank
+    from answerkey.metrics.ranking.rank import rank
     from answerkey.retrieval.rankings import read_labels, read_rankings
 
     names = [name.strip() for name in metrics.split(",") if name.strip()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from answerkey.experiments.evidence import DEEP, MEASURE, MEASURE_K, Evidence, Finding, share
-from answerkey.metrics.ranking import rank
+from answerkey.metrics.ranking.rank import rank
 from answerkey.text import words
 
 ENORMOUS_WORDS = 1_000

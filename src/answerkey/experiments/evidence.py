@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from answerkey.metrics.ranking import rank
+from answerkey.metrics.ranking.rank import rank
 from answerkey.retrieval.rankings import clean_id
 from answerkey.types import Case
 

@@ -10,7 +10,7 @@ from answerkey.errors import InputError
 from answerkey.experiments.evidence import Evidence, labels_of
 from answerkey.experiments.prepare import prepare
 from answerkey.experiments.sweep import search_once
-from answerkey.metrics.ranking import ranking_of
+from answerkey.metrics.ranking.rank import ranking_of
 from answerkey.retrieval.fuse import weighted_sum
 from answerkey.retrieval.rankings import clean_id, read_labels, read_rankings
 from answerkey.retrieval.trec import read_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from answerkey.metrics.measure import CUT_METRICS
+from answerkey.metrics.ranking.formulas import CUT_METRICS
 
 NAMED = {
     "Pure_Dense_FAISS": 1.0,

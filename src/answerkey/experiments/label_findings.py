@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from answerkey.compare.significance import difference
 from answerkey.experiments.evidence import DEEP, MEASURE, Evidence, Finding, share
-from answerkey.metrics.hits import Floats
-from answerkey.metrics.ranking import rank
+from answerkey.metrics.ranking.hits import Floats
+from answerkey.metrics.ranking.rank import rank
 
 SHIFTS = tuple(sorted((shift for shift in range(-60, 61) if shift), key=abs))
 _LEAST_GAIN = 0.05

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from answerkey.metrics.hits import Floats, Hits, Ints, Places, ideal_places
+from answerkey.metrics.ranking.hits import Floats, Hits, Ints, Places, ideal_places
 from answerkey.retrieval.rankings import clean_id
 from answerkey.types import Case
 

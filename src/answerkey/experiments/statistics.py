@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from answerkey.intervals import BOOTSTRAP_LIMIT, DRAWS, LEVEL, SEED
-from answerkey.metrics.hits import Floats
+from answerkey.metrics.ranking.hits import Floats
 
 NAMES = ("n", "mean", "std", "min", "25%", "50%", "75%", "max", "ci95_low", "ci95_high")
 _COLUMNS_AT_ONCE = 200

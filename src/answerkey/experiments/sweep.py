@@ -12,8 +12,8 @@ from answerkey.errors import InputError
 from answerkey.experiments.grid import MAIN, METRICS, RRF, STANDARD_K, Variant, cut_offs, weighted
 from answerkey.experiments.labels import Labels, hits_in_pages, number_labels
 from answerkey.experiments.timing import time_searches
-from answerkey.metrics.hits import Floats, Ints
-from answerkey.metrics.measure import measure
+from answerkey.metrics.ranking.formulas import measure
+from answerkey.metrics.ranking.hits import Floats, Ints
 from answerkey.retrieval.functions import load_function, rerank, rewrite
 from answerkey.retrieval.fuse import Candidates, collapse, pool_candidates, reciprocal_ranks, weighted_sum
 from answerkey.retrieval.index import Index

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from answerkey.experiments.grid import Variant
-from answerkey.metrics.hits import Floats
+from answerkey.metrics.ranking.hits import Floats
 from answerkey.retrieval.fuse import pool_candidates, weighted_sum
 from answerkey.retrieval.index import Index
 

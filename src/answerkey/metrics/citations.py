@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from answerkey.metrics.evidence import sentence_spans
 from answerkey.metrics.registry import metric
+from answerkey.metrics.sentences import sentence_spans
 from answerkey.text import CITATION, citations, has_any
 from answerkey.types import Case, Response, Score
 

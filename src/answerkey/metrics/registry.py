@@ -31,10 +31,10 @@ BUILTIN_MODULES = (
     "cost",
     "route",
     "semantic",
-    "ranking",
-    "grounding",
-    "correctness",
-    "judged",
+    "ranking.rank",
+    "grounding.groundedness",
+    "agreement.answer_agreement",
+    "judge.judged_metrics",
 )
 ENTRY_POINT_GROUP = "answerkey.metrics"
 PROVIDED = frozenset({"embed", "judge", "words", "routes", "names"})
@@ -75,7 +75,8 @@ class Metric:
 
     @property
     def family(self) -> str:
-        return self.module.rsplit(".", 1)[-1]
+        """What the metric belongs with: `ranking` or `overlap`; of a user's metric its module."""
+        return self.module.removeprefix("answerkey.metrics.").split(".")[0]
 
     def keywords(self) -> dict[str, bool]:
         """Keyword-only arguments of the function, and whether each must be given."""

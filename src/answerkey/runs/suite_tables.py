@@ -14,7 +14,7 @@ def check_judge(given: Any) -> None:
     if given is None or isinstance(given, str):
         return
     from answerkey.llm.settings import KEYS
-    from answerkey.metrics.judged import JUDGE_KEYS
+    from answerkey.metrics.judge.judged_metrics import JUDGE_KEYS
 
     _check("judge", given, KEYS | JUDGE_KEYS | {"api_key"}, 'a name such as "local"')
 

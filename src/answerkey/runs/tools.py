@@ -95,7 +95,7 @@ def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[st
 
 
 def _judge(suite: Suite, embed: Any) -> Any:
-    from answerkey.metrics.judged import load_judge
+    from answerkey.metrics.judge.judged_metrics import load_judge
 
     if suite.judge is None:
         raise SettingsError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from answerkey.errors import EndpointError
-from answerkey.metrics.judged import Judge, load_judge
+from answerkey.metrics.judge.judged_metrics import Judge, load_judge
 from answerkey.types import Json, Pair, Score
 
 

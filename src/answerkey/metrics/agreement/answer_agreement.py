@@ -1,0 +1,197 @@
+"""`answer_agreement`: does the answer agree with one of the expected answers? Local, with no model service.
+
+The value is the probability, 0 to 1, that a person would call the answer right. It goes by words, spellings, figures,
+dates, names, refusals and negations; how far to believe it is in docs/validity.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from answerkey.metrics.agreement.features import compare, repeats, says_more
+from answerkey.metrics.boosted_trees import load_fitted
+from answerkey.metrics.registry import metric
+from answerkey.metrics.sentences import language
+from answerkey.types import Case, Pair, Response, Score
+
+BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
+# Log-odds set by hand, for what the fitted data hardly asks for.
+YES_NO = 4.0  # for the same yes or no, against the other; half of it where the wording alone tells
+OTHER_WAY = 5.0  # against a rise where a fall is expected, or a figure on the other side of zero
+WRONG_COPY = 8.0  # against a near copy of the expected answer that has another figure
+FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
+OTHER_NAME = 0.5  # against `David Coleman` for `David Vine`; the fitted data forgives more than quizzes do
+OTHER_NUMBER = 2.0  # against `James V` for `James IV`
+DECLINED = 1.0  # against an answer that declines and gives nothing expected
+_COPY, _SENTENCE = 0.9, math.log1p(6)
+LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
+ALIASES = 2  # this many more make a list of names for one thing
+UNSURE = (0.35, 0.65)
+_OFFERS = re.compile(r"\bor\b", re.IGNORECASE)
+_INVERTED = re.compile(r"^([^\s,]+(?: [^\s,]+)?), ([^\s,]+(?: [^\s,]+)?)$")
+_SURNAME = re.compile(r"(?:[A-Z]\.\s?)+[A-Z][\w'’-]+$")
+_NOTE = re.compile(r"(?<=\w)\s+\((?!the\b)([^()\d\s]+(?: [^()\d\s]+){0,3})\)\s*$")
+_ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})/(?=[A-ZÀ-Þ][^\W\d_]{3})")
+
+
+@metric(
+    "answer_agreement",
+    batch=True,
+    needs=("answer", "expected"),
+    uses=("question",),
+    empty="0 for an empty answer",
+    version=3,
+)
+def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
+    """Probability that the answer says the same as one of the expected answers."""
+    compared = [_compared(*pair) for pair in pairs]
+    rows = [features_of(each) for each in compared if each]
+    model = load_fitted("agreement/agreement")
+    matrix = np.array([[row[name] for name in model.features] for row in rows], dtype=np.float32)
+    fitted = iter(model.log_odds(matrix) if rows else ())
+    given = iter(rows)
+    return [
+        _score(pair, next(given), float(next(fitted))) if each else Score(0.0, "the answer is empty")
+        for pair, each in zip(pairs, compared, strict=True)
+    ]
+
+
+def _compared(case: Case, response: Response) -> list[dict[str, float]]:
+    """The features against each expected answer; none for an empty answer."""
+    answer = response.answer or ""
+    if not any(ch.isalnum() for ch in answer):
+        return []
+    return compared_with(answer, case.expected, case.question)
+
+
+def compared_with(answer: str, expected: Sequence[str], question: str) -> list[dict[str, float]]:
+    """The features against each expected answer.
+
+    Of a list of aliases those that only repeat the question are left out, unless it offers them or the answer says no more:
+    `Scapula` is no answer to `What is the common name of the scapula?`, though an alias of the shoulder blade. So are initials
+    with a surname, by which `T. Roosevelt` would be any Roosevelt.
+    """
+    listed = references(expected)
+    telling = [wanted for wanted in listed if not repeats(wanted, question) and not _SURNAME.match(wanted)]
+    if len(telling) < ALIASES or _OFFERS.search(question) or not says_more(answer, question):
+        telling = listed
+    return [compare(answer, wanted, question) for wanted in telling]
+
+
+def references(expected: Sequence[str]) -> list[str]:
+    """The expected answers that differ, and the parts of a single one that lists aliases.
+
+    `USA / United States` and `UK|Britain` are two aliases each; `Mercury (planet)` is expected without its note,
+    `Kansas City (Missouri)` with and without. `Vine, David` is left out beside `David Vine`.
+    """
+    listed = list(expected)
+    if len(listed) == 1:
+        parts = [part.strip() for part in _ALIASES.split(" ".join(listed[0].split()))]
+        if all(len(part.split()) <= LONGEST_ALIAS and part.count("(") == part.count(")") for part in parts):
+            listed += [part for part in parts if len(part) > 1]
+    listed = [name for text in listed for name in _without_note(text)]
+    distinct: dict[str, str] = {}
+    for text in listed:
+        distinct.setdefault(text.casefold(), text)
+    return [
+        text
+        for text in distinct.values()
+        if not (found := _INVERTED.match(text)) or f"{found[2]} {found[1]}".casefold() not in distinct
+    ]
+
+
+def _without_note(text: str) -> list[str]:
+    note = _NOTE.search(text)
+    if not note:
+        return [text]
+    bare = text[: note.start()]
+    return [bare] if note[1].islower() else [text, bare]
+
+
+def features_of(compared: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The features against the nearest expected answer, and the best of a few over all of them."""
+    nearest = max(compared, key=_nearness)
+    return {**nearest, **{f"best_{name}": max(each[name] for each in compared) for name in BEST_OF}}
+
+
+def _nearness(f: Mapping[str, float]) -> float:
+    words = 2 * f["exact"] + 2 * f["contains"] + f["squashed"] + f["recall_new"] + f["partial"]
+    return words + 0.5 * (f["figures_found"] + f["date"])
+
+
+def _score(pair: Pair, f: Mapping[str, float], fitted: float) -> Score:
+    case, response = pair
+    total = fitted + by_hand(f)
+    value = round(1.0 / (1.0 + float(np.exp(-np.clip(total, -30, 30)))), 6)
+    notes = _notes(f)
+    if UNSURE[0] <= value <= UNSURE[1]:
+        notes.append("weak evidence: could go either way")
+    if language(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
+        notes.append("not English: stems and lists of English words were left out")
+    return Score(
+        value, "; ".join(notes), details={"features": {name: round(number, 4) for name, number in f.items()}}
+    )
+
+
+def by_hand(f: Mapping[str, float]) -> float:
+    """Log-odds that the fitted model does not know of."""
+    other_way = f["other_sign"] or f["moves"] < 0
+    short = f["figures"] >= 2 and 1 - f["figures_found"]
+    found = f["contains"] or f["exact"] or (f["figures"] and f["figures_found"] == 1)
+    declined = f["declines"] and not found
+    other_number = f["replaced_number"] and not found and f["date"] != 1
+    other_name = f["replaced_name"] == 1 and not found and not f["best_contains"]
+    against = (
+        OTHER_WAY * bool(other_way)
+        + WRONG_COPY * _wrong_copy(f)
+        + FIGURES_SHORT * short
+        + DECLINED * bool(declined)
+        + OTHER_NUMBER * bool(other_number)
+        + OTHER_NAME * bool(other_name)
+    )
+    return YES_NO * f["yes_no"] - against
+
+
+def _wrong_copy(f: Mapping[str, float]) -> bool:
+    """Nearly the expected words, but not all of its figures: `12 months` for `24 months`."""
+    near = (
+        f["reference_length"] >= _SENTENCE and f["partial"] >= _COPY and not f["contains"] and not f["exact"]
+    )
+    return bool(near and f["figures"] and f["figures_found"] < 1 and not f["figures_none"])
+
+
+def _notes(f: Mapping[str, float]) -> list[str]:
+    """What speaks for and against, in words."""
+    notes: list[str] = []
+    if f["exact"]:
+        notes.append("the same as an expected answer")
+    elif f["contains"] or f["squashed"]:
+        notes.append("contains an expected answer")
+    else:
+        notes.append(f"{f['recall']:.0%} of the expected words are there")
+    if f["figures"]:
+        notes.append(
+            f"{f['figures_found']:.0%} of the expected figures are there"
+            + (", others instead" if f["figures_wrong"] else "")
+        )
+    if f["date_parts"] and f["date"] != 0.5:
+        notes.append("the date agrees" if f["date"] == 1.0 else "the date differs")
+    if f["yes_no"]:
+        notes.append("the same yes or no" if f["yes_no"] > 0 else "yes against no")
+    if f["declines"]:
+        notes.append("the answer declines")
+    if f["replaced_name"] == 1.0:
+        notes.append("another name stands beside the expected words")
+    if f["moves"] < 0:
+        notes.append("goes up where the expected answer goes down, or the other way round")
+    if f["other_sign"]:
+        notes.append("the figure is on the other side of zero")
+    if f["opposed"]:
+        notes.append("says the contrary of an expected word")
+    if f["negation_differs"] and not f["exact"]:
+        notes.append("only one of the two is negated")
+    return notes

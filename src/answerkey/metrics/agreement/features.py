@@ -1,0 +1,205 @@
+"""How an answer compares with one expected answer: features for the fitted model, each with a plain meaning."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from rapidfuzz import fuzz
+
+from answerkey.metrics.agreement.comparable import ARTICLES, Text, Word, read
+from answerkey.metrics.agreement.placing import place
+from answerkey.metrics.agreement.stance import direction, other_sign, same_stance
+from answerkey.metrics.agreement.word_match import NEAR, closest, rareness
+from answerkey.metrics.quantities import Figure, figures_agree, in_unit
+from answerkey.metrics.sentences import opposites, stem
+
+_ASKS = {
+    "who": re.compile(r"\b(?:who|whom|whose)\b", re.IGNORECASE),
+    "when": re.compile(r"\b(?:when|(?:what|which) (?:year|date|day|month|decade|century))\b", re.IGNORECASE),
+    "where": re.compile(r"\bwhere\b", re.IGNORECASE),
+    "count": re.compile(r"\bhow (?:many|much|long|old|far|tall|big|high|often)\b", re.IGNORECASE),
+}
+_DIGIT = re.compile(r"\d")
+_SAME_WORD = 0.9
+_LOOKED_THROUGH = (
+    500,
+    4000,
+)  # characters of the expected text and of the answer that are searched for near copies
+_HEAD = re.compile(r"[,(\[;:]")
+
+
+def compare(answer: str, reference: str, question: str) -> dict[str, float]:
+    """The features of one answer against one expected answer."""
+    said, wanted, asked = read(answer), read(reference), read(question)
+    if _same_letters(said, wanted):
+        wanted = said
+    key = tuple(in_unit(figure, asked.unit) for figure in wanted.figures)
+    # In the order of the text: a set's order changes from one process to the next, and ties would go another way.
+    near = {token: closest(token, said, wanted, key) for token in dict.fromkeys(wanted.content)}
+    new = [token for token in wanted.content if token not in asked.vocabulary]
+    f = _words(reference, wanted, new, {token: score for token, (score, _) in near.items()})
+    fits = not key or any(figures_agree(figure, other) for figure in key for other in said.figures)
+    f |= _texts(said, wanted, fits)
+    f["literal"] = float(fits and bool(re.search(rf"(?<!\w){re.escape(reference.strip())}(?!\w)", answer)))
+    f |= place(said, wanted, tuple(dict.fromkeys(new or wanted.content)), near)
+    f |= _beyond(said, wanted, asked.vocabulary)
+    f |= _figures(said, key, asked)
+    f |= _dates(said, wanted)
+    f |= _manner(said, wanted)
+    f |= _conclusions(said, wanted, asked, key)
+    f |= {f"asks_{name}": float(bool(pattern.search(question))) for name, pattern in _ASKS.items()}
+    f["answer_length"] = math.log1p(len(said.tokens))
+    f["reference_length"] = math.log1p(len(wanted.tokens))
+    return f
+
+
+def repeats(reference: str, question: str) -> bool:
+    """Whether every word of it is in the question already; the C of `Vitamin C` is a word, an article is not."""
+    asked = read(question)
+    own = [word.lower() for word in re.findall(r"\w+", reference)]
+    sought = [stem(word) for n, word in enumerate(own) if word not in ARTICLES or (n and n == len(own) - 1)]
+    return bool(sought) and all(closest(word, asked, asked)[0] >= _SAME_WORD for word in sought)
+
+
+def says_more(answer: str, question: str) -> bool:
+    """Whether the answer has a word of its own beside those of the question."""
+    return not set(read(answer).content) <= read(question).vocabulary
+
+
+def _same_letters(said: Text, wanted: Text) -> bool:
+    """`Shoulderblade` and `Shoulder blade`; but figures are told apart by their points and signs."""
+    return (
+        len(wanted.squashed) >= 4 and said.squashed == wanted.squashed and not _DIGIT.search(wanted.squashed)
+    )
+
+
+def _words(reference: str, wanted: Text, new: Sequence[str], close: Mapping[str, float]) -> dict[str, float]:
+    """How many of the expected words the answer has; `new` ones are not in the question already."""
+    recall = _mean([close[token] for token in wanted.content])
+    head = [close[token] for token in read(_HEAD.split(reference, maxsplit=1)[0]).content if token in close]
+    sought = new or wanted.content
+    weights = [rareness(token) ** 2 for token in sought]
+    return {
+        "recall": recall,
+        "recall_new": _mean([close[token] for token in sought]),
+        "telling": sum(w * close[t] for w, t in zip(weights, sought, strict=True)) / (sum(weights) or 1.0),
+        "all_asked": float(not new),
+        "worst_new": min((close[token] for token in new), default=recall),
+        "missing_weight": max((rareness(token) for token in new if close[token] < NEAR), default=0.0),
+        "last": close[wanted.content[-1]] if wanted.content else 0.0,
+        "first": close[wanted.content[0]] if wanted.content else 0.0,
+        "head": _mean(head) if head else recall,  # what stands before a comma: `Surrey` of `Surrey, England`
+    }
+
+
+def _texts(said: Text, wanted: Text, fits: bool) -> dict[str, float]:
+    """The two texts as runs of words and of letters; without `fits` the digits are the same, but not their unit."""
+    at = said.joined.find(wanted.joined) if wanted.tokens and fits else -1
+    sought, searched = _LOOKED_THROUGH
+    return {
+        "exact": float(fits and said.tokens == wanted.tokens),
+        "contains": float(at >= 0),
+        "squashed": float(fits and len(wanted.squashed) >= 4 and wanted.squashed in said.squashed),
+        "inside": float(bool(said.tokens) and said.joined in wanted.joined),
+        "early": 1.0 - at / len(said.joined) if at >= 0 else 0.0,
+        "partial": fuzz.partial_ratio(wanted.joined[:sought], said.joined[:searched]) / 100,
+        "token_set": fuzz.token_set_ratio(wanted.joined, said.joined) / 100,
+        "sorted": fuzz.token_sort_ratio(wanted.joined, said.joined) / 100,
+        "alike": fuzz.ratio(wanted.squashed, said.squashed) / 100,
+        "initials": float(_initials(said, wanted) or _initials(wanted, said)),
+    }
+
+
+def _initials(short: Text, long: Text) -> bool:
+    letters = "".join(token[0] for token in long.content).upper()
+    return 2 <= len(letters) <= 6 and letters in short.capitals
+
+
+def _beyond(said: Text, wanted: Text, known: frozenset[str]) -> dict[str, float]:
+    """What the answer says beyond the question, and in its first sentence: how much of it is expected."""
+    fresh = [word for word in said.words if word.content and word.stem not in known]
+    opening = [word for word in fresh if word.sentence == 0]
+    named = [word for word in opening if word.capital]
+    precision = _hits(fresh, wanted) if fresh else float(wanted.vocabulary <= known)
+    at_first = _hits(opening, wanted) if opening else precision
+    return {
+        "precision_new": precision,
+        "opening": at_first,
+        "opening_names": _hits(named, wanted) if named else at_first,
+        "opening_rivals": min(6.0, sum(word.stem not in wanted.vocabulary for word in named)),
+        "rivals": min(10.0, len(said.names - wanted.vocabulary - known)),
+    }
+
+
+def _hits(words: Sequence[Word], wanted: Text) -> float:
+    return _mean([float(closest(word.stem, wanted, wanted)[0] >= NEAR) for word in words])
+
+
+def _figures(said: Text, wanted: Sequence[Figure], asked: Text) -> dict[str, float]:
+    """Figures that the question gives do not count, nor years beside other figures."""
+    given = {figure.value for figure in asked.figures}
+    key = [figure for figure in wanted if figure.value not in given]
+    key = [figure for figure in key if not figure.year] or key
+    found = [any(figures_agree(figure, other) for other in said.figures) for figure in key]
+    fresh = [figure for figure in said.figures if figure.value not in given]
+    return {
+        "figures": min(3.0, len(key)),
+        "figures_found": _mean([float(hit) for hit in found]) if key else 0.5,
+        "first_figure": float(found[0]) if key else 0.5,
+        "figures_wrong": float(bool(key) and bool(fresh) and not any(found)),
+        "figures_none": float(bool(key) and not fresh),
+        "figure_gap": 0.0 if any(found) else min((_gap(a, b) for a in key for b in fresh), default=1.0),
+    }
+
+
+def _gap(one: Figure, other: Figure) -> float:
+    """How far two figures are apart, as a ratio: 0 for the same, 1 for a factor of e or more."""
+    if one.value == 0 or other.value == 0:
+        return 1.0
+    return min(1.0, abs(math.log(abs(one.value)) - math.log(abs(other.value))))
+
+
+def _dates(said: Text, wanted: Text) -> dict[str, float]:
+    """`date` is 1 where all parts that both give (year, month, day) agree, 0 where one differs, 0.5 where none is said."""
+    verdicts = [max((mine.agrees(other) for mine in said.dates), default=0.5) for other in wanted.dates]
+    parts = max((other.parts for other in wanted.dates), default=0)
+    shared = max((mine.shared(other) for other in wanted.dates for mine in said.dates), default=0)
+    years = [other.year for other in wanted.dates if other.year]
+    mine = [date.year for date in said.dates if date.year]
+    spanned = any(low <= year <= high for year in years for low, high in said.periods)
+    spanning = any(low <= year <= high for year in mine for low, high in wanted.periods)
+    return {
+        "date": _mean(verdicts) if verdicts else 0.5,
+        "date_parts": parts,
+        "date_shared": shared,
+        "date_extra": parts - shared,
+        "period": float(spanned or spanning) if (years and said.periods) or wanted.periods else 0.5,
+        "years_apart": min((min(20, abs(one - other)) for one in years for other in mine), default=20),
+    }
+
+
+def _manner(said: Text, wanted: Text) -> dict[str, float]:
+    turned = [t for t in set(wanted.content) - said.vocabulary if opposites().get(t, set()) & said.vocabulary]
+    return {
+        "declines": float(said.declines and not wanted.declines),
+        "both_decline": float(said.declines and wanted.declines),
+        "negation_differs": float((said.negations > 0) != (wanted.negations > 0)),
+        "opposed": min(3.0, len(turned)),
+    }
+
+
+def _conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure]) -> dict[str, float]:
+    """No part of the fit: the labelled data has hardly any of these."""
+    given = {figure.value for figure in asked.figures}
+    sought = [figure for figure in key if figure.value not in given and not figure.year]
+    return {
+        "yes_no": same_stance(said, wanted, asked),
+        "moves": direction(said) * direction(wanted),
+        "other_sign": float(other_sign(said, wanted, sought)),
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

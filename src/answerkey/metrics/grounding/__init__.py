@@ -1,0 +1,1 @@
+"""Is the answer supported by the passages?"""

@@ -1,0 +1,1 @@
+"""Judged metrics: a language model or the local judge, its prompts and its exam."""

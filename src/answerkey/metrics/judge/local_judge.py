@@ -1,0 +1,143 @@
+"""The judge without a language model: the rubric filled from the local metrics, and saying so.
+
+It is a stand-in for a reader: it sees shared words, near meanings, numbers, names, negations and citation marks, and no
+more. How well it agrees with people is measured in docs/validity.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from answerkey.llm.cache import digest
+from answerkey.metrics.plan import make_plan
+from answerkey.metrics.sentences import sentence_spans
+from answerkey.text import CITATION, normalise, words
+from answerkey.types import Json, Pair, Score
+
+if TYPE_CHECKING:
+    from answerkey.embed import Embedder
+
+VERSION = 4
+LABEL = "local judge, no language model"
+MEASURES = ("answer_agreement", "groundedness", "answer_relevance", "citation_validity", "citation_coverage")
+
+
+class LocalJudge:
+    """The same scores as a model judge gives, on the same scales. `embed` is the default model unless given."""
+
+    name = "local"
+
+    def __init__(self, embed: Embedder | None = None) -> None:
+        self._given = embed
+
+    @cached_property
+    def _embed(self) -> Embedder:
+        if self._given is not None:
+            return self._given
+        from answerkey.embed import load_embedder
+
+        return load_embedder()
+
+    def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
+        return [
+            _rubric(pair, scores) for pair, scores in zip(pairs, self._measured(pairs, MEASURES), strict=True)
+        ]
+
+    def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
+        measure = {"relevance": "answer_relevance", "faithfulness": "groundedness"}.get(name)
+        if measure is None:
+            told = f"{name} cannot be judged without a language model ({LABEL})"
+            return [Score.not_applicable(told) for _ in pairs]
+        return [_single(scores[measure]) for scores in self._measured(pairs, (measure,))]
+
+    def usage(self) -> Json:
+        return {}
+
+    def fingerprint(self) -> str:
+        return f"local {digest(VERSION, self._embed.name, self._embed.digest, self._embed.precision)[:16]}"
+
+    def close(self) -> None:
+        pass
+
+    def _measured(self, pairs: Sequence[Pair], names: Sequence[str]) -> list[dict[str, Score]]:
+        return make_plan(names, {"embed": self._embed}).score(pairs)
+
+
+def _rubric(pair: Pair, scores: Mapping[str, Score]) -> dict[str, Score]:
+    if not words(pair[1].answer or ""):
+        return dict.fromkeys(
+            ("accuracy", "completeness", "citation_quality", "coherence"), _score(0.0, "the answer is empty")
+        )
+    return {
+        "accuracy": _accuracy(pair, scores),
+        "completeness": _completeness(pair, scores),
+        "citation_quality": _citation_quality(pair, scores),
+        "coherence": _coherence(pair[1].answer or ""),
+    }
+
+
+def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
+    """Agreement with the expected answer; where none is known, support by the passages."""
+    _, response = pair
+    agreed, grounded = scores["answer_agreement"], scores["groundedness"]
+    if agreed.value is not None:
+        return _score(
+            5 * agreed.value,
+            f"agrees with the expected answer with probability {agreed.value:.2f}: {agreed.reason}",
+        )
+    if response.passages and grounded.value is not None:
+        told = "no expected answer, so by the passages alone: supported with probability"
+        return _score(5 * grounded.value, f"{told} {grounded.value:.2f}: {grounded.reason}")
+    return Score.not_applicable(f"no expected answer and no passage to compare with ({LABEL})")
+
+
+def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
+    """How much of the expected answer is there: its words and figures, and the whole where it is contained."""
+    agreed = scores["answer_agreement"]
+    if agreed.value is None:
+        return Score.not_applicable(f"no expected answer to compare with ({LABEL})")
+    found: Mapping[str, float] = agreed.details.get("features", {})
+    if not found:
+        return _score(0.0, agreed.reason)
+    words_found = 1.0 if found["contains"] else found["recall"]
+    parts = [words_found, agreed.value, *([found["figures_found"]] if found["figures"] else [])]
+    told = f"{words_found:.0%} of the expected words" + (
+        f", {found['figures_found']:.0%} of its figures" if found["figures"] else ""
+    )
+    return _score(5 * sum(parts) / len(parts), told)
+
+
+def _citation_quality(pair: Pair, scores: Mapping[str, Score]) -> Score:
+    """Marks that point to a passage, sentences that carry one, and cited sentences that the passages support."""
+    _, response = pair
+    valid, covered = scores["citation_validity"].value, scores["citation_coverage"].value
+    if valid is None and not response.passages and not response.sources:
+        return Score.not_applicable(f"nothing to cite ({LABEL})")
+    parts = [valid or 0.0, covered or 0.0]
+    told = f"valid marks {parts[0]:.0%}, sentences with one {parts[1]:.0%}"
+    sentences: Sequence[Json] = scores["groundedness"].details.get("sentences", ())
+    cited = [sentence for sentence in sentences if CITATION.search(sentence["text"])]
+    if cited and any(passage.text for passage in response.passages):
+        parts.append(sum(not sentence["flag"] for sentence in cited) / len(cited))
+        told += f", cited sentences with support {parts[2]:.0%}"
+    return _score(5 * sum(parts) / len(parts), told)
+
+
+def _coherence(answer: str) -> Score:
+    """Sentences of a usual length, and none said twice."""
+    parts = [normalise(answer[start:end]) for start, end in sentence_spans(answer, longest=10_000)]
+    usual = sum(len(words(part)) <= 60 for part in parts)
+    distinct = len(set(parts))
+    told = f"{usual} of {len(parts)} sentences of a usual length, {len(parts) - distinct} said again"
+    return _score(3 * (usual / len(parts)) * (distinct / len(parts)), told)
+
+
+def _single(score: Score) -> Score:
+    return _score(score.value, score.reason) if score.value is not None else score
+
+
+def _score(value: float, seen: str) -> Score:
+    details: dict[str, Any] = {"model": "local"}
+    return Score(round(value, 4), f"{LABEL}: {seen}", details=details)

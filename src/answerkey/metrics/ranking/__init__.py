@@ -1,0 +1,1 @@
+"""Ranking metrics: precision@k to ndcg@k."""

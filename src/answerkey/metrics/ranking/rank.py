@@ -1,0 +1,138 @@
+"""Ranking metrics of responses and of recorded rankings; equal to trec_eval's where both define the value.
+
+Nothing relevant: recall and ndcg are 0, the query is reported as unlabelled and left out of the means.
+A labelled query that the run lacks counts as 0 and is reported as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from answerkey.errors import SettingsError, did_you_mean
+from answerkey.metrics.registry import Facts, metric_group
+from answerkey.retrieval.rankings import clean_id
+from answerkey.types import Pair, Response, Score
+
+if TYPE_CHECKING:
+    from answerkey.metrics.ranking.hits import Floats, Hits
+
+UNITS = ("page", "chunk")
+UNLABELLED = "unlabelled: no page is marked relevant for this case"
+ABOVE_ONE = 'above 1, as several chunks of one page are each counted (unit = "chunk")'
+_NEEDS = ("retrieved", "relevant")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Of every query of the labels and of the run a value in each column; the means leave the unlabelled out."""
+
+    ids: list[str]
+    columns: dict[str, Floats]
+    mean: dict[str, float | None]
+    unlabelled: list[str]
+    missing: list[str]
+
+    @cached_property
+    def queries(self) -> dict[str, dict[str, float]]:
+        rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
+        return {
+            query: dict(zip(self.columns, row, strict=True))
+            for query, row in zip(self.ids, rows, strict=True)
+        }
+
+    @property
+    def above_one(self) -> list[str]:
+        """The metrics that leave 0..1, as they can with unit "chunk"."""
+        return [name for name, column in self.columns.items() if column.max(initial=0.0) > 1.0 + 1e-9]
+
+
+def rank(
+    run: Mapping[str, Sequence[str] | Mapping[str, float]],
+    labels: Mapping[str, Mapping[str, float]],
+    names: Sequence[str],
+    unit: str = "page",
+) -> Ranked:
+    """The metrics of recorded rankings: lists in order, or `{id: score}` put in order by the TREC rule.
+
+    Ids are compared as they are; `retrieval.rankings` reads them from files and strips them.
+    """
+    from answerkey.metrics.ranking.formulas import measure
+
+    check_unit(unit)
+    queries = list(dict.fromkeys([*labels, *run]))
+    hits = _hits(
+        [run.get(query, ()) for query in queries], [labels.get(query, {}) for query in queries], unit
+    )
+    columns = measure(hits, names)
+    labelled = hits.relevant > 0
+    means = {
+        name: float(column[labelled].mean()) if labelled.any() else None for name, column in columns.items()
+    }
+    unlabelled = [query for query, has in zip(queries, labelled.tolist(), strict=True) if not has]
+    left_out = set(unlabelled)
+    missing = [query for query in labels if query not in run and query not in left_out]
+    ranked = Ranked(queries, columns, means, unlabelled, missing)
+    assert unit == "chunk" or not ranked.above_one, ranked.above_one
+    return ranked
+
+
+def _hits(runs: Sequence[Any], labels: Sequence[Mapping[str, float]], unit: str) -> Hits:
+    from answerkey.metrics.ranking.hits import hits_in_rankings, hits_in_scores
+    from answerkey.retrieval.trec import in_order
+
+    if all(not one or isinstance(one, (dict, Mapping)) for one in runs):  # dict first: it is the fast check
+        return hits_in_scores([one or {} for one in runs], labels)
+    return hits_in_rankings(
+        [in_order(one.items()) if isinstance(one, Mapping) else one for one in runs], labels, unit
+    )
+
+
+@metric_group(
+    Facts("precision@k", "Relevant pages among the first k, over k.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("recall@k", "Share of the relevant pages found in the first k.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("f1@k", "Harmonic mean of precision@k and recall@k.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("mrr", "One over the rank of the first relevant page.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("mrr@k", "As mrr, 0 when that rank is past k.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("hit_rate@k", "1 when a relevant page is among the first k.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("ndcg@k", "Discounted gain of the first k, over the ideal; graded.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("map", "Average precision over the whole ranking.", needs=_NEEDS, empty="0 for an empty ranking"),
+    Facts("map@k", "Average precision over the first k.", needs=_NEEDS, empty="0 for an empty ranking"),
+)  # fmt: skip
+def ranking_metrics(
+    pairs: Sequence[Pair], *, names: Sequence[str], unit: str = "page"
+) -> dict[str, list[Score]]:
+    """How well the target ranked the relevant pages; several chunks of a page count once (unit = "page")."""
+    from answerkey.metrics.ranking.formulas import measure
+    from answerkey.metrics.ranking.hits import hits_in_rankings
+
+    check_unit(unit)
+    labels = [{clean_id(key): grade for key, grade in (case.relevant or {}).items()} for case, _ in pairs]
+    hits = hits_in_rankings([ranking_of(response) for _, response in pairs], labels, unit)
+    labelled = hits.relevant > 0
+    return {
+        name: [
+            _score(float(value)) if has else Score.not_applicable(UNLABELLED)
+            for value, has in zip(column, labelled, strict=True)
+        ]
+        for name, column in measure(hits, names).items()
+    }
+
+
+def ranking_of(response: Response) -> list[str]:
+    """The response's own ranking, or else the page of each passage, or its id where it has no page."""
+    if response.retrieved is not None:
+        return [clean_id(name) for name in response.retrieved]
+    named = (passage.page if passage.page is not None else passage.id for passage in response.passages)
+    return [clean_id(name) if name is not None else f"passage {n}" for n, name in enumerate(named, start=1)]
+
+
+def check_unit(unit: str) -> None:
+    if unit not in UNITS:
+        raise SettingsError(f'unit "{unit}": expected "page" or "chunk"{did_you_mean(unit, UNITS)}')
+
+
+def _score(value: float) -> Score:
+    return Score(value, reason=ABOVE_ONE if value > 1.0 + 1e-9 else "")

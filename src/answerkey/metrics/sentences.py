@@ -1,0 +1,205 @@
+"""What a sentence says, in pieces that can be checked: content words, numbers, names, negations, each with its place.
+
+Works on any script: words are runs of letters with their marks; Chinese, Japanese and Thai, which are
+written without spaces, are cut into pairs of characters. Stop words and stems are English only; `Piece.language`
+says which features mean something.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from answerkey.metrics.quantities import SPELLED
+from answerkey.text import numbers
+
+MARKS = "\u0300-\u036f\u0900-\u0dff\u200c\u200d"
+UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_TOKEN = re.compile(rf"[{UNSPACED}]+|\d+(?:[.,]\d+)*|(?:[^\W\d_{UNSPACED}]|[{MARKS}])+|\d+")
+_UNSPACED_RUN = re.compile(rf"[{UNSPACED}]")
+_BREAK = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？।]+[”’」』）]*|\n+")
+_LIST_NUMBER = re.compile(r"(?:^|\s)(?:\d{1,2}|[A-Za-z]|[ivx]{1,4})\.$")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\"“])(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|e\.g|i\.e|approx|no|inc|ltd|co|corp|fig|gen|sen|rep|gov|lt|col"
+    r"|z\.b|bzw|ca|nr|sra|dra)\.$",
+    re.IGNORECASE,
+)
+
+
+@cache
+def _lists() -> dict[str, Any]:
+    return tomllib.loads((files("answerkey.metrics") / "words" / "english.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def word_list(name: str) -> frozenset[str]:
+    """A list of the package's English words, as they are written."""
+    return frozenset(_lists()[name].split())
+
+
+@cache
+def stem_list(name: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in word_list(name))
+
+
+@cache
+def word_groups(name: str) -> tuple[str, ...]:
+    """A list of the package's groups of English words, each group as one text."""
+    return tuple(_lists()[name])
+
+
+@cache
+def opposites() -> dict[str, frozenset[str]]:
+    """The stems that say the contrary of a stem."""
+    found: dict[str, set[str]] = {}
+    for pair in _lists()["opposites"]:
+        one, other = (stem(word) for word in pair.split())
+        found.setdefault(one, set()).add(other)
+        found.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One sentence of a text, taken apart. `stems` and `content` run in step with `spans`."""
+
+    start: int
+    end: int
+    stems: tuple[str, ...]
+    content: tuple[bool, ...]
+    spans: tuple[tuple[int, int], ...]
+    named: tuple[bool, ...]
+    numbers: tuple[float, ...]
+    negations: int
+
+    def content_stems(self) -> list[str]:
+        return [stem for stem, counts in zip(self.stems, self.content, strict=True) if counts]
+
+
+def sentence_spans(text: str, longest: int = 400) -> list[tuple[int, int]]:
+    """Start and end of each sentence, trimmed. Lines end a sentence; `1.`, `Dr.` and initials do not.
+
+    A stretch longer than `longest` characters with no end mark is cut at a space.
+    """
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for found in _BREAK.finditer(text):
+        head = text[max(start, found.end() - 12) : found.end()]
+        if found[0] == "." and (_LIST_NUMBER.search(head) or _ABBREVIATION.search(head)):
+            continue
+        _keep(text, start, found.end(), spans)
+        start = found.end()
+    _keep(text, start, len(text), spans)
+    return [part for span in spans for part in _cut(text, span, longest)]
+
+
+def _keep(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> None:
+    part = text[start:end]
+    if any(ch.isalnum() for ch in part):
+        left = len(part) - len(part.lstrip())
+        spans.append((start + left, start + len(part.rstrip())))
+
+
+def _cut(text: str, span: tuple[int, int], longest: int) -> list[tuple[int, int]]:
+    start, end = span
+    parts: list[tuple[int, int]] = []
+    while end - start > longest:
+        space = text.rfind(" ", start + longest // 2, start + longest)
+        cut = space if space > 0 else start + longest
+        parts.append((start, cut))
+        start = cut + (space > 0)
+    return [*parts, (start, end)]
+
+
+@lru_cache(maxsize=1024)
+def pieces(text: str) -> tuple[Piece, ...]:
+    """The sentences of the text, each taken apart."""
+    return tuple(_piece(text, start, end) for start, end in sentence_spans(text))
+
+
+def _piece(text: str, start: int, end: int) -> Piece:
+    stems: list[str] = []
+    content: list[bool] = []
+    spans: list[tuple[int, int]] = []
+    named: list[bool] = []
+    values = [number.value for number in numbers(text[start:end])]
+    negations = 0
+    for found in _TOKEN.finditer(text, start, end):
+        if _UNSPACED_RUN.match(found[0]):
+            for at, pair in _pairs(found[0]):
+                stems.append(pair)
+                content.append(True)
+                named.append(False)
+                spans.append((found.start() + at, found.start() + at + len(pair)))
+            continue
+        word = found[0].lower()
+        negations += word in word_list("negations") or (
+            word == "t" and text[found.start() - 1 : found.start()] in {"'", "’"}
+        )
+        if word in SPELLED:
+            values.append(SPELLED[word])
+        stems.append(stem(word))
+        content.append(
+            word not in word_list("stop_words") and (len(word) > 1 or not word.isascii() or word.isdigit())
+        )
+        named.append(found[0][0].isupper() and bool(stems[1:]) and content[-1])
+        spans.append(found.span())
+    return Piece(
+        start, end, tuple(stems), tuple(content), tuple(spans), tuple(named), tuple(values), negations
+    )
+
+
+def _pairs(run: str) -> list[tuple[int, str]]:
+    return [(n, run[n : n + 2]) for n in range(max(1, len(run) - 1))]
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """A light English stem, without accents: plurals and verb endings go, nothing clever."""
+    if not word.isascii():
+        bare = "".join(ch for ch in unicodedata.normalize("NFKD", word) if not "\u0300" <= ch <= "\u036f")
+        if not bare or not bare.isascii():
+            return bare or word
+        word = bare
+    if word[:1].isdigit():
+        plain = word.replace(",", "").rstrip(".")
+        return plain.rstrip("0").rstrip(".") if "." in plain else plain
+    if len(word) < 4:
+        return word
+    for ending, put in () if word.endswith(("ss", "us", "is")) else _ENDINGS:
+        if word.endswith(ending) and _VOWEL.search(word, 0, len(word) - len(ending)):
+            word = word[: len(word) - len(ending)] + put
+            break
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word[:-1] if len(word) > 3 and word[-1] in "eiy" else word
+
+
+_VOWEL = re.compile(r"[aeiouy].")
+_ENDINGS = (
+    ("ations", "at"), ("ation", "at"), ("ions", ""), ("ion", ""), ("ingly", ""), ("edly", ""), ("ies", "y"), ("ied", "y"),
+    ("sses", "ss"),
+    ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("zes", "z"), ("ing", ""), ("ed", ""), ("ly", ""), ("s", ""),
+)  # fmt: skip
+
+
+def language(text: str) -> str:
+    """`english`, `other` (Latin letters, but the little words of another language), or the first script met.
+
+    `unclear` for a text with too few little words to tell: a name, a table, a short answer.
+    """
+    letters = [ch for ch in text if ch.isalpha()]
+    foreign = [ch for ch in letters if ch > "\u024f"]
+    if len(foreign) > 0.5 * len(letters):
+        return unicodedata.name(foreign[0], "OTHER").split(" ")[0].lower()
+    tokens = [found[0].lower() for found in _TOKEN.finditer(text)]
+    ours = sum(token in word_list("function_words") for token in tokens)
+    theirs = sum(token in word_list("other_function_words") for token in tokens)
+    if theirs > max(1, ours):
+        return "other"
+    return "english" if ours and ours >= theirs else "unclear"
