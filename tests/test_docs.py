@@ -16,9 +16,9 @@ from urllib.request import urlopen
 import pytest
 from click.testing import CliRunner
 
-from answerkey.bots.kpi.catalog import Kpi
-from answerkey.bots.routed_kpi import SKILLS
 from answerkey.cli.main import COMMANDS, answerkey
+from answerkey.demo.kpi_catalog import Kpi
+from answerkey.demo.routed_kpi import SKILLS
 from answerkey.metrics.registry import all_metrics
 from answerkey.profiles.load import builtin_names
 

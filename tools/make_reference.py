@@ -167,10 +167,10 @@ def _target_kinds() -> dict[str, tuple[str, ...]]:
         "python": ("call", "make"),
         "http": tuple(http),
         "command": ("run", "processes"),
-        "faq": private("bots.faq", "SETTINGS"),
-        "full-context": private("bots.full_context", "SETTINGS"),
-        "routed-kpi": private("bots.routed_kpi", "SETTINGS"),
-        "rag": private("bots.rag", "OWN_SETTINGS"),
+        "faq": private("targets.faq", "SETTINGS"),
+        "full-context": private("targets.full_context", "SETTINGS"),
+        "routed-kpi": private("demo.routed_kpi", "SETTINGS"),
+        "rag": private("targets.rag", "OWN_SETTINGS"),
     }
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
-WORLD = Path(__file__).resolve().parents[1] / "src" / "answerkey" / "world"
+WORLD = Path(__file__).resolve().parents[1] / "src" / "answerkey" / "demo" / "world"
 MONTHS = [date(year, month, 1) for year in (2024, 2025) for month in range(1, 13)]
 STATE_COSTS = {"Sabah": 1.05, "Sarawak": 1.04, "Penang": 0.98}  # freight to the east, a port in the north
 STATES = {"Selangor": 1.6, "Johor": 1.25, "Penang": 1.0, "Sarawak": 0.75, "Perak": 0.7, "Sabah": 0.6}

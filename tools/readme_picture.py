@@ -24,7 +24,7 @@ MOST_BYTES = 300_000
 def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         world = Path(place) / "world"
-        with resources.as_file(resources.files("answerkey") / "world") as shipped:
+        with resources.as_file(resources.files("answerkey") / "demo" / "world") as shipped:
             shutil.copytree(shipped, world)
         command = [sys.executable, "-m", "answerkey", "run", "kpi-v2.toml", "--quiet"]
         subprocess.run(command, cwd=world, check=True, stdout=subprocess.DEVNULL)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerkey import improve_answer
-from answerkey.bots import full_context, rag
+from answerkey.targets import full_context, rag
 from answerkey.types import Question
 from support.llama_server import LlamaServer
 

@@ -12,8 +12,8 @@ import click
 
 from answerkey.cli.attended import attended
 from answerkey.cli.shared import json_option, print_json, say, show
+from answerkey.demo import FOLDER
 from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, StorageError
-from answerkey.world import FOLDER
 
 BOTS = {
     "faq": "a FAQ bot: the row whose question shares most words",

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from answerkey.cli.shared import say
+from answerkey.demo import FOLDER
 from answerkey.errors import InputError, StorageError
-from answerkey.world import FOLDER
 
 FILES = ("suite.toml", "cases.md", "bot.py")
 

@@ -38,12 +38,14 @@ def make(table: Table, manners: Manners) -> HttpTarget:
     return HttpTarget(exchange, wire)
 
 
-def messages(question: Question, system: str = "") -> list[dict[str, str]]:
-    """The conversation so far and the question, as chat endpoints take it."""
-    said = [{"role": "system", "content": system}] if system else []
+def messages(question: Question, system: str = "", asked: str | None = None) -> list[dict[str, str]]:
+    """The conversation so far and the question (or `asked` in its place), as chat endpoints take them."""
+    listed = [{"role": "system", "content": system}] if system else []
     for turn in question.history:
-        said += [{"role": "user", "content": turn.user}, {"role": "assistant", "content": turn.answer}]
-    return [*said, {"role": "user", "content": question.text}]
+        listed.append({"role": "user", "content": turn.user})
+        if turn.answer:
+            listed.append({"role": "assistant", "content": turn.answer})
+    return [*listed, {"role": "user", "content": question.text if asked is None else asked}]
 
 
 class _Model:

@@ -15,10 +15,10 @@ from answerkey.types import Target
 
 # The built-in bots come through the door that anybody's own `make = "module:function"` comes through.
 BOTS = {
-    "rag": "answerkey.bots.rag:make",
-    "faq": "answerkey.bots.faq:make",
-    "full-context": "answerkey.bots.full_context:make",
-    "routed-kpi": "answerkey.bots.routed_kpi:make",
+    "rag": "answerkey.targets.rag:make",
+    "faq": "answerkey.targets.faq:make",
+    "full-context": "answerkey.targets.full_context:make",
+    "routed-kpi": "answerkey.demo.routed_kpi:make",
 }
 _MODULES = {
     "python": "answerkey.targets.function",

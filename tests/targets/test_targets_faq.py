@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.bots.faq import NO_MATCH, make, token_cosine, tokens
 from answerkey.errors import InputError, SettingsError
+from answerkey.targets.faq import NO_MATCH, make, token_cosine, tokens
 from answerkey.types import Question, Response
 
 ROWS = """question,answer

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from answerkey.bots.prompt import history
-from answerkey.bots.settings import check_settings, path_of
 from answerkey.errors import InputError, SettingsError
 from answerkey.llm import Chat, load_chat
+from answerkey.targets.bot_settings import check_settings, path_of
+from answerkey.targets.chat import messages
 from answerkey.types import Question, Response
 
 TEMPLATE = """You answer questions for the customers and staff of an organisation. Use only the knowledge below.
@@ -31,8 +31,7 @@ class FullContextBot:
         self._chat = chat
 
     def ask(self, question: Question) -> Response:
-        content = f"{self._before}{question.text}{self._after}"
-        reply = self._chat.complete([*history(question.history), {"role": "user", "content": content}])
+        reply = self._chat.complete(messages(question, asked=f"{self._before}{question.text}{self._after}"))
         return Response(
             answer=reply.text,
             prompt_tokens=reply.prompt_tokens,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from rapidfuzz import fuzz, process
 
-from answerkey.bots.kpi.catalog import Catalog, Kpi
+from answerkey.demo.kpi_catalog import Catalog, Kpi
 from answerkey.text import words
 
 _NEAR = 80.0  # similarity in percent from which a word is a misspelling of another

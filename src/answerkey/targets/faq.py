@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from answerkey.bots.settings import check_settings, path_of
 from answerkey.errors import InputError, SettingsError
+from answerkey.targets.bot_settings import check_settings, path_of
 from answerkey.types import Passage, Question, Response
 
 _LIGHT_PUNCTUATION = " \t.,;:!?¡¿…\"'`´“”‘’«»()[]{}*_-–—。，？！（）"

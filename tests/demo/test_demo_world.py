@@ -12,8 +12,8 @@ import pytest
 from pypdf import PdfReader
 
 from answerkey.cases import load_cases
+from answerkey.demo import FOLDER
 from answerkey.types import Case
-from answerkey.world import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUTED = {case.id: case for case in load_cases(["cases/route_aware.json"], FOLDER)}

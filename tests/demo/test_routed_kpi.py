@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from answerkey.bots.kpi.catalog import read_catalog
-from answerkey.bots.kpi.periods import find_period, month_of, shifted
-from answerkey.bots.routed_kpi import SKILLS, RoutedKpiBot, make
+from answerkey.demo import FOLDER
+from answerkey.demo.kpi_catalog import read_catalog
+from answerkey.demo.kpi_periods import find_period, month_of, shifted
+from answerkey.demo.routed_kpi import SKILLS, RoutedKpiBot, make
 from answerkey.errors import AnswerkeyError, InputError, SettingsError
 from answerkey.text import numbers
 from answerkey.types import Question, Response
-from answerkey.world import FOLDER
 
 TABLES = {"kind": "routed-kpi", "tables": "tables", "kpis": "kpis.toml"}
 CATALOG = read_catalog(FOLDER / "kpis.toml")

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from answerkey.bots.kpi.catalog import Catalog, Kpi
+from answerkey.demo.kpi_catalog import Catalog, Kpi
 from answerkey.errors import InputError, SettingsError
 
 Filters = Mapping[str, tuple[str, ...]]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from answerkey.bots.kpi.catalog import Kpi
-from answerkey.bots.kpi.database import Database, Period
-from answerkey.bots.kpi.periods import shifted
-from answerkey.bots.kpi.understand import Request
+from answerkey.demo.kpi_catalog import Kpi
+from answerkey.demo.kpi_database import Database, Period
+from answerkey.demo.kpi_periods import shifted
+from answerkey.demo.kpi_request import Request
 
 
 @dataclass(frozen=True, slots=True)

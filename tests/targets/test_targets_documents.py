@@ -7,17 +7,16 @@ from typing import Any
 
 import pytest
 
-from answerkey.bots import full_context, rag, routed_kpi
-from answerkey.bots.extract import split
-from answerkey.bots.prompt import OUT_OF_SCOPE, prompt
+from answerkey.demo import FOLDER, routed_kpi
 from answerkey.embed import load_embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.llm import Reply
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.quality.assess import assess_answer
 from answerkey.retrieval import open_retriever
+from answerkey.targets import full_context, rag
+from answerkey.targets.rag import OUT_OF_SCOPE, prompt, split
 from answerkey.types import Passage, Question, Turn
-from answerkey.world import FOLDER
 
 
 @pytest.fixture(scope="module")

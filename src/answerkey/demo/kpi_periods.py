@@ -6,8 +6,8 @@ import re
 from calendar import month_name, monthrange
 from datetime import date
 
-from answerkey.bots.kpi.catalog import Catalog
-from answerkey.bots.kpi.database import Period
+from answerkey.demo.kpi_catalog import Catalog
+from answerkey.demo.kpi_database import Period
 
 _YEAR = re.compile(r"\b(20\d\d)\b")
 _QUARTER = re.compile(r"\bq([1-4])\b|\b(first|second|third|fourth) quarter\b")

@@ -7,14 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from answerkey.bots.kpi.catalog import Catalog, read_catalog
-from answerkey.bots.kpi.database import Database
-from answerkey.bots.kpi.periods import find_period, month_of
-from answerkey.bots.kpi.report import Asked, executive_report, figure_line
-from answerkey.bots.kpi.understand import Reader, Request
-from answerkey.bots.prompt import OUT_OF_SCOPE
-from answerkey.bots.settings import check_settings, path_of
+from answerkey.demo.kpi_catalog import Catalog, read_catalog
+from answerkey.demo.kpi_database import Database
+from answerkey.demo.kpi_periods import find_period, month_of
+from answerkey.demo.kpi_report import Asked, executive_report, figure_line
+from answerkey.demo.kpi_request import Reader, Request
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.targets.bot_settings import check_settings, path_of
+from answerkey.targets.rag import OUT_OF_SCOPE
+from answerkey.targets.rag import make as make_documents_bot
 from answerkey.types import Question, Response, Target
 
 # What the bot can do besides adding up the latest month; a suite may leave some out to see what each is worth.
@@ -115,8 +116,6 @@ def _documents_bot(settings: Mapping[str, Any], folder: Path) -> Target | None:
     """Figures alone need no retriever: it is loaded only where documents are named."""
     if "documents" not in settings:
         return None
-    from answerkey.bots.rag import make as make_documents_bot
-
     own = ("tables", "kpis", "skills", "documents_route")
     return make_documents_bot({key: value for key, value in settings.items() if key not in own}, folder)
 

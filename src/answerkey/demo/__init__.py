@@ -5,4 +5,4 @@ Data only. `tools/make_world.py` makes the tables and the PDF; everything else i
 
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "world"
