@@ -18,7 +18,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from answerkey.compare.comparison import compare_sides
-from answerkey.compare.side import Side, read_side
+from answerkey.compare.pair import Side, read_side
 from answerkey.intervals import DRAWS
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import httpx2
 
+from answerkey.runs.control import Watch
 from answerkey.runs.execute import run_suite
-from answerkey.runs.options import Watch
 from answerkey.runs.suite import load_suite
 from answerkey.types import Outcome
 

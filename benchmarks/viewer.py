@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from answerkey.reports.write import write_reports
-from answerkey.runs.folder import RESPONSES, SCORES, read_outcomes, write_manifest
 from answerkey.runs.journal import Journal
+from answerkey.runs.store import RESPONSES, SCORES, read_outcomes, write_manifest
 
 CASES, LENGTH = 10_000, 10_000
 

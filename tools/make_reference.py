@@ -175,7 +175,7 @@ def _target_kinds() -> dict[str, tuple[str, ...]]:
 
 
 def _gates() -> str:
-    from answerkey.runs.gate import FIGURES
+    from answerkey.runs.gates import FIGURES
 
     listed = ", ".join(f"`{figure}`" for figure in FIGURES)
     return (

@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from answerkey.compare.comparison import compare_runs as compare_runs
     from answerkey.errors import AnswerkeyError as AnswerkeyError
     from answerkey.metrics.registry import metric as metric
     from answerkey.metrics.semantic import evaluate_all as evaluate_all
     from answerkey.pytest_plugin import assert_verdict as assert_verdict
     from answerkey.quality.assess import assess_answer as assess_answer
     from answerkey.quality.improve import improve_answer as improve_answer
-    from answerkey.reports.compare_runs import compare_runs as compare_runs
     from answerkey.types import AnswerCriteria as AnswerCriteria
     from answerkey.types import Case as Case
     from answerkey.types import Outcome as Outcome

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from answerkey.runs.score import Tools
     from answerkey.runs.suite import Suite
-    from answerkey.runs.tools import Tools
     from answerkey.types import Case, Outcome, Profile, Response, Target, Verdict
 
 MARK = "answerkey_suite"
@@ -145,7 +145,7 @@ class Bench:
     def judge(self, suite: Suite, case: Case, response: Response) -> tuple[Mapping[str, Any], Verdict]:
         from answerkey.profiles import load_profile
         from answerkey.runs.execute import verdict_of
-        from answerkey.runs.tools import make_tools
+        from answerkey.runs.score import make_tools
 
         key = repr(suite)
         if key not in self._rulers:

@@ -19,7 +19,7 @@ from answerkey.reports.inert import label, shown
 from answerkey.reports.pages import satisfying
 from answerkey.reports.rows import read_rows, worst_first
 from answerkey.reports.write import write_reports
-from answerkey.runs.folder import open_run
+from answerkey.runs.store import open_run
 from answerkey.types import Case, Outcome, Passage, Response, Score, Verdict
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "viewer"))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from answerkey.runs.folder import latest_run, read_outcomes
+from answerkey.runs.store import latest_run, read_outcomes
 from answerkey.types import Outcome
 
 PROFILE = """

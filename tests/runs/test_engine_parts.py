@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from answerkey.errors import StorageError
 from answerkey.profiles import load_profile
-from answerkey.runs.engines.begin import parts_of
+from answerkey.runs.control import Selection
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, part_path, worst_positions, write_part
-from answerkey.runs.engines.shards import Shard
+from answerkey.runs.engines.shards import Shard, parts_of
 from answerkey.runs.engines.worker import Task, Worker
-from answerkey.runs.folder import latest_run, open_index, write_manifest
-from answerkey.runs.options import Selection
+from answerkey.runs.store import latest_run, open_index, write_manifest
 from answerkey.runs.suite import load_suite
 from answerkey.runs.summary import Summary
 from answerkey.types import Case, Outcome, Passage, Response, Score, Turn, Verdict

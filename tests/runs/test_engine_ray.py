@@ -15,10 +15,10 @@ import pytest
 from engine_world import figures, rows, write_parquet
 
 from answerkey.errors import MissingPackage, SettingsError
-from answerkey.runs.engines.begin import Sizes, parts_of
+from answerkey.runs.control import Options, Selection, Watch
 from answerkey.runs.engines.parts import PARTS
-from answerkey.runs.folder import latest_run, read_manifest, read_outcomes
-from answerkey.runs.options import Options, Selection, Watch
+from answerkey.runs.engines.shards import Sizes, parts_of
+from answerkey.runs.store import latest_run, read_manifest, read_outcomes
 from answerkey.runs.suite import load_suite
 from support.fake_endpoint import FakeEndpoint, Request, Said, grades
 

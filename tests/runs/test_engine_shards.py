@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.errors import InputError
+from answerkey.runs.control import Selection
 from answerkey.runs.engines.shards import Sharded, cut, selected_of
-from answerkey.runs.options import Selection
 from answerkey.runs.prepare import selected
 from answerkey.runs.suite import suite_of
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from live_suite import question
 
-from answerkey.runs.folder import latest_run, read_outcomes
+from answerkey.runs.store import latest_run, read_outcomes
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 

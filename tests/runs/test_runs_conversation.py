@@ -2,7 +2,7 @@
 
 import json
 
-from answerkey.runs.folder import latest_run, read_outcomes
+from answerkey.runs.store import latest_run, read_outcomes
 
 BOT = """
 import json, pathlib

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.runs.folder import latest_run, read_outcomes
+from answerkey.runs.store import latest_run, read_outcomes
 
 BOT = """
 import os, time

@@ -13,8 +13,8 @@ import pytest
 from viewer_world import ARTIFACTS, HOSTILE
 
 from answerkey.calibrate.labelled import read_labels
+from answerkey.runs.control import Options
 from answerkey.runs.execute import run_suite
-from answerkey.runs.options import Options
 from answerkey.runs.suite import load_suite
 
 pytestmark = [pytest.mark.network, pytest.mark.slow, pytest.mark.xdist_group("browser")]

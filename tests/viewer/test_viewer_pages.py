@@ -20,7 +20,7 @@ from viewer_world import make_run, outcome, plain
 
 from answerkey.errors import InputError
 from answerkey.reports.rows import read_rows
-from answerkey.runs.folder import write_manifest
+from answerkey.runs.store import write_manifest
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 from answerkey.viewer.app import make_app
 from answerkey.viewer.diff import diff

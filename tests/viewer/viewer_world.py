@@ -10,9 +10,9 @@ from typing import Any
 from answerkey.profiles import decide, load_profile
 from answerkey.reports.charts.style import png, svg, titled
 from answerkey.reports.write import write_reports
-from answerkey.runs.folder import RESPONSES, SCORES, write_manifest
 from answerkey.runs.journal import Journal
 from answerkey.runs.records import scores_to_json, to_json
+from answerkey.runs.store import RESPONSES, SCORES, write_manifest
 from answerkey.types import Case, Outcome, Passage, Response, Score
 
 ARTIFACTS = Path(__file__).resolve().parents[2] / "artifacts" / "viewer"

@@ -15,7 +15,7 @@ from answerkey.cases.columns import row_to_case
 from answerkey.cases.load import load_cases
 from answerkey.cases.tables import Row, csv_rows, json_rows, jsonl_rows, parquet_rows
 from answerkey.errors import InputError, did_you_mean
-from answerkey.runs.folder import is_run, read_outcomes
+from answerkey.runs.store import is_run, read_outcomes
 from answerkey.types import Case, Pair, Response
 
 LABELS = "labels.jsonl"

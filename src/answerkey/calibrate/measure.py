@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from answerkey.calibrate.labelled import Labelled
+from answerkey.runs.score import make_tools
 from answerkey.runs.suite import Suite
-from answerkey.runs.tools import make_tools
 from answerkey.types import Pair, Score
 
 CHUNK = 256

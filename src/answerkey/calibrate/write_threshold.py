@@ -10,7 +10,7 @@ from pathlib import Path
 from answerkey.calibrate.calibration import Calibration
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.profiles.load import load_profile
-from answerkey.runs.folder import write_whole
+from answerkey.runs.store import write_whole
 
 _HEADER = re.compile(r"^\s*\[")
 _CRITERIA = re.compile(r"^\s*\[\[\s*(on\.[\w-]+\.)?criteria\s*\]\]\s*(#.*)?$")

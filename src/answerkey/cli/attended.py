@@ -11,7 +11,7 @@ from typing import Any
 
 from answerkey.cli.progress import make_progress
 from answerkey.errors import EXIT_INTERRUPTED
-from answerkey.runs.options import Stop, Watch
+from answerkey.runs.control import Stop, Watch
 
 
 @contextmanager

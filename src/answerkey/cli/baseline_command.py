@@ -39,7 +39,7 @@ def set_command(run: Path, folder: Path) -> None:
       answerkey baseline set results/bot_20260102_030405
     """
     from answerkey.compare.baseline import set_baseline
-    from answerkey.runs.folder import open_run
+    from answerkey.runs.store import open_run
 
     path = set_baseline(open_run(run), folder)
     say(f"{run} is now the baseline, kept in {path}")
@@ -56,7 +56,7 @@ def show_command(folder: Path, as_json: bool) -> None:
       answerkey baseline show --json
     """
     from answerkey.compare.baseline import find_baseline
-    from answerkey.runs.folder import is_run
+    from answerkey.runs.store import is_run
 
     path, kept = find_baseline(folder)
     there = is_run(path)

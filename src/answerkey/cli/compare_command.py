@@ -46,9 +46,8 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
       answerkey compare results/bot_20260102_030405 results/bot_20260103_030405
       answerkey compare results/bot_20260103_030405 --gate --margin 0.02
     """
-    from answerkey.compare.export import comparison_json
-    from answerkey.compare.gate import gate_failures
-    from answerkey.reports.compare_runs import compare_runs
+    from answerkey.compare.comparison import compare_runs, comparison_json
+    from answerkey.compare.verdict import gate_failures
     from answerkey.reports.comparison import comparison_markdown, comparison_text
 
     if margin is not None and not gate:

@@ -100,8 +100,7 @@ def _run(ctx: click.Context, suite: Path, out: Path) -> dict[str, Any]:
 
 
 def _compare(a: dict[str, Any], b: dict[str, Any], folder: Path) -> dict[str, Any]:
-    from answerkey.compare.export import comparison_json
-    from answerkey.reports.compare_runs import compare_runs
+    from answerkey.compare.comparison import compare_runs, comparison_json
     from answerkey.reports.write_comparison import write_comparison
 
     comparison = compare_runs(a["folder"], b["folder"])
@@ -115,7 +114,7 @@ def _sweep(suite: Path, out: Path) -> dict[str, Any]:
     from answerkey.experiments.prepare import prepare
     from answerkey.experiments.sweep import run_sweep
     from answerkey.reports.charts.sweep import draw_sweep
-    from answerkey.runs.folder import new_folder
+    from answerkey.runs.store import new_folder
     from answerkey.runs.suite import load_suite
 
     loaded = load_suite(suite)

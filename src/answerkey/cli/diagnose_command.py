@@ -51,7 +51,7 @@ def _evidence(
     source: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None
 ) -> Evidence:
     from answerkey.experiments.gather import from_files, from_run, from_suite
-    from answerkey.runs.folder import is_run
+    from answerkey.runs.store import is_run
 
     if (source is None) == (qrels is None):
         raise click.UsageError("give a suite, a run's folder, or --qrels with --run or --index-ids")

@@ -6,7 +6,7 @@ from contextlib import closing
 
 from answerkey.cli.shared import print_json, say, show
 from answerkey.errors import EXIT_OK
-from answerkey.runs.options import Options
+from answerkey.runs.control import Options
 from answerkey.runs.prepare import prepare
 from answerkey.runs.suite import Suite
 from answerkey.text import counted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answerkey.cli.shared import apart, print_json, say, show
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK
-from answerkey.runs.options import Finished
+from answerkey.runs.control import Finished
 from answerkey.text import counted
 from answerkey.types import Json
 

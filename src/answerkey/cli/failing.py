@@ -8,7 +8,7 @@ from pathlib import Path
 from answerkey.cli.shared import say, show
 from answerkey.profiles.decide import ERROR
 from answerkey.reports.failure_screen import failure_screen
-from answerkey.runs.folder import open_run, read_outcomes
+from answerkey.runs.store import open_run, read_outcomes
 from answerkey.types import Verdict
 
 _MOST_SHOWN = 10

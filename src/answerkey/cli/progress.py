@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from answerkey.runs.summary import Group as OutcomeGroup
+from answerkey.runs.summary import OutcomeTally
 from answerkey.text import counted, duration, printable
 from answerkey.types import Outcome
 
@@ -26,9 +26,9 @@ class Progress(Protocol):
 
     def advance(self, outcome: Outcome) -> None: ...
 
-    def advance_group(self, group: OutcomeGroup) -> None: ...
+    def advance_group(self, group: OutcomeTally) -> None: ...
 
-    def earlier(self, group: OutcomeGroup) -> None: ...
+    def earlier(self, group: OutcomeTally) -> None: ...
 
     def note(self, text: str) -> None: ...
 
@@ -75,12 +75,12 @@ class Figures:
         if outcome.response.seconds is not None:
             self.slowest = max(self.slowest, (outcome.response.seconds, outcome.case.id))
 
-    def add_group(self, group: OutcomeGroup) -> None:
+    def add_group(self, group: OutcomeTally) -> None:
         """Many outcomes at once, as a worker elsewhere counted them."""
         self.done += group.count
         self.add_earlier(group)
 
-    def add_earlier(self, group: OutcomeGroup) -> None:
+    def add_earlier(self, group: OutcomeTally) -> None:
         """What was done before a resume: `start` has counted it, but not how it went."""
         self.errors += group.statuses["ERROR"]
         self.judged += group.judged
@@ -134,11 +134,11 @@ class Lines:
         self._figures.add(outcome)
         self._tell_now_and_then()
 
-    def advance_group(self, group: OutcomeGroup) -> None:
+    def advance_group(self, group: OutcomeTally) -> None:
         self._figures.add_group(group)
         self._tell_now_and_then()
 
-    def earlier(self, group: OutcomeGroup) -> None:
+    def earlier(self, group: OutcomeTally) -> None:
         self._figures.add_earlier(group)
 
     def _tell_now_and_then(self) -> None:
@@ -180,10 +180,10 @@ class Bar:
     def advance(self, outcome: Outcome) -> None:
         self._figures.add(outcome)
 
-    def advance_group(self, group: OutcomeGroup) -> None:
+    def advance_group(self, group: OutcomeTally) -> None:
         self._figures.add_group(group)
 
-    def earlier(self, group: OutcomeGroup) -> None:
+    def earlier(self, group: OutcomeTally) -> None:
         self._figures.add_earlier(group)
 
     def note(self, text: str) -> None:
@@ -217,9 +217,9 @@ class Quiet:
 
     def advance(self, outcome: Outcome) -> None: ...
 
-    def advance_group(self, group: OutcomeGroup) -> None: ...
+    def advance_group(self, group: OutcomeTally) -> None: ...
 
-    def earlier(self, group: OutcomeGroup) -> None: ...
+    def earlier(self, group: OutcomeTally) -> None: ...
 
     def note(self, text: str) -> None:
         print(printable(text), file=self._stream, flush=True)

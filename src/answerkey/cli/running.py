@@ -16,11 +16,11 @@ from answerkey.cli.options import measuring, settings, without
 from answerkey.cli.shared import print_json, say, show
 from answerkey.errors import EXIT_OK, InputError, SettingsError
 from answerkey.reports.failure_screen import failure_screen
+from answerkey.runs.control import Finished, Options, Selection
 from answerkey.runs.execute import run_suite
-from answerkey.runs.folder import is_run, last_stop, latest_run, open_run, read_manifest
-from answerkey.runs.options import Finished, Options, Selection
 from answerkey.runs.records import result_line
 from answerkey.runs.resume import AlreadyFinished, selection_of
+from answerkey.runs.store import is_run, last_stop, latest_run, open_run, read_manifest
 from answerkey.runs.suite import Suite, load_suite
 from answerkey.types import Case, Outcome
 
@@ -114,7 +114,7 @@ def _asked_again(folder: Path, suite: Suite | None, case: Case, given: Given) ->
     except (InputError, SettingsError) as error:
         say(f"not asked again: {error}")
         return None
-    from answerkey.runs.ask_once import ask_once
+    from answerkey.runs.execute import ask_once
 
     return ask_once(suite, case)
 
@@ -134,7 +134,7 @@ def _options(given: Given, folder: Path | None) -> Options:
 
 
 def _show_stop(again: str, finished: Finished, given: Given) -> None:
-    from answerkey.runs.folder import read_outcomes
+    from answerkey.runs.store import read_outcomes
 
     outcome = finished.stopped or next(read_outcomes(finished.folder), None)
     if outcome is None:

@@ -11,8 +11,8 @@ from answerkey.cli.ending import end_run
 from answerkey.cli.failing import show_failing
 from answerkey.cli.shared import say
 from answerkey.errors import EXIT_OK, SettingsError
+from answerkey.runs.control import Options
 from answerkey.runs.engines.ray import Cluster, run_on_cluster
-from answerkey.runs.options import Options
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.suite import Suite
 

@@ -42,8 +42,8 @@ def command(ctx: click.Context, cases: tuple[str, ...], as_json: bool, quiet: bo
     from answerkey.cli.attended import attended
     from answerkey.cli.ending import end_run
     from answerkey.cli.options import recorded_suite
+    from answerkey.runs.control import Options
     from answerkey.runs.execute import run_suite
-    from answerkey.runs.options import Options
 
     suite = recorded_suite(cases, given)
     with attended(quiet=quiet) as (watch, stop):

@@ -28,7 +28,7 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
     """
     from answerkey.errors import InputError
     from answerkey.reports.text import text_report
-    from answerkey.runs.folder import read_manifest
+    from answerkey.runs.store import read_manifest
 
     read_manifest(run)
     if by is not None:

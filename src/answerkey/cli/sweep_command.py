@@ -38,7 +38,7 @@ def command(
     from answerkey.experiments.files import summary, write_files
     from answerkey.experiments.prepare import prepare
     from answerkey.experiments.sweep import run_sweep
-    from answerkey.runs.folder import new_folder
+    from answerkey.runs.store import new_folder
     from answerkey.runs.suite import load_suite
 
     numbers = {"alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int)}

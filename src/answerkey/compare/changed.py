@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from answerkey.compare.pair import Pairs
+from answerkey.compare.pair import SCORING, Pairs
 from answerkey.errors import SettingsError
 
-RULER = ("profile", "metrics", "judge", "embedding")
 _SPOKEN = {"metrics": "metric versions", "embedding": "embedding model"}
 
 
@@ -52,14 +51,14 @@ class Changed:
     @property
     def ruler(self) -> tuple[str, ...]:
         """The parts of the ruler that differ, in plain words; another profile brings its metrics with it."""
-        named = [part for part in RULER if part in self.parts]
+        named = [part for part in SCORING if part in self.parts]
         if "profile" in named and "metrics" in named:
             named.remove("metrics")
         return tuple(_SPOKEN.get(part, part) for part in named)
 
     def flags(self) -> dict[str, bool]:
         """What changed, by the names of the fingerprint."""
-        known = {part: part in self.parts for part in (*RULER, "settings")}
+        known = {part: part in self.parts for part in (*SCORING, "settings")}
         return {"cases": self.cases, "answers": self.answers, "evidence": self.other_evidence > 0, **known}
 
     def sentences(self) -> list[str]:
@@ -115,7 +114,7 @@ def what_changed(pairs: Pairs) -> Changed:
 def _differing(pairs: Pairs) -> tuple[str, ...]:
     """Parts of the fingerprint that differ and had a say in what both runs measured."""
     old, new = pairs.a.fingerprint, pairs.b.fingerprint
-    parts = [part for part in (*RULER, "settings") if old.get(part, "") != new.get(part, "")]
+    parts = [part for part in (*SCORING, "settings") if old.get(part, "") != new.get(part, "")]
     shared = pairs.metrics()
     takes = {"embedding": "embed", "judge": "judge"}
     for part in [part for part in parts if part in takes]:

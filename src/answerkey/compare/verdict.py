@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from answerkey.compare.changed import Changed
-from answerkey.compare.noise import Noise
+from answerkey.compare.pair import Noise
 from answerkey.compare.significance import ALPHA, Difference
+
+if TYPE_CHECKING:
+    from answerkey.compare.comparison import Comparison
 
 BETTER, WORSE, NO_DIFFERENCE = "better", "worse", "no detectable difference"
 NOT_COMPARABLE = "not comparable"
@@ -134,3 +138,30 @@ def plain(value: float, digits: int = 3, sign: str = "-") -> str:
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def gate_failures(comparison: Comparison, margin: float | None = None) -> list[str]:
+    """Why the gate fails; empty where it passes.
+
+    Without a margin: B is worse by the test. With one, a loss of up to `margin` in the mean score is accepted,
+    significant or not, and any larger loss fails. Cases that lost their verdict, runs that ended early and runs that
+    cannot be compared fail: the gate is closed where nothing is known. Same answers under another ruler pass: the bot
+    did not change.
+    """
+    tolerated = margin is not None and comparison.overall.n > 0
+    unknown = comparison.verdict == NOT_COMPARABLE and not _only_the_ruler_changed(comparison)
+    closed = unknown or (comparison.verdict == WORSE and not tolerated)
+    reasons = [comparison.sentence] if closed else comparison.changed.unfinished
+    if not closed and margin is not None and comparison.changed.bot and comparison.overall.gain < -margin:
+        fall = -comparison.overall.gain
+        reasons.append(f"the score fell by {plain(fall)}, more than the margin of {margin:g}")
+    if comparison.lost:
+        count = len(comparison.lost)
+        some = ", ".join(comparison.lost[:3]) + (", …" if count > 3 else "")
+        reasons.append(f"{count} case{'s' if count > 1 else ''} had a verdict in A and broke in B: {some}")
+    return reasons
+
+
+def _only_the_ruler_changed(comparison: Comparison) -> bool:
+    changed, scored = comparison.changed, [comparison.overall, *comparison.metrics.values()]
+    return changed.shared > 0 and not changed.bot and bool(changed.ruler) and any(d.n for d in scored)

@@ -36,7 +36,7 @@ def from_suite(path: Path, step: Callable[[str], None] = lambda _: None) -> Evid
 
 def from_run(folder: Path) -> Evidence:
     """What the run's target retrieved; of its index only the passages that were seen are known."""
-    from answerkey.runs.folder import read_outcomes
+    from answerkey.runs.store import read_outcomes
 
     outcomes = [outcome for outcome in read_outcomes(folder) if outcome.response.error is None]
     ranked = {

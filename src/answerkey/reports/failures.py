@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.runs.engines.parts import PARTS, PartsIndex
-from answerkey.runs.folder import Index
+from answerkey.runs.store import JournalIndex
 from answerkey.types import Profile
 
 
 def write_failures(
-    index: Index | PartsIndex, worst_first: Sequence[int], total: int, profile: Profile | None
+    index: JournalIndex | PartsIndex, worst_first: Sequence[int], total: int, profile: Profile | None
 ) -> None:
     """`worst_first` are the places of the failed cases, or of the worst of `total` where there are very many."""
     path = index.folder / "failures.txt"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.runs.engines.parts import list_parts
-from answerkey.runs.folder import in_parts
+from answerkey.runs.store import in_parts
 from answerkey.types import Json
 
 COLUMNS = {

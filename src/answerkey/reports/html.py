@@ -17,7 +17,7 @@ from answerkey.reports.charts.style import Spec, dark_twin, data_address, png, s
 from answerkey.reports.explain import explain
 from answerkey.reports.pages import directions, environment, satisfying
 from answerkey.reports.rows import Rows, read_outcome, read_rows, worst_first
-from answerkey.runs.folder import open_run, write_whole
+from answerkey.runs.store import open_run, write_whole
 from answerkey.types import Json, Profile
 
 MOST_CASES = 200

@@ -18,10 +18,9 @@ from typing import Any
 from answerkey.embed.cache import cache_folder
 from answerkey.errors import StorageError
 from answerkey.runs.engines.parts import PartsIndex, list_parts, records_in
-from answerkey.runs.folder import RESPONSES, SCORES, in_parts, write_whole
 from answerkey.runs.journal import read_journal
-from answerkey.runs.json_line import decode
-from answerkey.runs.records import from_json, scores_from_json
+from answerkey.runs.records import decode, from_json, scores_from_json
+from answerkey.runs.store import RESPONSES, SCORES, in_parts, write_whole
 from answerkey.types import Case, Json, Outcome, Response, Verdict
 
 FORMAT = 2

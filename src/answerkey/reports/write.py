@@ -17,10 +17,16 @@ from answerkey.reports.markdown import markdown_report
 from answerkey.reports.table import Table
 from answerkey.reports.text import text_report
 from answerkey.runs.engines.parts import merged, worst_positions
-from answerkey.runs.folder import Index, in_parts, open_index, read_manifest, write_manifest, write_whole
-from answerkey.runs.gate import answer_gates, parse_gates
-from answerkey.runs.json_line import encode
-from answerkey.runs.records import result_line
+from answerkey.runs.gates import answer_gates, parse_gates
+from answerkey.runs.records import encode, result_line
+from answerkey.runs.store import (
+    JournalIndex,
+    in_parts,
+    open_index,
+    read_manifest,
+    write_manifest,
+    write_whole,
+)
 from answerkey.runs.summary import Summary, headed
 from answerkey.types import Json, Outcome, Profile
 
@@ -62,7 +68,7 @@ def write_reports(folder: Path, *, pictures: bool = True) -> Json:
 
 def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[Summary, list[int]]:
     """The reports with a row a case, from one pass over the journals; the summary, and where the failed are, worst first."""
-    summary, index = Summary(profile), Index(folder)
+    summary, index = Summary(profile), JournalIndex(folder)
     failing: list[tuple[float, int]] = []
     with ExitStack() as stack:
         lines = stack.enter_context(replacing(folder / "results.jsonl"))

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from answerkey.compare.comparison import Comparison
-from answerkey.compare.export import comparison_json
+from answerkey.compare.comparison import Comparison, comparison_json
 from answerkey.errors import StorageError
 from answerkey.reports.charts.compare import case_chart, metric_chart
 from answerkey.reports.charts.style import data_address, png, svg

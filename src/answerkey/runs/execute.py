@@ -14,19 +14,30 @@ from typing import TypeVar
 from answerkey.errors import IncompleteError
 from answerkey.profiles import decide
 from answerkey.profiles.decide import ERROR, told_broken
-from answerkey.runs.asking import Answered, Answers, Numbered, ask_all, with_answers
-from answerkey.runs.folder import RESPONSES, SCORES, Index, locked, new_folder, write_manifest
+from answerkey.runs.ask import Answered, Answers, Numbered, ask_all, with_answers
+from answerkey.runs.control import Finished, Options, Selection, Stop, Watch
 from answerkey.runs.journal import Journal, read_journal
-from answerkey.runs.options import Finished, Options, Stop, Watch
-from answerkey.runs.prepare import Prepared, manifest_of, prepare
+from answerkey.runs.prepare import Prepared, manifest_of, prepare, selected
 from answerkey.runs.records import scores_to_json, to_json
 from answerkey.runs.resume import Resumed, finished_before, resume, still_stopping
-from answerkey.runs.state import ANSWERED, ASK, FINISHED, STOPPED, State
+from answerkey.runs.score import Tools
+from answerkey.runs.store import (
+    ANSWERED,
+    ASK,
+    FINISHED,
+    RESPONSES,
+    SCORES,
+    STOPPED,
+    JournalIndex,
+    State,
+    locked,
+    new_folder,
+    write_manifest,
+)
 from answerkey.runs.suite import Suite
-from answerkey.runs.tools import Tools
 from answerkey.targets.recorded import Recorded
 from answerkey.text import counted
-from answerkey.types import Case, Json, Outcome, Profile, Response, Score, Verdict
+from answerkey.types import Case, Json, Outcome, Profile, Question, Response, Score, Verdict
 
 T = TypeVar("T")
 _CHUNK = 256
@@ -167,7 +178,7 @@ def _talk(case: Json) -> tuple[object, object] | None:
 
 
 def _answered_before(folder: Path, state: State) -> Iterator[Answered]:
-    index = Index(folder)
+    index = JournalIndex(folder)
     for n in [n for n in range(len(state)) if state[n] == ANSWERED]:
         yield n, *index.pair(n)
 
@@ -283,3 +294,17 @@ def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def _response_record(n: int, case: Case, response: Response) -> Json:
     return {"n": n, "id": case.id, "case": to_json(case), "response": to_json(response)}
+
+
+def ask_once(suite: Suite, case: Case) -> Outcome:
+    with closing(prepare(suite, Selection(), lambda: iter([(0, case)]), new=False)) as prepared:
+        target = prepared.target
+        if isinstance(target, Recorded):
+            found = next(
+                (c for _, c in selected(suite, Selection()) if c.id == case.id), replace(case, recorded=None)
+            )
+            response = target.lookup(found)
+        else:
+            response = target.ask(Question(case.id, case.question, case.history))
+        scores = prepared.tools.plan.score([(case, response)])[0]
+        return Outcome(case, response, scores, verdict_of(prepared.profile, case, response, scores))

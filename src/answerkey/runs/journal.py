@@ -13,7 +13,7 @@ from pathlib import Path
 
 from answerkey import __version__
 from answerkey.errors import StorageError
-from answerkey.runs.json_line import decode, encode
+from answerkey.runs.records import decode, encode
 from answerkey.types import Json
 
 FORMAT = 1

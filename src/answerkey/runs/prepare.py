@@ -12,12 +12,11 @@ from answerkey.cases import load_cases, read_responses
 from answerkey.errors import InputError
 from answerkey.profiles import load_profile
 from answerkey.profiles.load import profile_table
-from answerkey.runs.fingerprint import SetDigest, add_case, of_metrics, of_value
-from answerkey.runs.gate import parse_gates
-from answerkey.runs.gate_check import Seen, check_gates
-from answerkey.runs.options import Selection
+from answerkey.runs.control import Selection
+from answerkey.runs.gates import Seen, check_gates, parse_gates
+from answerkey.runs.records import SetDigest, add_case, of_metrics, of_value
+from answerkey.runs.score import Tools, make_tools
 from answerkey.runs.suite import Suite
-from answerkey.runs.tools import Tools, make_tools
 from answerkey.targets.resolve import kind_of, make_target
 from answerkey.types import Case, Json, Profile, Target
 

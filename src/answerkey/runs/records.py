@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, TypeVar
 
+import orjson
+
+from answerkey import __version__
+from answerkey.metrics.registry import find
 from answerkey.types import (
     AnswerCriteria,
     Case,
@@ -126,3 +133,96 @@ def result_line(outcome: Outcome) -> Json:
             "passed": verdict.passed,
         },
     }
+
+
+_slow = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str).encode
+_slow_sorted = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str, sort_keys=True
+).encode
+
+
+def encode(record: Any) -> bytes:
+    """Compact UTF-8 without a line end; NaN is null, and what JSON has no form for is written as its text."""
+    try:
+        return orjson.dumps(record, _plain)
+    except TypeError:  # half a character, a number past 64 bits, a key that is no text
+        return _slow(_finite(record)).encode("utf-8", "surrogatepass")
+
+
+def encode_sorted(record: Any) -> bytes:
+    """The same for equal records, whatever the order of their keys."""
+    try:
+        return orjson.dumps(record, _plain, orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return _slow_sorted(_finite(record)).encode("utf-8", "surrogatepass")
+
+
+def decode(line: bytes) -> Json:
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        return json.loads(line)
+
+
+def _finite(value: Any) -> Any:
+    """NaN and infinities as null, at any depth, as the fast library writes them."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, float) else str(value)
+
+
+_MODULUS = 1 << 256
+
+
+class SetDigest:
+    """A hash of a set: the same whatever the order, and of two parts the sum; so streams and shards agree."""
+
+    def __init__(self, total: int = 0) -> None:
+        self.total = total
+
+    def add(self, data: bytes) -> None:
+        self.total = (self.total + int.from_bytes(hashlib.sha256(data).digest(), "big")) % _MODULUS
+
+    def merge(self, other: SetDigest) -> None:
+        self.total = (self.total + other.total) % _MODULUS
+
+    def text(self) -> str:
+        return f"{self.total:064x}"[:16]
+
+
+def add_case(digest: SetDigest, case: Case) -> None:
+    digest.add(encode_sorted(to_json(case)))
+
+
+def add_answer(digest: SetDigest, case: Case, response: Response) -> None:
+    """What the bot said: answer, route and what it retrieved; not how long it took."""
+    retrieved = (
+        response.retrieved
+        if response.retrieved is not None
+        else [p.id or p.page or p.text for p in response.passages]
+    )
+    parts = (case.id, response.answer or "", response.route or "", *map(str, retrieved))
+    digest.add("\x1f".join(parts).encode("utf-8", "surrogatepass"))
+
+
+def of_metrics(names: Iterable[str]) -> str:
+    return of_value(
+        {name: find(name).facts.version for name in names} | {"answerkey": __version__.rpartition(".")[0]}
+    )
+
+
+def of_value(value: Any) -> str:
+    return hashlib.sha256(encode_sorted(value)).hexdigest()[:16]
+
+
+def changed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """The names of what differs, of those that both know."""
+    return [name for name in old if name in new and old[name] != new[name]]

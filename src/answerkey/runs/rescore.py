@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.errors import InputError
+from answerkey.runs.control import Finished, Options, Selection, Stop, Watch
 from answerkey.runs.execute import run_prepared
-from answerkey.runs.folder import open_index, read_manifest
-from answerkey.runs.options import Finished, Options, Selection, Stop, Watch
 from answerkey.runs.prepare import prepare
+from answerkey.runs.store import open_index, read_manifest
 from answerkey.runs.suite import Suite, load_suite, suite_of
 from answerkey.types import Case
 

@@ -8,14 +8,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from answerkey.errors import SettingsError
-from answerkey.runs.asking import Numbered
-from answerkey.runs.fingerprint import changed
-from answerkey.runs.folder import RESPONSES, Index, read_manifest, write_manifest
+from answerkey.runs.ask import Numbered
+from answerkey.runs.control import Options, Selection
 from answerkey.runs.journal import Journal
-from answerkey.runs.options import Options, Selection
 from answerkey.runs.prepare import Prepared, manifest_of
-from answerkey.runs.state import FINISHED, REMOVED, STOPPED, State, places_of, replaced
-from answerkey.runs.summary import Group
+from answerkey.runs.records import changed
+from answerkey.runs.store import (
+    FINISHED,
+    REMOVED,
+    RESPONSES,
+    STOPPED,
+    JournalIndex,
+    State,
+    places_of,
+    read_manifest,
+    replaced,
+    write_manifest,
+)
+from answerkey.runs.summary import OutcomeTally
 from answerkey.types import Json
 
 RULER = ("profile", "metrics", "judge", "embedding")
@@ -82,11 +92,11 @@ def still_stopping(prepared: Prepared, options: Options, begun: Resumed) -> tupl
     return replace(prepared, suite=replace(prepared.suite, run=run)), replace(options, stop_on_fail=True)
 
 
-def finished_before(folder: Path, state: State) -> Group:
+def finished_before(folder: Path, state: State) -> OutcomeTally:
     """The figures that a resumed run begins with."""
-    group = Group()
+    group = OutcomeTally()
     if state.count(FINISHED):
-        for n, outcome in Index(folder).numbered():
+        for n, outcome in JournalIndex(folder).numbered():
             if state[n] == FINISHED:
                 group.add(outcome)
     return group

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from answerkey.intervals import rate_interval
+from answerkey.metrics.semantic import READINGS
 from answerkey.profiles.decide import ERROR
-from answerkey.runs.disagree import disagreements
-from answerkey.runs.error_kinds import ErrorKinds
-from answerkey.runs.fingerprint import SetDigest, add_answer
-from answerkey.runs.readings import with_readings
-from answerkey.runs.tally import Tally
-from answerkey.types import Json, Outcome, Profile
+from answerkey.runs.records import SetDigest, add_answer
+from answerkey.runs.tally import ErrorKinds, NumberTally
+from answerkey.types import Criterion, Json, Outcome, Profile
 
 SATISFYING = ("PERFECT", "ACCEPTABLE", "PASSED")
 _MOST_LISTED = 20
@@ -26,7 +24,7 @@ _TALLIES = ("overall", "quality", "seconds")
 
 
 @dataclass(slots=True)
-class Group:
+class OutcomeTally:
     """The figures of some of the outcomes: all, one type or one route."""
 
     count: int = 0
@@ -34,12 +32,12 @@ class Group:
     judged: int = 0
     statuses: Counter[str] = field(default_factory=Counter[str])
     bands: Counter[str] = field(default_factory=Counter[str])
-    scores: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    scores: dict[str, NumberTally] = field(default_factory=dict[str, NumberTally])
     broken: Counter[str] = field(default_factory=Counter[str])
     skipped: Counter[str] = field(default_factory=Counter[str])
-    overall: Tally = field(default_factory=Tally)
-    quality: Tally = field(default_factory=Tally)
-    seconds: Tally = field(default_factory=Tally)
+    overall: NumberTally = field(default_factory=NumberTally)
+    quality: NumberTally = field(default_factory=NumberTally)
+    seconds: NumberTally = field(default_factory=NumberTally)
     routed: int = 0
     unrouted: int = 0
     on_route: int = 0
@@ -69,10 +67,10 @@ class Group:
             else:
                 tally = self.scores.get(name)
                 if tally is None:
-                    tally = self.scores[name] = Tally()
+                    tally = self.scores[name] = NumberTally()
                 tally.add(score.value)
 
-    def merge(self, other: Group) -> None:
+    def merge(self, other: OutcomeTally) -> None:
         for name in _NUMBERS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in _COUNTERS:
@@ -80,7 +78,7 @@ class Group:
         for name in _TALLIES:
             getattr(self, name).merge(getattr(other, name))
         for name, tally in other.scores.items():
-            self.scores.setdefault(name, Tally()).merge(tally)
+            self.scores.setdefault(name, NumberTally()).merge(tally)
 
     def to_json(self) -> Json:
         return {
@@ -91,13 +89,13 @@ class Group:
         }
 
     @staticmethod
-    def from_json(record: Json) -> Group:
-        group = Group(**{name: record[name] for name in _NUMBERS})
+    def from_json(record: Json) -> OutcomeTally:
+        group = OutcomeTally(**{name: record[name] for name in _NUMBERS})
         for name in _COUNTERS:
             getattr(group, name).update(record[name])
         for name in _TALLIES:
-            setattr(group, name, Tally.from_json(record[name]))
-        group.scores = {name: Tally.from_json(tally) for name, tally in record["scores"].items()}
+            setattr(group, name, NumberTally.from_json(record[name]))
+        group.scores = {name: NumberTally.from_json(tally) for name, tally in record["scores"].items()}
         return group
 
 
@@ -106,9 +104,9 @@ class Summary:
 
     def __init__(self, profile: Profile | None) -> None:
         self.profile = profile
-        self.all = Group()
-        self.by_type: dict[str, Group] = {}
-        self.by_route: dict[str, Group] = {}
+        self.all = OutcomeTally()
+        self.by_type: dict[str, OutcomeTally] = {}
+        self.by_route: dict[str, OutcomeTally] = {}
         self.confusion: Counter[tuple[str, str]] = Counter()
         self.errors = ErrorKinds()
         self.disagreements: list[Json] = []
@@ -119,9 +117,9 @@ class Summary:
         add_answer(self.answers, outcome.case, outcome.response)
         kind, route = outcome.case.type, outcome.response.route
         if kind is not None:
-            self.by_type.setdefault(kind, Group()).add(outcome)
+            self.by_type.setdefault(kind, OutcomeTally()).add(outcome)
         if route is not None:
-            self.by_route.setdefault(route, Group()).add(outcome)
+            self.by_route.setdefault(route, OutcomeTally()).add(outcome)
         if outcome.case.expected_route is not None and outcome.response.error is None:
             self.confusion[outcome.case.expected_route, route or NO_ROUTE] += 1
         if outcome.verdict.status == ERROR:
@@ -133,7 +131,7 @@ class Summary:
         self.all.merge(other.all)
         for mine, theirs in ((self.by_type, other.by_type), (self.by_route, other.by_route)):
             for name, group in theirs.items():
-                mine.setdefault(name, Group()).merge(group)
+                mine.setdefault(name, OutcomeTally()).merge(group)
         self.confusion.update(other.confusion)
         self.errors.merge(other.errors)
         self.answers.merge(other.answers)
@@ -154,9 +152,9 @@ class Summary:
     @staticmethod
     def from_json(record: Json, profile: Profile | None = None) -> Summary:
         summary = Summary(profile)
-        summary.all = Group.from_json(record["all"])
-        summary.by_type = {name: Group.from_json(part) for name, part in record["by_type"].items()}
-        summary.by_route = {name: Group.from_json(part) for name, part in record["by_route"].items()}
+        summary.all = OutcomeTally.from_json(record["all"])
+        summary.by_type = {name: OutcomeTally.from_json(part) for name, part in record["by_type"].items()}
+        summary.by_route = {name: OutcomeTally.from_json(part) for name, part in record["by_route"].items()}
         summary.confusion.update({(taken, route): count for taken, route, count in record["confusion"]})
         summary.errors = ErrorKinds.from_json(record["errors"])
         summary.disagreements = list(record["disagreements"])
@@ -198,7 +196,7 @@ def headed(summary: Summary, about: Mapping[str, Any]) -> Json:
     return {"timestamp": now, **about, "fingerprint": fingerprint, **summary.figures()}
 
 
-def _totals(group: Group) -> Json:
+def _totals(group: OutcomeTally) -> Json:
     return {
         "cases": group.count,
         "scored": group.judged,
@@ -210,7 +208,7 @@ def _totals(group: Group) -> Json:
     }
 
 
-def _rates(group: Group) -> Json:
+def _rates(group: OutcomeTally) -> Json:
     """Shares of all cases: one that broke did not satisfy anybody."""
     satisfied = sum(group.statuses[status] for status in SATISFYING)
     # Of a bot that never says its route nothing is known; of one that does, a route left out is a wrong one.
@@ -226,11 +224,11 @@ def _rates(group: Group) -> Json:
     }
 
 
-def _averages(group: Group) -> Json:
+def _averages(group: OutcomeTally) -> Json:
     names = sorted({*group.scores, *group.broken, *group.skipped})
     return {
         name: {
-            **group.scores.get(name, Tally()).summary(group.count),
+            **group.scores.get(name, NumberTally()).summary(group.count),
             "not_applicable": group.skipped[name],
             "broken": group.broken[name],
         }
@@ -238,7 +236,7 @@ def _averages(group: Group) -> Json:
     }
 
 
-def _part(group: Group) -> Json:
+def _part(group: OutcomeTally) -> Json:
     totals = _totals(group)
     return {
         "totals": totals,
@@ -254,7 +252,7 @@ def _part(group: Group) -> Json:
     }
 
 
-def _bands(group: Group, profile: Profile | None) -> Json:
+def _bands(group: OutcomeTally, profile: Profile | None) -> Json:
     known = [band.name for band in profile.rules.bands] if profile else []
     names = list(dict.fromkeys([*known, *group.bands]))
     bands = {
@@ -264,7 +262,7 @@ def _bands(group: Group, profile: Profile | None) -> Json:
     return {"bands": bands, "pass_rate": group.passed / group.count if group.judged else None}
 
 
-def _times(tally: Tally) -> Json:
+def _times(tally: NumberTally) -> Json:
     return {
         "average": tally.mean,
         "mean": tally.mean,
@@ -287,3 +285,58 @@ def _confusion(pairs: Counter[tuple[str, str]]) -> Json:
 def _wilson(successes: int, n: int) -> list[float] | None:
     interval = rate_interval(successes, n)
     return [interval.low, interval.high] if interval else None
+
+
+_PLAIN = {
+    name: Criterion(name, floor=mark, reading=text, better="lower" if "hallucination" in name else "higher")
+    for name, (mark, text) in READINGS.items()
+}
+
+
+def with_readings(averages: Mapping[str, Json], profile: Profile | None) -> Json:
+    """The averages, each with its reading or none; the profile's marks and words go before the metric's own."""
+    criteria = profile.rules.criteria if profile else ()
+    known = _PLAIN | {c.metric: c for c in criteria if c.reading and c.floor is not None}
+    return {
+        name: {**entry, "reading": _reading(entry["mean"], known.get(name))}
+        for name, entry in averages.items()
+    }
+
+
+def _reading(mean: float | None, criterion: Criterion | None) -> str:
+    if mean is None or criterion is None or criterion.floor is None:
+        return ""
+    poor = mean > criterion.floor if criterion.better == "lower" else mean < criterion.floor
+    return criterion.reading if poor else ""
+
+
+Values = Mapping[str, float]
+
+_RULES: tuple[tuple[str, tuple[str, ...], Callable[[Values], bool]], ...] = (
+    ("the words differ but the judge is content", ("exact_match", "rubric.accuracy"),
+     lambda v: v["exact_match"] == 0 and v["rubric.accuracy"] >= 4.5),
+    ("the words match but the judge is not content", ("token_f1", "rubric.accuracy"),
+     lambda v: v["token_f1"] >= 0.8 and v["rubric.accuracy"] <= 2),
+    ("the meaning is near but a number is wrong", ("answer_correctness", "number_close"),
+     lambda v: v["answer_correctness"] >= 0.7 and v["number_close"] == 0),
+    ("near to the question but the number is wrong", ("semantic_relevance", "factual_accuracy"),
+     lambda v: v["semantic_relevance"] >= 0.7 and v["factual_accuracy"] < 0.5),
+    ("the meaning is near but hardly a word is shared", ("answer_correctness", "token_f1"),
+     lambda v: v["answer_correctness"] >= 0.75 and v["token_f1"] <= 0.2),
+    ("the words are shared but the answer does not agree", ("keyword_recall", "answer_agreement"),
+     lambda v: v["keyword_recall"] >= 0.8 and v["answer_agreement"] <= 0.3),
+    ("near to the passages by cosine but not supported by them", ("answer_hallucination", "groundedness"),
+     lambda v: v["answer_hallucination"] <= 0.1 and v["groundedness"] <= 0.3),
+    ("all expected words are there, in an answer the judge rejects", ("keyword_recall", "judge.relevance"),
+     lambda v: v["keyword_recall"] >= 0.9 and v["judge.relevance"] <= 0.3),
+)  # fmt: skip
+
+
+def disagreements(outcome: Outcome) -> list[Json]:
+    """Each rule that holds for this outcome, with the two values that disagree."""
+    values = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
+    return [
+        {"id": outcome.case.id, "what": what, "values": {name: values[name] for name in names}}
+        for what, names, holds in _RULES
+        if all(name in values for name in names) and holds(values)
+    ]

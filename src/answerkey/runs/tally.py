@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections import Counter
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from answerkey.intervals import BOOTSTRAP_LIMIT, interval_from_moments, mean_interval
-from answerkey.types import LARGEST, Json
+from answerkey.types import LARGEST, Json, Outcome
 
 _UNIT = 2.0**60  # sums are whole numbers of 2⁻⁶⁰, and of their squares: exact in any order
 _GROWTH = math.log(1.01)  # quantiles of many values are read from bins 1 % wide
 
 
-class Tally:
+class NumberTally:
     """Count, exact sum, extremes and quantiles of a stream of numbers.
 
     Up to 2,000 values are kept, for the bootstrap and exact quantiles; beyond, moments and logarithmic bins stand in.
@@ -46,7 +48,7 @@ class Tally:
             if self.count > BOOTSTRAP_LIMIT:
                 self._drop_values()
 
-    def merge(self, other: Tally) -> None:
+    def merge(self, other: NumberTally) -> None:
         self.count += other.count
         self.sum += other.sum
         self.squares += other.squares
@@ -67,8 +69,8 @@ class Tally:
         return record | {"values": list(self.values)}
 
     @staticmethod
-    def from_json(record: Json) -> Tally:
-        tally = Tally()
+    def from_json(record: Json) -> NumberTally:
+        tally = NumberTally()
         for name in ("count", "sum", "low", "high"):
             setattr(tally, name, record.get(name, getattr(tally, name)))
         # "squares" is an older form, in units of 2⁻⁶⁰ and cut to them.
@@ -148,3 +150,51 @@ def _exact_quantile(ordered: list[float], share: float) -> float:
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+_LONGEST = 200
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+
+
+@dataclass(slots=True)
+class ErrorKinds:
+    """kind → how many, and the first and last text of that kind by the alphabet: the same however parts are merged."""
+
+    kinds: dict[str, tuple[int, str, str]] = field(default_factory=dict[str, tuple[int, str, str]])
+
+    def add(self, outcome: Outcome) -> None:
+        text = outcome.verdict.justification.split("\n")[0][:_LONGEST]
+        self._put(_kind(outcome, text), (1, text, text))
+
+    def merge(self, other: ErrorKinds) -> None:
+        for kind, entry in other.kinds.items():
+            self._put(kind, entry)
+
+    def _put(self, kind: str, entry: tuple[int, str, str]) -> None:
+        count, first, last = self.kinds.get(kind, (0, entry[1], entry[2]))
+        self.kinds[kind] = (count + entry[0], min(first, entry[1]), max(last, entry[2]))
+
+    def listed(self, most: int) -> dict[str, int]:
+        """The most frequent kinds, each told by one of its texts."""
+        often = sorted(self.kinds.values(), key=lambda entry: (-entry[0], entry[1]))[:most]
+        return {f"{first}{'' if first == last else ', and the like'}": count for count, first, last in often}
+
+    def to_json(self) -> Json:
+        return {kind: list(entry) for kind, entry in self.kinds.items()}
+
+    @staticmethod
+    def from_json(record: Json) -> ErrorKinds:
+        """Parts written before kinds were told apart hold a count alone."""
+        entries = {
+            kind: (entry, kind, kind) if isinstance(entry, int) else (entry[0], entry[1], entry[2])
+            for kind, entry in record.items()
+        }
+        return ErrorKinds(entries)
+
+
+def _kind(outcome: Outcome, text: str) -> str:
+    """The target's own name for the error, else the text without what is this case's own."""
+    response = outcome.response
+    if response.error is not None and (name := response.extra.get("error_name")):
+        return f"No response: {name}"
+    return _QUOTED.sub("…", text.replace(outcome.case.id, "…") if outcome.case.id else text)

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from answerkey.errors import InputError
 from answerkey.reports.explain import explain
 from answerkey.reports.rows import read_outcome, read_rows
-from answerkey.runs.folder import open_run
+from answerkey.runs.store import open_run
 from answerkey.viewer.labels import add_label, read_labels
 from answerkey.viewer.query import read_query, select
 from answerkey.viewer.respond import respond, wants_json

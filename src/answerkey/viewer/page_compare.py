@@ -8,11 +8,9 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from answerkey.compare.comparison import Comparison
-from answerkey.compare.export import comparison_json
+from answerkey.compare.comparison import Comparison, compare_runs, comparison_json
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.charts.compare import case_chart, metric_chart
-from answerkey.reports.compare_runs import compare_runs
 from answerkey.reports.comparison import HEADER, notes
 from answerkey.reports.comparison import rows as table_rows
 from answerkey.reports.rows import Rows, journal_state, read_outcome, read_rows

@@ -11,7 +11,7 @@ from answerkey.errors import InputError
 from answerkey.reports.charts.run import run_charts
 from answerkey.reports.pages import directions, satisfying
 from answerkey.reports.rows import Rows, read_rows
-from answerkey.runs.folder import open_run, read_manifest
+from answerkey.runs.store import open_run, read_manifest
 from answerkey.types import Json, Profile
 from answerkey.viewer.labels import read_labels
 from answerkey.viewer.query import LABELS, PAGE, Query, facets, read_query, select

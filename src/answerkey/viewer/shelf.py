@@ -10,7 +10,7 @@ from pathlib import Path
 
 from answerkey.errors import InputError
 from answerkey.runs.engines.parts import list_parts
-from answerkey.runs.folder import LOCK, MANIFEST, RESPONSES, SCORES, is_run, read_manifest, read_outcomes
+from answerkey.runs.store import LOCK, MANIFEST, RESPONSES, SCORES, is_run, read_manifest, read_outcomes
 from answerkey.runs.summary import summarise
 from answerkey.types import Json, Profile
 

@@ -8,7 +8,7 @@ from collections import Counter, deque
 from pathlib import Path
 
 from answerkey.reports.inert import label
-from answerkey.runs.folder import RESPONSES, SCORES, read_manifest
+from answerkey.runs.store import RESPONSES, SCORES, read_manifest
 from answerkey.types import Json
 from answerkey.viewer.shelf import state_of
 

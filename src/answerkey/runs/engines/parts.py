@@ -41,7 +41,7 @@ Numbered = tuple[int, Outcome]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StoredPart:
     """What the foot of a part says: which chunk of which shard it is, how many outcomes it has, how many of them errors."""
 
     path: Path
@@ -159,11 +159,11 @@ def list_parts(folder: Path) -> list[Path]:
     return sorted((folder / PARTS).glob("shard-*.parquet"))
 
 
-def read_part(path: Path) -> Part:
+def read_part(path: Path) -> StoredPart:
     """What a part is; its rows are not read, and the sketch is not held: a long run has many parts."""
     rows, about = _foot(path)
     errors = about["sketch"]["all"]["statuses"].get("ERROR", 0)
-    return Part(path, about["shard"], about["chunk"], rows, errors)
+    return StoredPart(path, about["shard"], about["chunk"], rows, errors)
 
 
 def _foot(path: Path) -> tuple[int, Json]:
@@ -220,7 +220,7 @@ def worst_positions(folder: Path, most: int) -> list[int]:
 
 
 class PartsIndex:
-    """Finds outcomes in the parts of a run, as `Index` does in its journals. Every outcome there is scored."""
+    """Finds outcomes in the parts of a run, as `JournalIndex` does in its journals. Every outcome there is scored."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

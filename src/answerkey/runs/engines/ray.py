@@ -19,16 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.errors import AnswerkeyError, EndpointError, IncompleteError, MissingPackage, SettingsError
-from answerkey.runs.engines.begin import Sizes, Todo, begin, parts_of, sizes_of
-from answerkey.runs.engines.judge import JudgeRoom, RemoteJudge
+from answerkey.runs.control import Finished, Options, Stop, Watch
 from answerkey.runs.engines.parts import PARTS
-from answerkey.runs.engines.shards import Sharded, cut
-from answerkey.runs.engines.worker import Task, Worker
-from answerkey.runs.folder import locked, new_folder, write_manifest
-from answerkey.runs.options import Finished, Options, Stop, Watch
+from answerkey.runs.engines.shards import Sharded, Sizes, Todo, begin, cut, parts_of, sizes_of
+from answerkey.runs.engines.worker import JudgeRoom, RemoteJudge, Task, Worker
 from answerkey.runs.prepare import Prepared, prepare
+from answerkey.runs.store import locked, new_folder, write_manifest
 from answerkey.runs.suite import Suite
-from answerkey.runs.summary import Group
+from answerkey.runs.summary import OutcomeTally
 from answerkey.targets.recorded import Recorded
 from answerkey.text import counted
 from answerkey.types import Json
@@ -131,7 +129,7 @@ def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop
             if report is None:
                 continue
             cost += report["cost"]
-            watch.group(Group.from_json(report["all"]))
+            watch.group(OutcomeTally.from_json(report["all"]))
             if report["stop"]:
                 stop.set(report["stop"])
         if run.max_minutes is not None and time.monotonic() - began > run.max_minutes * 60:

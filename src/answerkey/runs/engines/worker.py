@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from answerkey.cases import read_responses
-from answerkey.errors import StorageError
+from answerkey.errors import EndpointError, StorageError
+from answerkey.metrics.judge.judged_metrics import Judge, load_judge
 from answerkey.profiles import load_profile
 from answerkey.profiles.decide import ERROR
-from answerkey.runs.asking import Answered, ask_all, conversations
+from answerkey.runs.ask import Answered, ask_all, conversations
+from answerkey.runs.control import Selection, Stop
 from answerkey.runs.engines.parts import Numbered, outcomes_in, part_path, write_part
 from answerkey.runs.engines.shards import Shard, selected_of
 from answerkey.runs.execute import chunk_size, in_chunks, judge_cost, verdict_of
-from answerkey.runs.folder import is_run
-from answerkey.runs.options import Selection, Stop
+from answerkey.runs.score import make_tools
+from answerkey.runs.store import is_run
 from answerkey.runs.suite import Suite
 from answerkey.runs.summary import Summary
-from answerkey.runs.tools import make_tools
 from answerkey.targets.recorded import Recorded
 from answerkey.targets.resolve import make_target
-from answerkey.types import Case, Json, Outcome
+from answerkey.types import Case, Json, Outcome, Pair, Score
 
 _SAME_ERROR_LIMIT = 10
 
@@ -125,3 +126,57 @@ class Worker:
         with suppress(Exception):
             self._target.close()
             self._tools.close()
+
+
+class JudgeRoom:
+    """The real judge. It lives in one actor that takes a call from each worker at once; its limiter does the rest."""
+
+    def __init__(self, settings: Mapping[str, Any] | str) -> None:
+        self._judge: Judge = load_judge(settings)
+
+    def about(self) -> tuple[str, str, int]:
+        return self._judge.name, self._judge.fingerprint(), getattr(self._judge, "concurrency", 0)
+
+    def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
+        return self._judge.rubric(pairs)
+
+    def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
+        return self._judge.judge(name, pairs)
+
+    def usage(self) -> Json:
+        return self._judge.usage()
+
+
+class RemoteJudge:
+    """What a worker holds instead: the same calls, answered by the one judge."""
+
+    def __init__(self, room: Any) -> None:
+        self._room = room
+        self.name, self._fingerprint, self.concurrency = self._call("about")
+
+    def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
+        return self._call("rubric", pairs)
+
+    def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
+        return self._call("judge", name, pairs)
+
+    def usage(self) -> Json:
+        return self._call("usage")
+
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    def close(self) -> None:
+        """It is shared: the driver ends it."""
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        """An error of the judge is raised as what it was, so that a run stops as a local one does."""
+        import ray
+        from ray.exceptions import RayActorError, RayTaskError
+
+        try:
+            return ray.get(getattr(self._room, name).remote(*arguments))
+        except RayActorError:
+            raise EndpointError("the process that holds the judge ended; go on with --resume") from None
+        except RayTaskError as error:
+            raise error.cause from None

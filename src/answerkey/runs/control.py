@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from answerkey.types import Case, Outcome
 
 if TYPE_CHECKING:
-    from answerkey.runs.summary import Group
+    from answerkey.runs.summary import OutcomeTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Watch:
     start: Callable[[int, int], None] = lambda total, done: None
     outcome: Callable[[Outcome], None] = lambda outcome: None
     note: Callable[[str], None] = lambda text: None
-    group: Callable[[Group], None] = lambda group: None
-    earlier: Callable[[Group], None] = lambda group: None
+    group: Callable[[OutcomeTally], None] = lambda group: None
+    earlier: Callable[[OutcomeTally], None] = lambda group: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import pytest
 from compare_building import PRINT
 
 from answerkey.compare.comparison import compare_sides
-from answerkey.compare.side import Side
+from answerkey.compare.pair import Side
 from answerkey.compare.significance import difference
 
 CASES = 50

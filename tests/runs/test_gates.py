@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.runs.gate import answer_gates, parse_gates
+from answerkey.runs.gates import answer_gates, parse_gates
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.runs.tally import Tally
+from answerkey.runs.tally import NumberTally
 
 VALUES = st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0, 0.5]), max_size=60)
 
 
 def tally(values):
-    made = Tally()
+    made = NumberTally()
     for value in values:
         made.add(value)
     return made
@@ -51,7 +51,7 @@ def test_many_values_are_not_kept_and_their_quantiles_are_near():
     for share in (0.05, 0.5, 0.95, 0.99):
         assert found.quantile(share) == pytest.approx(np.quantile(values, share), rel=0.02)
     parts = [tally(part.tolist()) for part in np.array_split(values, 7)]
-    merged = Tally()
+    merged = NumberTally()
     for part in reversed(parts):
         merged.merge(part)
     assert merged.summary() == found.summary()
@@ -64,7 +64,7 @@ def test_many_values_are_not_kept_and_their_quantiles_are_near():
 )
 def test_the_deviation_loses_nothing_to_a_large_mean(values, sd):
     assert tally(values).summary()["sd"] == sd
-    left = Tally.from_json(tally(values[:1]).to_json())
+    left = NumberTally.from_json(tally(values[:1]).to_json())
     left.merge(tally(values[1:]))
     assert left.summary() == tally(values).summary()
 
@@ -80,4 +80,4 @@ def test_figures_stored_in_the_older_form_are_read():
     record = tally(values).to_json()
     older = {**record, "squares": record["squared"] >> 60}
     del older["squared"]
-    assert Tally.from_json(older).summary() == tally(values).summary()
+    assert NumberTally.from_json(older).summary() == tally(values).summary()

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from queue import SimpleQueue
 
-from answerkey.runs.options import Stop
+from answerkey.runs.control import Stop
 from answerkey.types import Case, Question, Response, Target, Turn
 
 Numbered = tuple[int, Case]

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from recorded import PROFILE, ROWS
 
-from answerkey.runs.folder import open_run, read_outcomes
+from answerkey.runs.store import open_run, read_outcomes
 from answerkey.types import Response
 
 

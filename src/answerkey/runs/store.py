@@ -13,12 +13,14 @@ from typing import IO, TYPE_CHECKING
 
 from answerkey.errors import InputError, StorageError
 from answerkey.profiles import load_profile
+from answerkey.profiles.decide import ERROR
 from answerkey.runs.journal import decoded, positions, read_journal
-from answerkey.runs.records import from_json, scores_from_json
+from answerkey.runs.records import from_json, of_value, scores_from_json, to_json
 from answerkey.types import Case, Json, Outcome, Response, Run, Verdict
 
 if TYPE_CHECKING:
     from answerkey.runs.engines.parts import PartsIndex
+
 
 MANIFEST, RESPONSES, SCORES, LOCK = "run.json", "responses.jsonl", "scores.jsonl", "run.lock"
 
@@ -123,7 +125,7 @@ def open_run(path: str | Path) -> Run:
     )
 
 
-class Index:
+class JournalIndex:
     """Where the newest response and score of each case stand, by position: 16 bytes a case."""
 
     def __init__(self, folder: Path) -> None:
@@ -175,10 +177,10 @@ def in_parts(folder: Path) -> bool:
     return (folder / "parts").is_dir()
 
 
-def open_index(folder: Path) -> Index | PartsIndex:
+def open_index(folder: Path) -> JournalIndex | PartsIndex:
     """What finds the outcomes of a run, however they are stored."""
     if not in_parts(folder):
-        return Index(folder)
+        return JournalIndex(folder)
     from answerkey.runs.engines.parts import PartsIndex
 
     return PartsIndex(folder)
@@ -193,7 +195,7 @@ def last_stop(folder: Path) -> Outcome | None:
             stopped[record["n"]] = offset
     if not stopped:
         return None
-    return next(Index(folder).at([min(stopped)]))
+    return next(JournalIndex(folder).at([min(stopped)]))
 
 
 def _outcome(answered: Json, judged: Json | None) -> Outcome:
@@ -213,3 +215,67 @@ def _record(file: IO[bytes], at: int) -> Json:
     if file.tell() != at:
         file.seek(at)
     return decoded(file.readline(), file.name)
+
+
+ASK, ANSWERED, FINISHED, STOPPED, REMOVED = range(5)
+
+
+class State:
+    """One byte a case. An answer without a usable score is scored again; an error is asked again."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._codes = bytearray()
+        if folder is None:
+            return
+        for _, record in read_journal(folder / RESPONSES):
+            failed = record.get("removed") or record["response"].get("error")
+            self[record["n"]] = REMOVED if record.get("removed") else ASK if failed else ANSWERED
+        for _, record in read_journal(folder / SCORES):
+            n = record["n"]
+            if record.get("stopped"):
+                self[n] = STOPPED
+            elif self[n] in (ANSWERED, STOPPED) and record["verdict"]["status"] != ERROR:
+                self[n] = FINISHED
+
+    def __getitem__(self, n: int) -> int:
+        return self._codes[n] if n < len(self._codes) else ASK
+
+    def __setitem__(self, n: int, code: int) -> None:
+        if n >= len(self._codes):
+            self._codes.extend(bytes(n + 1 - len(self._codes)))
+        self._codes[n] = code
+
+    def count(self, code: int) -> int:
+        return self._codes.count(code)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def score_again(self) -> None:
+        """The ruler changed: every answer is measured anew, and nobody is asked."""
+        self._codes = self._codes.replace(bytes([FINISHED]), bytes([ANSWERED]))
+
+
+def places_of(folder: Path) -> dict[str, tuple[int, str]]:
+    """Each case that the journal knows: its position and a hash of what it was. Read only when cases changed."""
+    places: dict[str, tuple[int, str]] = {}
+    for _, record in read_journal(folder / RESPONSES):
+        if record.get("removed"):
+            places.pop(record["id"], None)
+        else:
+            places[record["id"]] = record["n"], of_value(record["case"])
+    return places
+
+
+def replaced(
+    cases: Iterator[Case], places: dict[str, tuple[int, str]], state: State
+) -> Iterator[tuple[int, Case]]:
+    """Cases with the positions they have in the journal; new ones behind; those that were edited are asked again."""
+    behind = max((n for n, _ in places.values()), default=-1) + 1
+    for case in cases:
+        n, digest = places.get(case.id, (behind, ""))
+        if n == behind:
+            behind += 1
+        elif digest != of_value(to_json(case)):
+            state[n] = ASK
+        yield n, case

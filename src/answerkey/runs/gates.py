@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
-from answerkey.types import Json
+from answerkey.profiles.decide import ERROR
+from answerkey.runs.summary import Summary
+from answerkey.types import Band, Case, Json, Outcome, Profile, Response, Score, Verdict
 
 _CONDITION = re.compile(
     r"\s*([\w.@-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$"
@@ -51,7 +53,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GateResult:
     """One gate's outcome. A figure that is not there fails: the gate is closed unless it is shown to be open."""
 
     condition: str
@@ -65,7 +67,7 @@ def parse_gates(texts: Sequence[str]) -> list[Condition]:
     return [_parse(text) for text in texts]
 
 
-def answer_gates(conditions: Sequence[Condition], summary: Mapping[str, Any]) -> list[Answer]:
+def answer_gates(conditions: Sequence[Condition], summary: Mapping[str, Any]) -> list[GateResult]:
     return [_answer(condition, summary) for condition in conditions]
 
 
@@ -97,13 +99,13 @@ def _parse(text: str) -> Condition:
     return Condition(text.strip(), figure, of, within, sign, limit)
 
 
-def _answer(condition: Condition, summary: Mapping[str, Any]) -> Answer:
+def _answer(condition: Condition, summary: Mapping[str, Any]) -> GateResult:
     value, interval, note = _figure(condition, summary)
     if value is None:
-        return Answer(condition.text, None, None, False, note or "there is no such figure in this run")
+        return GateResult(condition.text, None, None, False, note or "there is no such figure in this run")
     near = 1e-9 if condition.sign in {">=", "<="} else 0.0
     held = _TESTS[condition.sign](value + (near if condition.sign == ">=" else -near), condition.limit)
-    return Answer(condition.text, value, interval, held, note)
+    return GateResult(condition.text, value, interval, held, note)
 
 
 def _figure(
@@ -157,3 +159,100 @@ def _part(summary: Mapping[str, Any], name: str | None) -> Mapping[str, Any] | N
 
 def _pair(interval: Sequence[float] | None) -> tuple[float, float] | None:
     return (interval[0], interval[1]) if interval else None
+
+
+_MOST_NAMED = 20
+_OF_VERDICTS = ("score", "quality", "performance", "user_satisfaction", "success", "pass_rate")
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the cases tell of the parts a run can be split into.
+
+    `expected` is whether any names its route; `whole` that these are all cases of the suite, not a selection; `open`
+    that the target may report routes of which nothing is known before.
+    """
+
+    types: set[str] = field(default_factory=set[str])
+    routes: set[str] = field(default_factory=set[str])
+    expected: bool = False
+    whole: bool = True
+    open: bool = False
+
+    def add(self, case: Case) -> None:
+        if case.type is not None:
+            self.types.add(case.type)
+        if case.expected_route is not None:
+            self.expected = True
+            self.routes.update((case.expected_route, *case.acceptable_routes))
+        if case.recorded is not None and case.recorded.route is not None:
+            self.routes.add(case.recorded.route)
+
+
+def check_gates(
+    conditions: Sequence[Condition], seen: Seen, metrics: Sequence[str], profile: Profile | None
+) -> tuple[str, ...]:
+    """Refuses the first condition that cannot hold, and says why; what only the target can tell comes back as warnings."""
+    if not conditions:
+        return ()
+    known = seen.types | seen.routes
+    if profile is not None:
+        known = known.union(*profile.routes.values())
+    unknown = [
+        condition for condition in conditions if seen.whole and part_of(condition) not in {None, *known}
+    ]
+    for condition in unknown:
+        _refuse_part(condition, known, closed=seen.expected or not seen.open)
+    parts = {part for condition in conditions if (part := part_of(condition)) is not None}
+    example = _example(parts, metrics, profile, routed=seen.expected or not seen.whole).figures()
+    for condition, answer in zip(conditions, answer_gates(conditions, example), strict=True):
+        if answer.value is None and not answer.note.endswith(BROKE):
+            raise SettingsError(f'gate "{condition.text}": {_why(condition, answer.note, metrics, profile)}')
+    return tuple(
+        f'gate "{condition.text}": no case speaks of "{part_of(condition)}"; it fails unless the target reports that route'
+        for condition in unknown
+    )
+
+
+def _refuse_part(condition: Condition, known: Collection[str], *, closed: bool) -> None:
+    """Unless the target may report a route of that name."""
+    part = part_of(condition) or ""
+    near = did_you_mean(part, known)
+    if near or closed:
+        named = ", ".join(sorted(known)[:_MOST_NAMED]) or "none"
+        raise SettingsError(
+            f'gate "{condition.text}": no case has the type or route "{part}"{near}; there is: {named}'
+        )
+
+
+def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profile | None) -> str:
+    about = condition.of if condition.figure == "mean" else condition.figure
+    if profile is None and (about or "").startswith(_OF_VERDICTS):
+        return "this figure needs a profile; give one with --profile, or in the suite"
+    if condition.figure == "route_accuracy":
+        return "no case has an expected_route to be right about"
+    if note.startswith("no metric"):
+        return note if "did you mean" in note else f"{note}; measured are {', '.join(metrics)}"
+    return f"{note}; summary.json of an earlier run shows what there is"
+
+
+def _example(
+    parts: Collection[str], metrics: Sequence[str], profile: Profile | None, *, routed: bool
+) -> Summary:
+    """A run in which everything that can happen has happened: what it has no figure for, no run will have."""
+    summary = Summary(profile)
+    scores = {name: Score(1.0) for name in metrics}
+    response = Response(answer="", route="", seconds=1.0)
+    for part in (None, *parts):
+        case = Case("", "", type=part, expected_route="" if routed else None)
+        for verdict in (*_verdicts(profile), Verdict(ERROR)):
+            summary.add(Outcome(case, response, scores, verdict))
+    return summary
+
+
+def _verdicts(profile: Profile | None) -> list[Verdict]:
+    if profile is None:
+        return [Verdict("SCORED"), Verdict("SCORED")]
+    bands = [band for ruler in (profile.rules, *profile.group_rules.values()) for band in ruler.bands]
+    judged = [*bands, Band("", 0.0, "FAILED"), Band("", 0.0, "UNSCORED")]
+    return [Verdict(band.status, 1.0, 1.0, band=band.name) for band in judged]

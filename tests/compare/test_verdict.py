@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from compare_building import outcome, side, simple
 
-from answerkey.compare.comparison import compare_sides
-from answerkey.compare.export import comparison_json
-from answerkey.compare.gate import gate_failures
-from answerkey.compare.verdict import plain
+from answerkey.compare.comparison import compare_sides, comparison_json
+from answerkey.compare.verdict import gate_failures, plain
 from answerkey.errors import InputError
 from answerkey.reports.comparison import notes
 from answerkey.types import Passage, Score

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.runs.json_line import decode, encode, encode_sorted
+from answerkey.runs.records import decode, encode, encode_sorted
 
 _TEXTS = st.text(st.characters(exclude_categories=()), max_size=8)  # lone surrogates too
 _VALUES = st.recursive(
