@@ -29,7 +29,7 @@ _WHERE = {
     "assert_verdict": "pytest_plugin",
     "assess_answer": "quality.assess",
     "improve_answer": "quality.improve",
-    "compare_runs": "reports.compare_runs",
+    "compare_runs": "compare.comparison",
     "evaluate_all": "metrics.semantic",
     "metric": "metrics.registry",
     **dict.fromkeys(
