@@ -111,7 +111,7 @@ def run(home: Path, count: int, *more: str) -> tuple[float, int, Path]:
     log = make_log(home / f"log_{count}.jsonl", count)
     out = home / f"runs_{count}{'_'.join(more)}".replace("--", "_")
     (home / "suite.toml").write_text(SUITE.format(log=log.name, metrics=json.dumps(METRICS), out=out.name))
-    command = ["run", home / "suite.toml", "--quiet", "--no-pictures", *more]
+    command = ["run", home / "suite.toml", "--quiet", "--no-charts", *more]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *map(str, command)], capture_output=True, text=True, check=False

@@ -88,7 +88,7 @@ def measure_ours(home: Path, count: int) -> tuple[float, int]:
         "--metrics",
         ",".join(METRICS),
         "--quiet",
-        "--no-pictures",
+        "--no-charts",
         "--out",
         home / "results",
     ]

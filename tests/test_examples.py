@@ -42,7 +42,7 @@ def results(out: Path) -> dict[str, dict[str, object]]:
 @pytest.mark.parametrize("example", SUITES)
 def test_a_suite_runs(example: str, tmp_path: Path) -> None:
     done = run(
-        "run", str(EXAMPLES / example / "suite.toml"), "--out", str(tmp_path), "--no-pictures", "--quiet"
+        "run", str(EXAMPLES / example / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet"
     )
     assert done.exit_code == SUITES[example], done.output
     lines = results(tmp_path)
@@ -51,13 +51,13 @@ def test_a_suite_runs(example: str, tmp_path: Path) -> None:
 
 
 def test_the_wrong_answer_is_found(tmp_path: Path) -> None:
-    run("run", str(EXAMPLES / "judged-qa" / "suite.toml"), "--out", str(tmp_path), "--no-pictures", "--quiet")
+    run("run", str(EXAMPLES / "judged-qa" / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet")
     status = {case: line["verdict"]["status"] for case, line in results(tmp_path).items()}  # type: ignore[index]
     assert status == {"cases#Q1": "PASSED", "cases#Q2": "PASSED", "cases#Q3": "FAILED", "cases#Q4": "PASSED"}
 
 
 def test_two_questions_of_the_faq_fail_as_its_readme_says(tmp_path: Path) -> None:
-    run("run", str(EXAMPLES / "faq-bot" / "suite.toml"), "--out", str(tmp_path), "--no-pictures", "--quiet")
+    run("run", str(EXAMPLES / "faq-bot" / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet")
     lines = results(tmp_path)
     status = {case: line["verdict"]["status"] for case, line in lines.items()}  # type: ignore[index]
     assert status == {"cases#Q1": "PASSED", "cases#Q2": "PASSED", "cases#Q3": "FAILED", "cases#Q4": "FAILED"}
@@ -67,7 +67,7 @@ def test_two_questions_of_the_faq_fail_as_its_readme_says(tmp_path: Path) -> Non
 
 
 def test_the_documents_are_found_and_the_ruler_is_strict_as_the_readme_says(tmp_path: Path) -> None:
-    run("run", str(EXAMPLES / "rag-docs" / "suite.toml"), "--out", str(tmp_path), "--no-pictures", "--quiet")
+    run("run", str(EXAMPLES / "rag-docs" / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet")
     lines = results(tmp_path).values()
     assert {line["verdict"]["band"] for line in lines} == {"poor"}  # type: ignore[index]
     assert {line["scores"]["recall@3"]["value"] for line in lines} == {1.0}  # type: ignore[index]
@@ -81,7 +81,7 @@ def test_stop_on_fail_stops_at_the_wrong_answer(tmp_path: Path) -> None:
         str(EXAMPLES / "judged-qa" / "suite.toml"),
         "--out",
         str(tmp_path),
-        "--no-pictures",
+        "--no-charts",
         "--stop-on-fail",
     )
     assert done.exit_code == 1
@@ -97,7 +97,7 @@ def test_a_bot_behind_an_address(tmp_path: Path) -> None:
     try:
         suite = str(EXAMPLES / "your-own-http-bot" / "suite.toml")
         url = f'target.url="http://127.0.0.1:{server.server_port}/ask"'
-        done = run("run", suite, "--set", url, "--out", str(tmp_path), "--no-pictures", "--quiet")
+        done = run("run", suite, "--set", url, "--out", str(tmp_path), "--no-charts", "--quiet")
     finally:
         server.shutdown()
         server.server_close()

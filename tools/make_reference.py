@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import reference_text as words
 
 import answerkey
-from answerkey.cli.main import COMMANDS
+from answerkey.cli.main import COMMANDS, command_module
 from answerkey.metrics.registry import Metric, all_metrics
 from answerkey.profiles.load import builtin_names, builtin_text, load_profile
 
@@ -36,7 +36,7 @@ def commands() -> str:
     ]
     for name, summary in COMMANDS.items():
         parts.append(f"## answerkey {name}\n\n{summary}\n")
-        command = import_module(f"answerkey.cli.{name}_command").command
+        command = import_module(command_module(name)).command
         parts.append(_help(command, f"answerkey {name}"))
         if isinstance(command, click.Group):
             parts += [_help(sub, f"answerkey {name} {key}") for key, sub in sorted(command.commands.items())]

@@ -99,7 +99,7 @@ def test_a_run_with_labels_beside_it(
     path = write(
         "cases.jsonl", [{k: v for k, v in row.items() if k not in {"label", "human"}} for row in cases]
     )
-    assert cli("score", path, "--metrics", "keyword_recall", "--no-pictures", "--quiet").code == 0
+    assert cli("score", path, "--metrics", "keyword_recall", "--no-charts", "--quiet").code == 0
     run = next(Path("results").iterdir())
     unlabelled = cli("calibrate", run, "--metric", "keyword_recall")
     assert unlabelled.code == 2

@@ -48,7 +48,7 @@ def score(
     def run(name: str, cases: list[dict[str, Any]], *options: str) -> str:
         path = write(f"{name}.jsonl", cases)
         options = options or ("--profile", str(profile))
-        shown = cli("score", path, "--name", name, *options, "--model", "none", "--no-pictures", "--quiet")
+        shown = cli("score", path, "--name", name, *options, "--model", "none", "--no-charts", "--quiet")
         assert shown.code == 0, shown.err
         return str(next(Path("results").glob(f"{name}_*")))
 
@@ -137,7 +137,7 @@ def test_a_run_that_stopped_early_is_called_partial_and_fails_the_gate(
         'name = "part"\ncases = ["part.jsonl"]\nprofile = "words.toml"\n'
         '[target]\nkind = "recorded"\n[embedding]\nmodel = "none"\n',
     )
-    assert cli("run", suite, "--stop-on-fail", "--quiet", "--no-pictures").code == 1
+    assert cli("run", suite, "--stop-on-fail", "--quiet", "--no-charts").code == 1
     b = str(next(Path("results").glob("part_*")))
     shown = cli("compare", a, b, "--gate")
     assert shown.out.startswith("B is a partial run (15 of 40 cases: stopped at q15")

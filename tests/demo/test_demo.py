@@ -57,7 +57,7 @@ def test_three_bots_a_comparison_and_a_sweep(tmp_path: Path) -> None:
     _assert_same(demo_values(tmp_path / "demo"), json.loads(GOLDEN.read_text(encoding="utf-8")))
     # The copy of the world is the user's own, and runs again.
     again = CliRunner().invoke(
-        answerkey, ["run", str(tmp_path / "demo" / "world" / "faq.toml"), "--quiet", "--no-pictures"]
+        answerkey, ["run", str(tmp_path / "demo" / "world" / "faq.toml"), "--quiet", "--no-charts"]
     )
     assert again.exit_code == 0, again.output
 

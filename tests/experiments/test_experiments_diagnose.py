@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from made_documents import WordEmbedder, page_texts, question_rows, write_suite
 
-from answerkey.cli.diagnose_command import command
+from answerkey.cli.diagnose import command
 from answerkey.experiments.diagnose import Diagnosis, diagnose, sentence
 from answerkey.experiments.evidence import Evidence, Finding
 from answerkey.experiments.gather import from_suite
@@ -144,14 +144,14 @@ def test_the_command_on_a_suite(tmp_path: Path) -> None:
 
 
 def test_the_command_on_a_run(tmp_path: Path) -> None:
-    from answerkey.cli.score_command import command as score
+    from answerkey.cli.score import command as score
 
     rows = [
         {"id": f"q{n}", "question": f"question {n}", "answer": "an answer", "relevant": [str(n + 7)], "retrieved": [str(n), str(n + 90), str(n)]}
         for n in range(12)
     ]  # fmt: skip
     (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = ["--metrics", "recall@5", "--out", str(tmp_path / "out"), "--no-pictures"]
+    options = ["--metrics", "recall@5", "--out", str(tmp_path / "out"), "--no-charts"]
     scored = CliRunner().invoke(score, [str(tmp_path / "answers.jsonl"), *options])
     run = next((tmp_path / "out").rglob("run.json"), None)
     assert run is not None, scored.output

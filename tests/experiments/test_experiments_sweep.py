@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from made_documents import WordEmbedder, page_texts, question_rows, write_suite
 
-from answerkey.cli.sweep_command import command
+from answerkey.cli.sweep import command
 from answerkey.errors import AnswerkeyError
 from answerkey.experiments.best import best_setting
 from answerkey.experiments.grid import METRICS

@@ -42,7 +42,7 @@ class Suite:
         (folder / "suite.toml").write_text(suite)
 
     def start(self, *options: str) -> subprocess.Popen[str]:
-        command = [*ANSWERKEY, "run", "suite.toml", "--no-pictures", *options]
+        command = [*ANSWERKEY, "run", "suite.toml", "--no-charts", *options]
         return subprocess.Popen(
             command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )

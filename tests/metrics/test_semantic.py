@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import answerkey
 from answerkey import Case, Passage, Response
-from answerkey.cli.score_command import command as score
+from answerkey.cli.score import command as score
 from answerkey.embed import load_embedder
 from answerkey.metrics.plan import make_plan
 from answerkey.metrics.semantic import READINGS, embedding_metrics
@@ -179,7 +179,7 @@ def test_the_command_scores_and_stores_all_five(tmp_path: Path) -> None:
     file = tmp_path / "data.json"
     file.write_text(json.dumps(rows))
     options = ["--metrics", ",".join(FIVE), "--model", "all-MiniLM-L6-v2", "--out", str(tmp_path / "out")]
-    done = CliRunner().invoke(score, [str(file), *options, "--no-pictures", "--json"])
+    done = CliRunner().invoke(score, [str(file), *options, "--no-charts", "--json"])
     assert done.exit_code == 0, done.output
     (stored,) = (tmp_path / "out").glob("*/results.jsonl")
     lines = [json.loads(line) for line in stored.read_text(encoding="utf-8").splitlines()]

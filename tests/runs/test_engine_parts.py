@@ -160,7 +160,7 @@ def test_summary_by_a_column_is_counted_where_the_rows_lie(cli, write, tmp_path,
     suite = write(
         "suite.toml", 'name = "log"\ncases = ["log.jsonl"]\nprofile = "route-aware"\nembedding = "none"\n'
     )
-    assert cli("run", suite, "--quiet", "--no-pictures").code == 0
+    assert cli("run", suite, "--quiet", "--no-charts").code == 0
     run = latest_run(tmp_path / "results", "log")
     summary = cli("summary", run, "--json").json
     if engine == "parts":

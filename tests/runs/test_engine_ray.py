@@ -69,7 +69,7 @@ def log(write, tmp_path):
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
 def test_the_same_figures_as_a_local_run_to_the_last_digit(cli, log, tmp_path, kind):
     path = log(kind)
-    local = cli("run", path, "--no-pictures", "--quiet", "--out", tmp_path / "local")
+    local = cli("run", path, "--no-charts", "--quiet", "--out", tmp_path / "local")
     assert local.code == 0, local.err
     finished = run_on_cluster(load_suite(path), Options(), Cluster(workers=2, sizes=SMALL))
     assert len(list((finished.folder / PARTS).iterdir())) == 8
@@ -216,9 +216,9 @@ def test_embeddings_and_a_live_bot(cli, write, tmp_path):
         "suite.toml",
         'name = "live"\ncases = ["log.jsonl"]\nprofile = "rag"\n[target]\ncall = "raybot:answer"\n',
     )
-    ended = cli("run", path, "--engine", "ray", "--workers", 2, "--quiet", "--no-pictures", "--json")
+    ended = cli("run", path, "--engine", "ray", "--workers", 2, "--quiet", "--no-charts", "--json")
     assert ended.code in (0, 1), ended.err
-    local = cli("run", path, "--quiet", "--no-pictures", "--json", "--out", tmp_path / "local")
+    local = cli("run", path, "--quiet", "--no-charts", "--json", "--out", tmp_path / "local")
     ours, theirs = ended.json["average_scores"], local.json["average_scores"]
     assert {name: about["mean"] for name, about in ours.items()} == pytest.approx(
         {name: about["mean"] for name, about in theirs.items()}, abs=1e-6
@@ -258,7 +258,7 @@ def test_the_driver_is_killed_then_interrupted_and_resume_goes_on(write, tmp_pat
     path = write(
         "suite.toml", 'name = "log"\nmodules = ["slow_metric"]\ncases = ["log.jsonl"]\nmetrics = ["slow"]\n'
     )
-    options = ["--engine", "ray", "--workers", "1", "--quiet", "--no-pictures", "--json"]
+    options = ["--engine", "ray", "--workers", "1", "--quiet", "--no-charts", "--json"]
     command = [sys.executable, "-m", "answerkey", "run", str(path), *options]
 
     def stopped(number, at, *more):
@@ -273,7 +273,7 @@ def test_the_driver_is_killed_then_interrupted_and_resume_goes_on(write, tmp_pat
     before = written(run)
     _, interrupted, told = stopped(signal.SIGINT, len(before) + 1, "--resume")
     assert interrupted.returncode == 130, told
-    assert "to go on: answerkey run" in told
+    assert "to continue: answerkey run" in told
     assert told.strip().splitlines()[-1].startswith("interrupted: ")
     between = written(run)
     assert before.items() < between.items()

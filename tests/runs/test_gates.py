@@ -75,8 +75,8 @@ def test_a_live_bot_may_report_routes_of_its_own(cli, write):
     write("cases.jsonl", [{"id": "1", "question": "q", "expected": "a", "type": "easy"}])
     text = 'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\ntarget = { call = "bot:answer" }\n'
     suite = write("suite.toml", text)
-    assert cli("run", suite, "--no-pictures", "--gate", "mean[exact_match][sales] >= 1").code == 0
-    other = cli("run", suite, "--no-pictures", "--gate", "mean[exact_match][foo] >= 1")
+    assert cli("run", suite, "--no-charts", "--gate", "mean[exact_match][sales] >= 1").code == 0
+    other = cli("run", suite, "--no-charts", "--gate", "mean[exact_match][foo] >= 1")
     assert other.code == 1
     assert 'no case speaks of "foo"; it fails unless the target reports that route' in other.err
     near = cli("run", suite, "--dry-run", "--gate", "mean[exact_match][eazy] >= 1")

@@ -55,10 +55,10 @@ def check_errors(suite: LiveSuite, shown: Any, reasons: dict[str, str]) -> None:
 def test_over_http(cli, tmp_path: Path) -> None:
     with Bot(misbehave) as bot:
         suite = LiveSuite(tmp_path, {"kind": "http", "url": bot.url, "timeout": 3})
-        shown = cli("run", suite.path, "--no-pictures")
+        shown = cli("run", suite.path, "--no-charts")
         check_errors(suite, shown, {f"c{n}": why for n, (_, why) in MISCHIEF.items()})
         bot.reply = right
-        mended = cli("run", suite.path, "--resume", "--no-pictures")
+        mended = cli("run", suite.path, "--resume", "--no-charts")
         assert mended.code == 0, "an error is asked again, and nothing else"
         assert sum(bot.asked.values()) == suite.count + len(MISCHIEF)
 
@@ -87,7 +87,7 @@ def test_a_function(cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "livebot.py").write_text(dedent(BOT))
     suite = LiveSuite(tmp_path, {"kind": "python", "call": "livebot:answer", "timeout": 3})
-    check_errors(suite, cli("run", suite.path, "--no-pictures"), REASONS)
+    check_errors(suite, cli("run", suite.path, "--no-charts"), REASONS)
 
 
 @pytest.mark.slow
@@ -115,19 +115,19 @@ def test_a_program(cli, tmp_path: Path) -> None:
         "c6": "too large",
         "c8": "the program ended: exit code 1",
     }
-    check_errors(suite, cli("run", suite.path, "--no-pictures"), reasons)
+    check_errors(suite, cli("run", suite.path, "--no-charts"), reasons)
 
 
 def test_ten_identical_infrastructure_errors_stop_the_run_with_one_message(cli, tmp_path: Path) -> None:
     with Bot(lambda body: (503, "text/plain", b"down for maintenance")) as bot:
         suite = LiveSuite(tmp_path, {"url": bot.url}, count=500)
-        shown = cli("run", suite.path, "--workers", 5, "--no-pictures")
+        shown = cli("run", suite.path, "--workers", 5, "--no-charts")
         assert shown.code == 3
         assert shown.last_line.startswith("incomplete: 10 times in a row: HTTP 503")
         assert shown.err.count("HTTP 503") == 1, "one message, not a thousand"
         assert sum(bot.asked.values()) < 60
         bot.reply = right
-        assert cli("run", suite.path, "--resume", "--no-pictures").code == 0
+        assert cli("run", suite.path, "--resume", "--no-charts").code == 0
         assert set(bot.asked) == {question(n) for n in range(500)}
         assert len(suite.outcomes()) == 500
 
@@ -142,6 +142,6 @@ def test_nine_errors_and_then_an_answer_do_not(cli, tmp_path: Path) -> None:
 
     with Bot(reply) as bot:
         suite = LiveSuite(tmp_path, {"url": bot.url}, count=60)
-        shown = cli("run", suite.path, "--workers", 1, "--no-pictures")
+        shown = cli("run", suite.path, "--workers", 1, "--no-charts")
         assert (shown.code, shown.last_line) == (3, "incomplete: 54 cases ended in an error")
         assert sum(bot.asked.values()) == 60

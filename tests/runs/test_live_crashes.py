@@ -88,7 +88,7 @@ class World:
             "answerkey",
             "run",
             "suite.toml",
-            "--no-pictures",
+            "--no-charts",
             "--quiet",
             *resume,
         ]

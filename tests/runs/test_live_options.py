@@ -32,7 +32,7 @@ def asked(bot: Bot) -> set[str]:
 def test_a_rehearsal_asks_nobody_and_writes_nothing(cli, suite: LiveSuite, bot: Bot) -> None:
     shown = cli("run", suite.path, "--dry-run", "--limit", 12)
     assert shown.code == 0
-    assert "12 cases would be asked" in shown.out
+    assert "12 cases would be sent" in shown.out
     assert "judge" in shown.out
     assert f"c0: {question(0)}" in shown.out
     plan = cli("run", suite.path, "--dry-run", "--json").json
@@ -43,13 +43,13 @@ def test_a_rehearsal_asks_nobody_and_writes_nothing(cli, suite: LiveSuite, bot: 
 
 
 def test_part_of_the_cases(cli, suite: LiveSuite, bot: Bot) -> None:
-    assert cli("run", suite.path, "--limit", 3, "--no-pictures").code == 0
+    assert cli("run", suite.path, "--limit", 3, "--no-charts").code == 0
     assert asked(bot) == {question(n) for n in range(3)}
     bot.asked.clear()
-    assert cli("run", suite.path, "--only", "c1[0-9]", "--no-pictures").code == 0
+    assert cli("run", suite.path, "--only", "c1[0-9]", "--no-charts").code == 0
     assert asked(bot) == {question(n) for n in range(10, 20)}
     bot.asked.clear()
-    shown = cli("run", suite.path, "--test", "--no-pictures")
+    shown = cli("run", suite.path, "--test", "--no-charts")
     assert shown.code == 0
     assert asked(bot) == {question(0)}
     assert "Here is topic0 explained." in shown.out, "shown in full"
@@ -61,18 +61,18 @@ def test_one_file_or_one_collection(cli, suite: LiveSuite, bot: Bot) -> None:
     (suite.folder / "hr" / "leave.jsonl").write_text(json.dumps({**case(50), "id": "leave"}) + "\n")
     (suite.folder / "hr" / "pay.jsonl").write_text(json.dumps({**case(51), "id": "pay"}) + "\n")
     suite.path.write_text(suite.path.read_text().replace('["cases.jsonl"]', '["cases.jsonl", "hr/*.jsonl"]'))
-    assert cli("run", suite.path, "--file", "pay.jsonl", "--no-pictures").code == 0
+    assert cli("run", suite.path, "--file", "pay.jsonl", "--no-charts").code == 0
     assert asked(bot) == {question(51)}
     bot.asked.clear()
-    assert cli("run", suite.path, "--collection", "hr", "--no-pictures").code == 0
+    assert cli("run", suite.path, "--collection", "hr", "--no-charts").code == 0
     assert asked(bot) == {question(50), question(51)}
 
 
 def test_resume_keeps_the_selection(cli, suite: LiveSuite, bot: Bot) -> None:
     bot.reply = lambda body: (500, "text/plain", b"") if body["question"] == question(12) else right(body)
-    assert cli("run", suite.path, "--only", "c1[0-9]", "--no-pictures").code == 3
+    assert cli("run", suite.path, "--only", "c1[0-9]", "--no-charts").code == 3
     bot.reply = right
-    assert cli("run", suite.path, "--resume", "--no-pictures").code == 0
+    assert cli("run", suite.path, "--resume", "--no-charts").code == 0
     assert asked(bot) == {question(n) for n in range(10, 20)}
 
 
@@ -94,11 +94,11 @@ def test_the_printed_command_goes_on_with_the_same_options(
         out,
         "--workers",
         3,
-        "--no-pictures",
+        "--no-charts",
     )
-    told = next(line for line in stopped.err.splitlines() if line.startswith("to go on: "))
+    told = next(line for line in stopped.err.splitlines() if line.startswith("to continue: "))
     bot.reply = right
-    ended = cli(*shlex.split(told.removeprefix("to go on: answerkey ")))
+    ended = cli(*shlex.split(told.removeprefix("to continue: answerkey ")))
     assert ended.code == 0, ended.err
     assert bot.asked[question(5)] == 2
     assert sum(bot.asked.values()) == 41
@@ -120,7 +120,7 @@ def test_a_budget_ends_the_run_and_every_report_says_so(
     assert len(reports) >= 3
     for report in reports:
         assert "partial" in report.read_text().lower(), f"{report.name} passes a part off as the whole"
-    assert cli("run", suite.path, "--resume", "--no-pictures").code == 0
+    assert cli("run", suite.path, "--resume", "--no-charts").code == 0
     assert max(bot.asked.values()) == 1
     assert "partial" not in (folder / "report.txt").read_text().lower()
 
@@ -142,7 +142,7 @@ def test_a_conversation_is_asked_in_order_with_the_bots_own_answers(cli, tmp_pat
         .replace("keyword_recall", "contains")
     )
     suite.path.write_text(text)
-    shown = cli("run", suite.path, "--no-pictures")
+    shown = cli("run", suite.path, "--no-charts")
     assert shown.code == 0, shown.err
     third = [r["body"] for r in bot.requests if r["body"]["question"] == "What is topic3?"]
     said: list[dict[str, Any]] = [
@@ -155,6 +155,6 @@ def test_the_expected_answer_never_leaves_the_house(cli, suite: LiveSuite, bot: 
     suite.write_cases(
         [{**case(1), "expected": "SECRET-EXPECTED", "note": "SECRET-NOTE", "tags": ["SECRET-TAG"]}]
     )
-    cli("run", suite.path, "--no-pictures")
+    cli("run", suite.path, "--no-charts")
     assert bot.requests
     assert "SECRET" not in json.dumps(bot.requests)

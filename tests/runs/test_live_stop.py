@@ -46,7 +46,7 @@ def suite(tmp_path: Path, bot: BrokenBot) -> LiveSuite:
 
 
 def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: Path) -> None:
-    stopped = cli("run", suite.path, "--stop-on-fail", "--workers", 5, "--no-pictures")
+    stopped = cli("run", suite.path, "--stop-on-fail", "--workers", 5, "--no-charts")
     assert stopped.code == 1
     assert stopped.last_line == "failed: stopped at c17, which is under the threshold"
     for part in (
@@ -59,7 +59,7 @@ def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: P
     ):
         assert part in stopped.out
     assert (
-        f"answerkey run {suite.path} --no-pictures --workers 5 --resume --resume-limit 1 --stop-on-fail\n"
+        f"answerkey run {suite.path} --workers 5 --no-charts --resume --resume-limit 1 --stop-on-fail\n"
         in stopped.out
     )
     kept = suite.outcomes()
@@ -71,26 +71,26 @@ def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: P
     assert len(kept) < 39, "it stopped"
 
     before = bot.asked.copy()
-    again = cli("run", suite.path, "--resume", "--resume-limit", 1, "--stop-on-fail", "--no-pictures")
+    again = cli("run", suite.path, "--resume", "--resume-limit", 1, "--stop-on-fail", "--no-charts")
     assert bot.asked - before == Counter({BAD: 1})
     assert again.last_line == stopped.last_line
     assert "c17" not in suite.outcomes()
 
     bot.broken = False
     before = bot.asked.copy()
-    fixed = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-pictures")
+    fixed = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-charts")
     assert bot.asked - before == Counter({BAD: 1}), "exactly that one"
     assert fixed.code == 0
     assert re.fullmatch(r"passed: 1 asked; \d+ cases left after --resume-limit 1", fixed.last_line)
     assert suite.outcomes()["c17"].verdict.passed
 
-    ended = cli("run", suite.path, "--resume", "--no-pictures")
+    ended = cli("run", suite.path, "--resume", "--no-charts")
     assert (ended.code, ended.last_line) == (0, "passed: 40 of 40 cases done, no gates set")
     assert bot.asked == Counter({question(n): 1 for n in range(40)}) + Counter({BAD: 2})
 
     (tmp_path / "whole").mkdir()
     whole = LiveSuite(tmp_path / "whole", suite.target)
-    assert cli("run", whole.path, "--no-pictures").code == 0
+    assert cli("run", whole.path, "--no-charts").code == 0
     assert suite.results() == whole.results(), "the final run equals one that was never stopped"
     assert figures(suite) == figures(whole)
 
@@ -104,7 +104,7 @@ def figures(suite: LiveSuite) -> dict:
 
 
 def test_with_one_worker_nothing_is_asked_after_the_failure(cli, suite: LiveSuite, bot: BrokenBot) -> None:
-    stopped = cli("run", suite.path, "--stop-on-fail", "--workers", 1, "--no-pictures")
+    stopped = cli("run", suite.path, "--stop-on-fail", "--workers", 1, "--no-charts")
     assert (stopped.code, stopped.last_line) == (1, "failed: stopped at c17, which is under the threshold")
     assert sum(bot.asked.values()) == 18
     assert len(suite.outcomes()) == 17
@@ -115,44 +115,44 @@ def test_recorded_answers_stop_at_the_first_failure(cli, suite: LiveSuite, tmp_p
     suite.target = {"kind": "recorded"}
     suite.write()
     suite.write_cases(rows)
-    stopped = cli("run", suite.path, "--stop-on-fail", "--no-pictures")
+    stopped = cli("run", suite.path, "--stop-on-fail", "--no-charts")
     assert (stopped.code, stopped.last_line) == (1, "failed: stopped at c3, which is under the threshold")
     assert list(suite.outcomes()) == ["c0", "c1", "c2"]
-    still = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-pictures")
+    still = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-charts")
     assert still.code == 1, "asked again, it fails again"
     assert still.last_line == "failed: stopped at c3, which is under the threshold"
-    ended = cli("run", suite.path, "--resume", "--no-pictures")
+    ended = cli("run", suite.path, "--resume", "--no-charts")
     assert ended.last_line == "passed: 8 of 8 cases done, no gates set", "a plain resume goes on to the end"
 
 
 def test_a_failure_stays_waiting_until_it_is_mended(cli, suite: LiveSuite, bot: BrokenBot) -> None:
     """Whether or not the commands in between say --stop-on-fail again."""
-    none = cli("run", suite.path, "--no-pictures") and cli("run", suite.path, "--investigate", "--json")
+    none = cli("run", suite.path, "--no-charts") and cli("run", suite.path, "--investigate", "--json")
     assert (none.code, none.json["waiting"], none.json["asked_again"]) == (0, None, None)
-    cli("run", suite.path, "--stop-on-fail", "--no-pictures")
-    cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-pictures")
+    cli("run", suite.path, "--stop-on-fail", "--no-charts")
+    cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-charts")
     looked = cli("run", suite.path, "--investigate", "--json")
     assert looked.json["waiting"]["id"] == looked.json["asked_again"]["id"] == "c17"
     assert "FAILED: c17" in looked.err
     bot.broken = False
     before = bot.asked.copy()
-    assert cli("run", suite.path, "--resume", "--no-pictures").code == 0
+    assert cli("run", suite.path, "--resume", "--no-charts").code == 0
     assert (bot.asked - before)[BAD] == 1
     assert suite.outcomes()["c17"].verdict.passed
 
 
 def test_a_threshold_of_ones_own_holds_while_it_is_mended(cli, suite: LiveSuite, bot: BrokenBot) -> None:
     bot.reply = lambda body: {"answer": "topic17"} if body["question"] == BAD else right(body)
-    cli("run", suite.path, "--stop-on-fail", "0.8", "--no-pictures")
-    still = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-pictures")
+    cli("run", suite.path, "--stop-on-fail", "0.8", "--no-charts")
+    still = cli("run", suite.path, "--resume", "--resume-limit", 1, "--no-charts")
     assert (still.code, still.last_line) == (1, "failed: stopped at c17, which is under the threshold")
 
 
 def test_progress_goes_on_with_the_figures_so_far(cli, suite: LiveSuite, bot: BrokenBot) -> None:
-    cli("run", suite.path, "--max-minutes", "0", "--workers", 1, "--no-pictures")
+    cli("run", suite.path, "--max-minutes", "0", "--workers", 1, "--no-charts")
     done = len(suite.outcomes())
     assert 0 < done < 17
-    ended = cli("run", suite.path, "--resume", "--no-pictures")
+    ended = cli("run", suite.path, "--resume", "--no-charts")
     told = next(line for line in ended.err.splitlines() if line.startswith("40/40"))
     assert "98 % of 40 passed" in told
     assert "over 40, 1 failed" in told
@@ -160,12 +160,12 @@ def test_progress_goes_on_with_the_figures_so_far(cli, suite: LiveSuite, bot: Br
 
 
 def test_debug_shows_the_failing_cases_in_full(cli, suite: LiveSuite, bot: BrokenBot) -> None:
-    shown = cli("run", suite.path, "--debug", "--no-pictures")
+    shown = cli("run", suite.path, "--debug", "--no-charts")
     assert shown.out.count("FAILED: c17") == 1
     assert "rumours.txt" in shown.out
-    assert "FAILED: c17" not in cli("run", suite.path, "--no-pictures").out
+    assert "FAILED: c17" not in cli("run", suite.path, "--no-charts").out
     bot.reply = lambda body: {"answer": "No idea."}
-    many = cli("run", suite.path, "--debug", "--json", "--no-pictures")
+    many = cli("run", suite.path, "--debug", "--json", "--no-charts")
     assert many.json["totals"]["failed"] == 40
     assert many.err.count("FAILED: c") == 10
     assert "30 more failed" in many.err
@@ -174,9 +174,9 @@ def test_debug_shows_the_failing_cases_in_full(cli, suite: LiveSuite, bot: Broke
 def test_resuming_a_finished_run_tells_its_gates_again(cli, suite: LiveSuite) -> None:
     suite.more = '[gate]\nrequire = ["pass_rate >= 1"]'
     suite.write()
-    first = cli("run", suite.path, "--no-pictures")
+    first = cli("run", suite.path, "--no-charts")
     (suite.run / "summary.json").unlink()
-    again = cli("run", suite.path, "--resume", "--no-pictures", "--json")
+    again = cli("run", suite.path, "--resume", "--no-charts", "--json")
     assert "this run is finished" in again.err
     assert (again.code, again.last_line) == (1, first.last_line) == (1, "failed: gate pass_rate >= 1")
     assert again.json["totals"]["cases"] == 40
@@ -184,7 +184,7 @@ def test_resuming_a_finished_run_tells_its_gates_again(cli, suite: LiveSuite) ->
 
 
 def test_json_is_one_value_even_when_it_stops(cli, suite: LiveSuite) -> None:
-    stopped = cli("run", suite.path, "--stop-on-fail", "--json", "--no-pictures")
+    stopped = cli("run", suite.path, "--stop-on-fail", "--json", "--no-charts")
     assert stopped.json["totals"]["failed"] == 0
     assert stopped.json["partial"].startswith("stopped at c17")
     assert "FAILED: c17" in stopped.err
@@ -195,8 +195,8 @@ def test_a_threshold_of_ones_own(cli, suite: LiveSuite, bot: BrokenBot) -> None:
     bot.reply = lambda body: (
         {"answer": "topic17"} if body["question"] == BAD else right(body)
     )  # a recall of one half: a pass
-    assert cli("run", suite.path, "--stop-on-fail", "--no-pictures").code == 0
-    strict = cli("run", suite.path, "--stop-on-fail", "0.8", "--no-pictures")
+    assert cli("run", suite.path, "--stop-on-fail", "--no-charts").code == 0
+    strict = cli("run", suite.path, "--stop-on-fail", "0.8", "--no-charts")
     assert (strict.code, strict.last_line) == (1, "failed: stopped at c17, which is under the threshold")
     assert cli("run", suite.path, "--stop-on-fail", "high").code == 2
 
@@ -205,7 +205,7 @@ def test_a_threshold_of_ones_own(cli, suite: LiveSuite, bot: BrokenBot) -> None:
 def test_investigate_days_later_in_a_new_process_from_the_folder_alone(
     suite: LiveSuite, bot: BrokenBot, cli, tmp_path: Path
 ) -> None:
-    cli("run", suite.path, "--stop-on-fail", "--no-pictures")
+    cli("run", suite.path, "--stop-on-fail", "--no-charts")
     bot.asked.clear()
     seen = fresh("run", str(suite.path), "--investigate")
     assert seen.returncode == 0
@@ -267,7 +267,7 @@ def change_the_settings(suite: LiveSuite) -> None:
 def test_a_change_is_named_refused_and_recorded_when_accepted(
     cli, suite: LiveSuite, bot: BrokenBot, change, name: str
 ) -> None:
-    cli("run", suite.path, "--stop-on-fail", "--no-pictures")
+    cli("run", suite.path, "--stop-on-fail", "--no-charts")
     bot.broken = False
     done, before = suite.outcomes(), bot.asked.copy()
     change(suite)
@@ -278,7 +278,7 @@ def test_a_change_is_named_refused_and_recorded_when_accepted(
     assert bot.asked == before, "nobody was asked"
     assert json.loads((suite.run / "run.json").read_text()).get("changes", []) == []
 
-    accepted = cli("run", suite.path, "--resume", "--accept-changes", "--no-pictures")
+    accepted = cli("run", suite.path, "--resume", "--accept-changes", "--no-charts")
     assert accepted.code == 0, accepted.err
     changes = json.loads((suite.run / "run.json").read_text())["changes"]
     assert [list(entry["changed"]) for entry in changes] == [[name]]
@@ -318,7 +318,7 @@ def test_the_judges_reasoning_is_on_the_screen(cli, suite: LiveSuite, bot: Broke
             judge = {{ base_url = "{judge.url}/v1", model = "tiny" }}
         """
         )
-        stopped = cli("run", suite.path, "--stop-on-fail", "50", "--no-pictures")
+        stopped = cli("run", suite.path, "--stop-on-fail", "50", "--no-charts")
     assert stopped.code == 1, stopped.err
     assert "The judge's reasoning\n  It does not say �[31mwhat the topic is.\n" in stopped.out
     assert "rubric.accuracy: brought 0 of 50 points" in stopped.out

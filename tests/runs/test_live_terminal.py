@@ -19,7 +19,7 @@ HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31mred"
 
 
 def command(suite: LiveSuite, *more: str) -> list[str]:
-    return [sys.executable, "-m", "answerkey", "run", str(suite.path), "--no-pictures", *more]
+    return [sys.executable, "-m", "answerkey", "run", str(suite.path), "--no-charts", *more]
 
 
 def test_the_bar_and_the_failure_screen(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_the_bar_and_the_failure_screen(tmp_path: Path) -> None:
         "To go on",
     ):
         assert part in seen
-    again = f"answerkey run {suite.path} --no-pictures --workers 2 --resume"
+    again = f"answerkey run {suite.path} --workers 2 --no-charts --resume"
     assert f"    {again} --resume-limit 1 --stop-on-fail\n" in seen, "whole, to be copied"
     assert "\x1b]0;owned" not in shown
     assert "\x1b[2J" not in shown
@@ -67,7 +67,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
         seen = without_escapes(shown)
         assert code == 130
         assert "ending after the cases in flight; once more to stop at once" in seen
-        assert f"to go on: answerkey run {suite.path} --no-pictures --resume\n" in seen
+        assert f"to continue: answerkey run {suite.path} --no-charts --resume\n" in seen
         assert seen.strip().splitlines()[-1].startswith("interrupted: ")
         asked = sum(bot.asked.values())
         assert 0 < asked < 2000
@@ -110,7 +110,7 @@ def test_what_a_bot_prints_is_not_our_data(cli, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "chatty_bot.py").write_text("def answer(q):\n    print('thinking')\n    return q\n")
     suite = LiveSuite(tmp_path, {"call": "chatty_bot:answer"}, count=3)
-    shown = cli("run", suite.path, "--json", "--no-pictures")
+    shown = cli("run", suite.path, "--json", "--no-charts")
     assert shown.json["totals"]["cases"] == 3
     assert shown.err.count("thinking") == 3
 
@@ -118,8 +118,8 @@ def test_what_a_bot_prints_is_not_our_data(cli, tmp_path: Path, monkeypatch: pyt
 def test_quiet_and_not_a_terminal(cli, tmp_path: Path) -> None:
     with Bot(right) as bot:
         suite = LiveSuite(tmp_path, {"url": bot.url}, count=5)
-        loud = cli("run", suite.path, "--no-pictures")
-        quiet = cli("run", suite.path, "--no-pictures", "--quiet")
+        loud = cli("run", suite.path, "--no-charts")
+        quiet = cli("run", suite.path, "--no-charts", "--quiet")
     assert "5/5 (100 %)" in loud.err
     assert "\x1b" not in loud.err + loud.out
     assert quiet.out == ""

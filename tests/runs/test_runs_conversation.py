@@ -24,7 +24,7 @@ def test_each_turn_is_told_what_the_bot_said_before_also_after_a_crash(cli, writ
     write("talk_bot.py", BOT)
     write("talk.json", TALK)
     suite = write("suite.toml", SUITE)
-    assert cli("run", suite, "--quiet", "--no-pictures").code == 0
+    assert cli("run", suite, "--quiet", "--no-charts").code == 0
     told = {"May?": "about May?", "June?": "about June?"}
     assert [question for question, _ in asked(suite.parent)] == ["May?", "June?", "July?"]
     assert [turn["answer"] for turn in asked(suite.parent)[2][1]] == list(told.values())
@@ -34,7 +34,7 @@ def test_each_turn_is_told_what_the_bot_said_before_also_after_a_crash(cli, writ
         lines = (run / name).read_text().splitlines(keepends=True)
         (run / name).write_text("".join(lines[:3]))
     (suite.parent / "seen.jsonl").unlink()
-    shown = cli("run", suite, "--resume", "--quiet", "--no-pictures")
+    shown = cli("run", suite, "--resume", "--quiet", "--no-charts")
     assert shown.code == 0, shown.err
     ((question, history),) = asked(suite.parent)
     assert question == "July?"
@@ -49,7 +49,7 @@ def test_a_user_who_says_the_same_words_again_is_told_what_was_answered_each_tim
     write("talk_bot.py", COUNTING)
     write("talk.json", {"conversation": [{"user": said} for said in ("Tell me.", "more", "more", "more")]})
     suite = write("suite.toml", SUITE)
-    assert cli("run", suite, "--quiet", "--no-pictures").code == 0
+    assert cli("run", suite, "--quiet", "--no-charts").code == 0
     told = [("Tell me.", "answer 1"), ("more", "answer 2"), ("more", "answer 3")]
     assert [(turn["user"], turn["answer"]) for turn in asked(suite.parent)[3][1]] == told
 
@@ -58,6 +58,6 @@ def test_a_user_who_says_the_same_words_again_is_told_what_was_answered_each_tim
         lines = (run / name).read_text().splitlines(keepends=True)
         (run / name).write_text("".join(lines[:4]))
     (suite.parent / "seen.jsonl").unlink()
-    assert cli("run", suite, "--resume", "--quiet", "--no-pictures").code == 0
+    assert cli("run", suite, "--resume", "--quiet", "--no-charts").code == 0
     ((_, history),) = asked(suite.parent)
     assert [(turn["user"], turn["answer"]) for turn in history] == told

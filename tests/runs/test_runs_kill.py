@@ -50,7 +50,7 @@ def suite(write):
 
 def start(suite, *more):
     return subprocess.Popen(
-        [sys.executable, "-m", "answerkey", "run", suite, "--quiet", "--no-pictures", *more],
+        [sys.executable, "-m", "answerkey", "run", suite, "--quiet", "--no-charts", *more],
         cwd=suite.parent, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 

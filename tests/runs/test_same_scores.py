@@ -31,7 +31,7 @@ def scores(folder: Path, hash_seed: str) -> list[dict[str, Any]]:
         "none",
     ]
     subprocess.run(
-        [*command, "--no-pictures", "--quiet", "--name", f"seed{hash_seed}"],
+        [*command, "--no-charts", "--quiet", "--name", f"seed{hash_seed}"],
         cwd=folder,
         env=os.environ | {"PYTHONHASHSEED": hash_seed},
         check=True,

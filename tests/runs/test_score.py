@@ -150,10 +150,10 @@ def test_one_is_not_many(cli, write, tmp_path):
 def test_the_printed_command_works_as_it_stands(cli, write, tmp_path):
     rows = [ROWS[0], {"id": "gone", "question": "Not answered?", "expected": "x"}]
     path = write("my answers.jsonl", rows)
-    shown = cli("score", path, "--metrics", "exact_match", "--out", tmp_path / "my out", "--no-pictures")
-    told = next(line for line in shown.err.splitlines() if line.startswith("to go on: "))
+    shown = cli("score", path, "--metrics", "exact_match", "--out", tmp_path / "my out", "--no-charts")
+    told = next(line for line in shown.err.splitlines() if line.startswith("to continue: "))
     write("my answers.jsonl", [ROWS[0]])
-    again = cli(*shlex.split(told.removeprefix("to go on: answerkey ")))
+    again = cli(*shlex.split(told.removeprefix("to continue: answerkey ")))
     assert again.code == 0, again.err
     assert len(list((tmp_path / "my out").iterdir())) == 2
 
@@ -255,10 +255,10 @@ def test_a_damaged_model_is_done_without_where_the_profile_allows(cli, write, tm
     load._load.cache_clear()
     monkeypatch.setattr(minilm.MiniLM, "embed", damaged)
     path = write("a.jsonl", ROWS[:2])
-    shown = cli("score", path, "--profile", "route-aware", "--out", tmp_path / "o", "--no-pictures")
+    shown = cli("score", path, "--profile", "route-aware", "--out", tmp_path / "o", "--no-charts")
     assert shown.code == 0, shown.err
     assert "note: without embeddings (the embedding model is damaged)" in shown.out
-    shown = cli("score", path, "--metrics", "answer_correctness", "--out", tmp_path / "p", "--no-pictures")
+    shown = cli("score", path, "--metrics", "answer_correctness", "--out", tmp_path / "p", "--no-charts")
     assert shown.code == 3
     assert "the embedding model is damaged" in shown.err
     load._load.cache_clear()

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from viewer_asking import ask
 from viewer_world import HOSTILE, make_run
 
-from answerkey.cli.view_command import command
+from answerkey.cli.view import command
 from answerkey.errors import SettingsError
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 from answerkey.viewer.app import make_app

@@ -38,6 +38,11 @@ COMMANDS = {
 }
 
 
+def command_module(name: str) -> str:
+    """The module that holds a command; `run` is a package."""
+    return f"answerkey.cli.{'run.command' if name == 'run' else name}"
+
+
 class Table(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -45,7 +50,7 @@ class Table(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        return import_module(f"answerkey.cli.{cmd_name}_command").command
+        return import_module(command_module(cmd_name)).command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from answerkey.cli.options import judge_option, judge_table
-from answerkey.cli.shared import json_option, print_json, say, show
+from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.scoring_options import judge_option, judge_settings
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, SettingsError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _judge_settings(suite: Path | None, judge: str | None, model: str | None, ke
         if found is None:
             raise SettingsError(f"{suite} has no [judge]; give --judge local, or leave the suite out")
         return found
-    table = judge_table(judge, model)
+    table = judge_settings(judge, model)
     if key and (table is None or isinstance(table, str)):
         raise SettingsError("--api-key-env needs --judge with a preset or an address")
     return {**table, "api_key_env": key} if key and isinstance(table, dict) else table

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from answerkey.cli.doctor_command import command
+from answerkey.cli.doctor import command
 from answerkey.errors import SettingsError
 from answerkey.metrics.judge.exam import Exam, take_exam
 from answerkey.metrics.judge.judged_metrics import Judge

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.shared import json_option, print_json, say, show
+from answerkey.cli.output import json_option, print_json, say, show
 
 _DEFAULT = "precision@5,recall@5,f1@5,mrr,hit_rate@5,ndcg@5,map"
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from answerkey.cli.attended import attended
-from answerkey.cli.shared import json_option, print_json, say, show
+from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.run.loop import interactive
 from answerkey.demo import FOLDER
 from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, StorageError
 
@@ -84,7 +84,7 @@ def _run(ctx: click.Context, suite: Path, out: Path) -> dict[str, Any]:
     from answerkey.runs.execute import run_suite
     from answerkey.runs.suite import load_suite
 
-    with attended(quiet=False) as (watch, stop):
+    with interactive(quiet=False) as (watch, stop):
         finished = run_suite(load_suite(suite, {"run.out": str(out.resolve())}), watch=watch, stop=stop)
     if finished.interrupted or finished.partial:
         say(f"the demo could not be completed: {finished.partial}")

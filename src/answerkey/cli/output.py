@@ -29,7 +29,7 @@ def show(text: str = "") -> None:
     click.echo(printable(text))
 
 
-def apart() -> bool:
+def separate_streams() -> bool:
     """Whether standard output goes elsewhere than standard error, so that a line may be written to both."""
     try:
         return not os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from answerkey.cli.shared import json_option, print_json, say, show
+from answerkey.cli.output import json_option, print_json, say, show
 
 if TYPE_CHECKING:
     from answerkey.experiments.sweep import Sweep

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from answerkey.cli.shared import json_option, print_json, show
+from answerkey.cli.output import json_option, print_json, show
+from answerkey.types import Json
+
+if TYPE_CHECKING:
+    from answerkey.metrics.registry import Metric
 
 
 @click.command("metrics")
@@ -23,7 +29,6 @@ def command(modules: tuple[str, ...], as_json: bool) -> None:
       answerkey metrics
       answerkey metrics --module my_metrics --json
     """
-    from answerkey.cli.listing import metric_listing
     from answerkey.metrics.registry import all_metrics, load_modules
 
     load_modules(modules)
@@ -40,3 +45,23 @@ def command(modules: tuple[str, ...], as_json: bool) -> None:
         needs = ", ".join([*entry["needs"], *entry["tools"]])
         show(f"  {entry['name']:<26} {low}..{high:<5} {entry['better']:<8} {entry['summary']}")
         show(f"  {'':<26} needs {needs or 'nothing'}; when empty: {entry['empty'] or 'does not apply'}")
+
+
+def metric_listing(metric: Metric) -> Json:
+    facts = metric.facts
+    return {
+        "name": facts.name,
+        "family": metric.family,
+        "summary": facts.summary,
+        "range": [facts.low, facts.high],
+        "better": facts.better,
+        "needs": list(facts.needs),
+        "uses": list(facts.uses),
+        "tools": sorted(key for key in metric.keywords() if key in {"embed", "judge"}),
+        "settings": sorted(
+            key for key in metric.keywords() if key not in {"embed", "judge", "words", "routes", "names"}
+        ),
+        "empty": facts.empty,
+        "unit": facts.unit,
+        "version": facts.version,
+    }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.shared import json_option, print_json, show
+from answerkey.cli.output import json_option, print_json, show
 
 
 @click.command("summary")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from answerkey.cli.shared import json_option, print_json, say
+from answerkey.cli.output import json_option, print_json, say
 from answerkey.errors import EXIT_GATE, InputError
 from answerkey.quality.assess import Assessment, Limits, assess_answer
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from answerkey.cli.options import judge_option, judge_table
-from answerkey.cli.shared import json_option, print_json, say, show
+from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.scoring_options import judge_option, judge_settings
 
 _OPTIONS = (
     click.option("--metric", "metrics", multiple=True, required=True, help="The metric to check; may be repeated."),
@@ -87,7 +87,7 @@ def _calibrations(path: Path, given: dict[str, Any]) -> list[Any]:
         "metrics": list(dict.fromkeys(given["metrics"])),
     }
     table |= {"modules": list(given["modules"])} | ({"embedding": given["model"]} if given["model"] else {})
-    if judge := judge_table(given["judge"], given["judge_model"]):
+    if judge := judge_settings(given["judge"], given["judge_model"]):
         table["judge"] = judge
     labelled = read_labelled(path, given["label"], given["group"], given["limit"])
     if labelled.unlabelled:

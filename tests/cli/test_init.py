@@ -17,7 +17,7 @@ def test_the_suite_runs_at_once_and_finds_the_wrong_answer(tmp_path: Path) -> No
     made = CliRunner().invoke(answerkey, ["init", str(tmp_path / "mybot")])
     assert made.exit_code == 0
     assert "answerkey run" in made.stderr
-    done = CliRunner().invoke(answerkey, ["run", str(tmp_path / "mybot" / "suite.toml"), "--no-pictures"])
+    done = CliRunner().invoke(answerkey, ["run", str(tmp_path / "mybot" / "suite.toml"), "--no-charts"])
     assert done.exit_code == 0, done.output
     (failures,) = (tmp_path / "mybot" / "results").glob("*/failures.txt")
     assert "12 months" in failures.read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
-from answerkey.cli.progress import Figures, Lines, Quiet, make_progress
+from answerkey.runs.progress import Figures, Lines, Quiet, make_progress
 from answerkey.types import Case, Outcome, Response, Verdict
 from terminal import at_a_terminal
 
@@ -101,7 +101,7 @@ def test_a_bar_at_a_real_terminal(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(dedent("""
         import time
-        from answerkey.cli.progress import make_progress
+        from answerkey.runs.progress import make_progress
         from answerkey.types import Case, Outcome, Response, Verdict
         bar = make_progress()
         bar.start(4, 1)

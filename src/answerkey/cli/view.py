@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.shared import say
+from answerkey.cli.output import say
 
 
 @click.command("view")

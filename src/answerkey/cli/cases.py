@@ -1,11 +1,39 @@
-"""Cases, metrics and profiles as the JSON that other programs rely on."""
+"""`answerkey cases`: check and list cases."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 
-from answerkey.metrics.registry import Metric
-from answerkey.types import Case, Json, Profile
+import click
+
+from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.types import Case, Json
+
+
+@click.command("cases")
+@click.argument("paths", nargs=-1, required=True)
+@json_option
+def command(paths: tuple[str, ...], as_json: bool) -> None:
+    """Check case files and list what is in them.
+
+    \b
+    Example:
+      answerkey cases qa/*.md
+      answerkey cases questions.csv --json
+    """
+    from answerkey.cases import load_cases
+    from answerkey.text import counted
+
+    if as_json:
+        print_json([case_listing(case) for case in load_cases(paths, Path())])
+        return
+    count = 0
+    for case in load_cases(paths, Path()):
+        count += 1
+        question = " ".join(case.question.split())
+        show(f"{case.id}\t{question[:100]}{'…' if len(question) > 100 else ''}")
+    say(f"{counted(count, 'case')}, all well")
 
 
 def case_listing(case: Case) -> Json:
@@ -33,38 +61,4 @@ def case_listing(case: Case) -> Json:
         "retrieved": list(recorded.retrieved) if recorded and recorded.retrieved is not None else None,
         "response_time": recorded.seconds if recorded else None,
         "extra": dict(case.extra),
-    }
-
-
-def metric_listing(metric: Metric) -> Json:
-    facts = metric.facts
-    return {
-        "name": facts.name,
-        "family": metric.family,
-        "summary": facts.summary,
-        "range": [facts.low, facts.high],
-        "better": facts.better,
-        "needs": list(facts.needs),
-        "uses": list(facts.uses),
-        "tools": sorted(key for key in metric.keywords() if key in {"embed", "judge"}),
-        "settings": sorted(
-            key for key in metric.keywords() if key not in {"embed", "judge", "words", "routes", "names"}
-        ),
-        "empty": facts.empty,
-        "unit": facts.unit,
-        "version": facts.version,
-    }
-
-
-def profile_listing(profile: Profile) -> Json:
-    return {
-        "name": profile.name,
-        "version": profile.version,
-        "summary": profile.summary,
-        "digest": profile.digest,
-        "scale": profile.scale,
-        "route_weight": profile.route_weight,
-        "metrics": list(profile.metrics),
-        "pass": profile.rules.pass_mark,
-        "bands": [asdict(band) for band in profile.rules.bands],
     }

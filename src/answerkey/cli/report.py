@@ -6,14 +6,15 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.shared import json_option, print_json, say, show
+from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.scoring_options import charts_option
 
 
 @click.command("report")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--no-pictures", is_flag=True, help="Leave out the page and the plots.")
+@charts_option
 @json_option
-def command(run: Path, no_pictures: bool, as_json: bool) -> None:
+def command(run: Path, no_charts: bool, as_json: bool) -> None:
     """Write every report of a run again from its journal, and print the text report.
 
     \b
@@ -23,7 +24,7 @@ def command(run: Path, no_pictures: bool, as_json: bool) -> None:
     from answerkey.reports.text import text_report
     from answerkey.reports.write import write_reports
 
-    summary = write_reports(run, pictures=not no_pictures)
+    summary = write_reports(run, pictures=not no_charts)
     if as_json:
         print_json(summary)
     else:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
-from answerkey.cli.shared import json_option, print_json, show
+from answerkey.cli.output import json_option, print_json, show
+from answerkey.types import Json, Profile
 
 
 @click.group("profiles", invoke_without_command=True)
@@ -20,7 +23,6 @@ def command(ctx: click.Context, as_json: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from answerkey.cli.listing import profile_listing
     from answerkey.profiles import builtin_names, load_profile
 
     listed = [profile_listing(load_profile(name)) for name in builtin_names()]
@@ -50,3 +52,17 @@ def show_one(name: str, words: bool) -> None:
 
     text = builtin_text(name)
     show(text.rstrip() + (f"\n\n[words]\n{words_text()}".rstrip() if words else ""))
+
+
+def profile_listing(profile: Profile) -> Json:
+    return {
+        "name": profile.name,
+        "version": profile.version,
+        "summary": profile.summary,
+        "digest": profile.digest,
+        "scale": profile.scale,
+        "route_weight": profile.route_weight,
+        "metrics": list(profile.metrics),
+        "pass": profile.rules.pass_mark,
+        "bands": [asdict(band) for band in profile.rules.bands],
+    }

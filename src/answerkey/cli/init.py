@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.shared import say
+from answerkey.cli.output import say
 from answerkey.demo import FOLDER
 from answerkey.errors import InputError, StorageError
 

@@ -1,0 +1,40 @@
+"""`answerkey rescore`: score the same answers with another profile, judge or model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from answerkey.cli.output import json_option
+from answerkey.cli.scoring_options import ScoringOptions, scoring_options
+
+
+@click.command("rescore")
+@click.argument("run", type=click.Path(path_type=Path))
+@scoring_options("Metrics, comma-separated; replaces those of the run.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the new run; default beside the old one."
+)
+@click.option("--quiet", is_flag=True, help="No progress and no report on the screen.")
+@json_option
+def command(run: Path, scoring: ScoringOptions, out: Path | None, quiet: bool, as_json: bool) -> None:
+    """Make a new run from the answers of an old one; the target is not asked again.
+
+    \b
+    Example:
+      answerkey rescore results/bot_20260102_030405 --profile uniform
+    """
+    from answerkey.cli.run.finish import finish_run, same_command
+    from answerkey.cli.run.loop import interactive
+    from answerkey.runs.rescore import rescore
+
+    changes = scoring.settings()
+    if scoring.without:
+        changes["profile"] = scoring.profile_without(changes.get("profile"))
+    with interactive(quiet=quiet) as (watch, stop):
+        finished = rescore(run, changes, out, watch, stop)
+    again = same_command("rescore", run)
+    raise click.exceptions.Exit(
+        finish_run(finished, again, as_json=as_json, quiet=quiet, charts=not scoring.no_charts)
+    )

@@ -1,0 +1,97 @@
+"""`answerkey run`: ask the target every question of a suite, score the answers, write the reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from answerkey.cli.output import json_option
+from answerkey.cli.scoring_options import ScoringOptions, scoring_options
+
+if TYPE_CHECKING:
+    from answerkey.cli.run.options import RunOptions
+
+_OPTIONS = (
+    click.option("--resume", is_flag=True, help="Continue the newest run of this suite; finished cases are not asked again."),
+    click.option("--resume-limit", type=click.IntRange(1), metavar="N",
+                 help="With --resume: ask at most N cases, the stopped one first."),
+    click.option("--accept-changes", is_flag=True,
+                 help="Resume although cases, profile or settings changed; the change is recorded."),
+    click.option("--investigate", is_flag=True, help="Show the last failure in full, then ask it again with debug output."),
+    click.option("--stop-on-fail", is_flag=False, flag_value="pass", metavar="[N]",
+                 help="Stop at the first case that fails, or that scores under N on the profile's scale."),
+    click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N cases."),
+    click.option("--test", "smoke", is_flag=True, help="Only the first case, shown in full: does everything work?"),
+    click.option("--only", metavar="PATTERN", help="Only cases whose id matches or whose question contains this text."),
+    click.option("--file", metavar="NAME", help="Only cases of this file."),
+    click.option("--collection", metavar="NAME", help="Only cases in a folder of this name, or with this tag."),
+    click.option("--workers", type=click.IntRange(1), help="Questions asked at the same time; default 5."),
+    click.option("--timeout", type=float, help="Seconds to wait for one answer; default 30."),
+    click.option("--max-cost", type=float, help="Stop when the answers and the judge have cost this much."),
+    click.option("--max-minutes", type=float, help="Stop after this many minutes."),
+    click.option("--out", type=click.Path(path_type=Path), help="Folder for run folders; default results, beside the suite."),
+    click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="Any setting of the suite: judge.votes=3."),
+    click.option("--gate", "gates", multiple=True, help='An extra gate, such as "errors == 0"; may be repeated.'),
+    click.option("--engine", type=click.Choice(["local", "ray"]), default="local", help="Where the run executes; default local."),
+    click.option("--address", help="With --engine ray: address of the cluster; default embedded Ray on this machine."),
+    click.option("--dry-run", is_flag=True, help="Check everything and print what would be asked; ask nothing."),
+    click.option("--debug", is_flag=True, help="Show failing cases in full, with the target's raw responses."),
+    click.option("--quiet", is_flag=True, help="No progress and no report on the screen."),
+)  # fmt: skip
+
+
+def _run_options(command: Any) -> Any:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command("run")
+@click.argument("suite", type=click.Path(path_type=Path))
+@_run_options
+@scoring_options("Extra metrics, comma-separated.")
+@json_option
+def command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:
+    """Run a suite. SUITE is its TOML file, or a run folder to resume.
+
+    \b
+    Example:
+      answerkey run suite.toml
+      answerkey run suite.toml --stop-on-fail      # look, fix the bot, then:
+      answerkey run suite.toml --resume --resume-limit 1 --stop-on-fail
+      answerkey run suite.toml --resume
+    """
+    from answerkey.cli.run.options import RunOptions
+
+    raise click.exceptions.Exit(run(RunOptions(suite=suite, scoring=scoring, **given)))
+
+
+def run(options: RunOptions) -> int:
+    """The exit code of a run, a resumed run, an investigation or a dry run."""
+    from answerkey.cli.run import finish, inspect, loop
+    from answerkey.cli.run.options import newest_run, suite_of_run
+    from answerkey.runs.store import is_run
+
+    folder = options.suite if is_run(options.suite) else None
+    if options.investigate and folder is not None:
+        return inspect.investigate(folder, None, options)
+    suite = options.load_suite(suite_of_run(folder) if folder else options.suite)
+    if folder is None and (options.investigate or options.resume):
+        folder = newest_run(suite)
+    if options.investigate and folder is not None:
+        return inspect.investigate(folder, suite, options)
+    settings = options.for_engine(folder)
+    if options.dry_run:
+        return inspect.dry_run(suite, settings, as_json=options.as_json)
+    finished = loop.run_with_progress(suite, settings, options)
+    same = finish.same_command("run", options.suite)
+    if finished.stopped is not None or options.smoke:
+        finish.show_stop(finished, same, options.stop_on_fail, as_json=options.as_json, debug=options.debug)
+    elif options.debug and not options.quiet:
+        finish.show_failing(finished.folder, as_json=options.as_json)
+    charts = not options.scoring.no_charts
+    return finish.finish_run(
+        finished, f"{same} --resume", as_json=options.as_json, quiet=options.quiet, charts=charts
+    )

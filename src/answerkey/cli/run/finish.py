@@ -1,0 +1,133 @@
+"""The end of a run: reports, failing cases, the command to continue with, the last line and the exit code."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from answerkey.cli.output import print_json, say, separate_streams, show
+from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK
+from answerkey.profiles.decide import ERROR
+from answerkey.reports.failure_screen import failure_screen
+from answerkey.reports.text import text_report
+from answerkey.runs.control import Finished
+from answerkey.runs.store import open_run, read_outcomes
+from answerkey.text import counted
+from answerkey.types import Json, Verdict
+
+_MOST_SHOWN = 10
+_ONE_TIME = {
+    "resume", "resume_limit", "accept_changes", "investigate", "stop_on_fail", "dry_run", "smoke", "debug", "as_json",
+    "limit", "only", "file", "collection",  # the run folder records which cases were selected
+}  # fmt: skip
+
+
+def finish_run(finished: Finished, resume_command: str, *, as_json: bool, quiet: bool, charts: bool) -> int:
+    """Write the reports, print them, and return the exit code."""
+    from answerkey.reports.write import write_reports
+
+    summary = write_reports(finished.folder, pictures=charts)
+    if as_json:
+        print_json(summary)
+    elif not quiet:
+        show(text_report(summary))
+    say(f"run folder: {finished.folder}")
+    code, line = verdict_line(finished, summary)
+    if finished.partial:
+        say(f"to continue: {resume_command}")
+    if not (as_json or quiet) and separate_streams():
+        show(line)  # a report kept in a file ends as the screen does
+    say(line)
+    return code
+
+
+def verdict_line(finished: Finished, summary: Json) -> tuple[int, str]:
+    """The exit code and the line that matches it. A run that could not be completed never passes."""
+    totals = summary["totals"]
+    if finished.interrupted:
+        return (
+            EXIT_INTERRUPTED,
+            f"interrupted: {totals['cases']} of {counted(summary['selected'], 'case')} done",
+        )
+    if finished.stopped is not None:
+        also = f" ({finished.also_stopped} more failed in the same batch)" if finished.also_stopped else ""
+        return EXIT_GATE, f"failed: stopped at {finished.stopped.case.id}, which is under the threshold{also}"
+    if finished.partial and finished.limited:
+        if finished.failed:
+            return EXIT_GATE, f"failed: {finished.failed} of {finished.asked} asked; {finished.partial}"
+        return EXIT_OK, f"passed: {finished.asked} asked; {finished.partial}"
+    if finished.partial or totals["errors"]:
+        why = finished.partial or f"{counted(totals['errors'], 'case')} ended in an error"
+        return EXIT_INCOMPLETE, f"incomplete: {why}"
+    failed = [gate for gate in summary["gates"] if not gate["passed"]]
+    if failed:
+        return EXIT_GATE, f"failed: gate {'; '.join(gate['condition'] for gate in failed)}"
+    gates = (
+        f", {counted(len(summary['gates']), 'gate holds', 'gates hold')}"
+        if summary["gates"]
+        else ", no gates set"
+    )
+    return EXIT_OK, f"passed: {totals['cases']} of {counted(summary['selected'], 'case')} done{gates}"
+
+
+def show_failing(folder: Path, *, as_json: bool) -> None:
+    """`--debug`: the first ten failing cases in full, and how many more there are."""
+    tell = say if as_json else show
+    profile = open_run(folder).profile
+    failing = (outcome for outcome in read_outcomes(folder) if _fails(outcome.verdict))
+    for outcome in islice(failing, _MOST_SHOWN):
+        tell(failure_screen(outcome, profile, debug=True))
+    more = sum(1 for _ in failing)
+    if more:
+        tell(f"{more} more failed; failures.txt in the run folder lists all of them\n")
+
+
+def show_stop(
+    finished: Finished, command: str, stop_on_fail: str | None, *, as_json: bool, debug: bool
+) -> None:
+    """The case that the run stopped at (with `--test`: the first case), and the commands to continue with."""
+    outcome = finished.stopped or next(read_outcomes(finished.folder), None)
+    if outcome is None:
+        return
+    commands: Sequence[tuple[str, str]] = ()
+    if finished.stopped:
+        threshold = "" if stop_on_fail in (None, "pass") else f" {shlex.quote(stop_on_fail)}"
+        stop = "" if stop_on_fail is None else f" --stop-on-fail{threshold}"
+        commands = [
+            ("see it again, and ask once more with everything shown", f"{command} --investigate"),
+            ("mend the bot, then ask just this one again", f"{command} --resume --resume-limit 1{stop}"),
+            ("go on to the next failure", f"{command} --resume{stop or ' --stop-on-fail'}"),
+            ("go on to the end", f"{command} --resume"),
+        ]
+    tell = say if as_json else show
+    tell(failure_screen(outcome, open_run(finished.folder).profile, commands, debug=debug))
+
+
+def same_command(command: str, *arguments: str | Path) -> str:
+    """`answerkey COMMAND ARGUMENTS` with the options of this call, quoted for a shell.
+
+    Options for one call only, such as --resume or --limit, are left out.
+    """
+    ctx = click.get_current_context()
+    words = ["answerkey", command, *map(str, arguments)]
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name in _ONE_TIME or isinstance(parameter, click.Argument) or not given:
+            continue
+        value = ctx.params[name]
+        if isinstance(value, bool):
+            words.append(parameter.opts[0])
+        else:
+            for item in value if isinstance(value, tuple) else (value,):
+                words += [parameter.opts[0], str(item)]
+    return shlex.join(words)
+
+
+def _fails(verdict: Verdict) -> bool:
+    return verdict.status == ERROR or (verdict.score is not None and not verdict.passed)

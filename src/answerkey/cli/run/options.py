@@ -1,0 +1,126 @@
+"""The options of `answerkey run`, and the suite and run settings that they make."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from answerkey.cli.scoring_options import ScoringOptions
+from answerkey.errors import InputError, SettingsError
+from answerkey.runs.control import Options, Selection
+from answerkey.runs.resume import selection_of
+from answerkey.runs.store import latest_run, read_manifest
+from answerkey.runs.suite import Suite, load_suite
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What was typed after `answerkey run`, one field per option."""
+
+    suite: Path
+    scoring: ScoringOptions
+    resume: bool
+    resume_limit: int | None
+    accept_changes: bool
+    investigate: bool
+    stop_on_fail: str | None  # a number, or "pass" for the profile's own pass mark
+    limit: int | None
+    smoke: bool
+    only: str | None
+    file: str | None
+    collection: str | None
+    workers: int | None
+    timeout: float | None
+    max_cost: float | None
+    max_minutes: float | None
+    out: Path | None
+    assignments: tuple[str, ...]
+    gates: tuple[str, ...]
+    engine: str
+    address: str | None
+    dry_run: bool
+    debug: bool
+    quiet: bool
+    as_json: bool
+
+    def load_suite(self, path: Path) -> Suite:
+        """The suite of the file, overridden by the options."""
+        overrides = parse_assignments(self.assignments)
+        limits = {
+            "workers": self.workers, "timeout": self.timeout, "max_cost": self.max_cost,
+            "max_minutes": self.max_minutes, "out": self.out and str(self.out.resolve()),
+            "stop_below": _threshold(self.stop_on_fail),
+        }  # fmt: skip
+        overrides |= {f"run.{name}": value for name, value in limits.items() if value is not None}
+        scoring = self.scoring.settings()
+        metrics, modules = scoring.pop("metrics", []), scoring.pop("modules", [])
+        suite = load_suite(path, {**overrides, **scoring})
+        return replace(
+            suite,
+            profile=self.scoring.profile_without(suite.profile),
+            metrics=tuple(dict.fromkeys([*suite.metrics, *metrics])),
+            modules=tuple(dict.fromkeys([*suite.modules, *modules])),
+            gate=(*suite.gate, *self.gates),
+        )
+
+    def for_engine(self, resumed: Path | None) -> Options:
+        """What the engine needs to know; a resumed run keeps its selection of cases by default."""
+        limit = 1 if self.smoke else self.limit
+        asked = Selection(limit, self.only, self.file, self.collection)
+        return Options(
+            selection=selection_of(resumed) if resumed is not None and asked.whole else asked,
+            resume=resumed,
+            resume_limit=self.resume_limit,
+            accept_changes=self.accept_changes,
+            stop_on_fail=self.stop_on_fail == "pass",
+        )
+
+
+def parse_assignments(assignments: tuple[str, ...]) -> dict[str, Any]:
+    """`--set run.workers=3`: each value parsed as TOML, otherwise taken as text."""
+    settings: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name.strip():
+            raise SettingsError(f'--set "{assignment}": expected name=value, as in run.workers=3')
+        try:
+            settings[name.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            settings[name.strip()] = value
+    return settings
+
+
+def newest_run(suite: Suite) -> Path:
+    """The run that `--resume` continues."""
+    out = suite.folder / suite.run.out
+    found = latest_run(out, suite.name)
+    if found is None:
+        raise InputError(f"{out}: there is no run of {suite.name} to resume; start one without --resume")
+    return found
+
+
+def suite_of_run(folder: Path) -> Path:
+    """The suite file that a run was started from."""
+    path = read_manifest(folder).get("suite")
+    if not path:
+        raise InputError(
+            f"{folder}: this run was not started from a suite file; run `answerkey score` again instead"
+        )
+    if not Path(path).is_file():
+        raise InputError(
+            f"{folder}: its suite {path} no longer exists; give the suite's new path instead of the run folder"
+        )
+    return Path(path)
+
+
+def _threshold(text: str | None) -> float | None:
+    if text is None or text == "pass":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise SettingsError(
+            f'--stop-on-fail "{text}": expected a number on the profile\'s scale, or no value'
+        ) from None

@@ -1,0 +1,65 @@
+"""`answerkey score`: score answers already in the files, no suite needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from answerkey.cli.output import json_option
+from answerkey.cli.scoring_options import ScoringOptions, scoring_options
+from answerkey.errors import SettingsError
+
+
+@click.command("score")
+@click.argument("cases", nargs=-1, required=True)
+@scoring_options("Metrics, comma-separated: keyword_recall,recall@5.")
+@click.option("--answers", type=click.Path(path_type=Path), help="A second file of answers, joined by id.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="results",
+    help="Folder for run folders; default results.",
+)
+@click.option("--name", default="score", help="Start of the run folder's name; default score.")
+@click.option(
+    "--gate",
+    "gates",
+    multiple=True,
+    help='A condition, such as "user_satisfaction >= 0.70"; may be repeated.',
+)
+@click.option("--quiet", is_flag=True, help="No progress and no report on the screen.")
+@json_option
+def command(
+    cases: tuple[str, ...], scoring: ScoringOptions, answers: Path | None, out: Path, name: str,
+    gates: tuple[str, ...], quiet: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Score the answers in case files with metrics or a profile, and write the reports.
+
+    \b
+    Example:
+      answerkey score answers.jsonl --metrics exact_match,keyword_recall
+      answerkey score answers.csv --profile route-aware --out results
+    """
+    from answerkey.cli.run.finish import finish_run, same_command
+    from answerkey.cli.run.loop import interactive
+    from answerkey.runs.control import Options
+    from answerkey.runs.execute import run_suite
+    from answerkey.runs.suite import suite_of
+
+    table = scoring.settings()
+    if "profile" not in table and "metrics" not in table:
+        raise SettingsError("nothing to measure; give --metrics keyword_recall,… or --profile route-aware")
+    table |= {"name": name, "cases": list(cases), "run": {"out": str(out.resolve())}}
+    table |= {"gate": {"require": list(gates)}}
+    if scoring.without:
+        table["profile"] = scoring.profile_without(table.get("profile"))
+    if answers:
+        table["target"] = {"kind": "recorded", "answers": str(answers.resolve())}
+    suite = suite_of(table, Path())
+    with interactive(quiet=quiet) as (watch, stop):
+        finished = run_suite(suite, Options(), watch, stop)
+    again = same_command("score", *cases)
+    raise click.exceptions.Exit(
+        finish_run(finished, again, as_json=as_json, quiet=quiet, charts=not scoring.no_charts)
+    )

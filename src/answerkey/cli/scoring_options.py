@@ -1,0 +1,96 @@
+"""The options that decide how answers are scored, shared by run, score and rescore."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import Any
+
+import click
+
+from answerkey.errors import SettingsError
+
+judge_option = click.option(
+    "--judge",
+    help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint (with --judge-model).",
+)
+judge_model_option = click.option("--judge-model", help="Overrides the preset's model.")
+module_option = click.option(
+    "--module", "modules", multiple=True, help="A Python module with your own metrics; may be repeated."
+)
+charts_option = click.option("--no-charts", is_flag=True, help="Skip report.html and the charts.")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringOptions:
+    """What to measure and with what; anything not given is left to the suite or the profile."""
+
+    metrics: str | None = None
+    profile: str | None = None
+    without: tuple[str, ...] = ()
+    model: str | None = None
+    judge: str | None = None
+    judge_model: str | None = None
+    modules: tuple[str, ...] = ()
+    no_charts: bool = False
+
+    def settings(self) -> dict[str, Any]:
+        """The suite settings that these options set, without `--without`."""
+        table = {
+            "metrics": split_names(self.metrics or ""),
+            "profile": self.profile,
+            "embedding": {"model": self.model} if self.model else None,
+            "modules": list(self.modules),
+            "judge": judge_settings(self.judge, self.judge_model),
+        }
+        return {name: value for name, value in table.items() if value}
+
+    def profile_without(self, profile: Any) -> Any:
+        """The profile setting with the criteria of `--without` switched off."""
+        if not self.without:
+            return profile
+        if not isinstance(profile, str):
+            raise SettingsError("--without needs --profile, or a suite that names its profile")
+        return {"base": profile, "without": list(self.without)}
+
+
+def scoring_options(metrics_help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the scoring options to a command, which receives them as one argument `scoring`."""
+    options = (
+        click.option("--metrics", metavar="A,B,…", help=metrics_help),
+        click.option("--profile", help="A built-in profile or a TOML file; see `answerkey profiles`."),
+        click.option("--without", multiple=True, help="Skip this criterion of the profile; may be repeated."),
+        click.option("--model", help="Embedding model: all-MiniLM-L6-v2 (default), all-MiniLM-L6-v2:int8, none, …"),
+        judge_option,
+        judge_model_option,
+        module_option,
+        charts_option,
+    )  # fmt: skip
+    names = [field.name for field in fields(ScoringOptions)]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def collected(**given: Any) -> None:
+            scoring = ScoringOptions(**{name: given.pop(name) for name in names})
+            command(scoring=scoring, **given)
+
+        wrapped: Callable[..., None] = collected
+        for option in reversed(options):
+            wrapped = option(wrapped)
+        return wrapped
+
+    return decorate
+
+
+def judge_settings(judge: str | None, model: str | None) -> str | dict[str, str] | None:
+    """The `judge` setting of a suite: "local", a preset or an endpoint."""
+    if judge is None or judge == "local":
+        return judge
+    table = {"base_url": judge} if "://" in judge else {"preset": judge}
+    return table | ({"model": model} if model else {})
+
+
+def split_names(listed: str) -> list[str]:
+    """The names of a comma-separated list."""
+    return [part.strip() for part in listed.split(",") if part.strip()]
