@@ -158,9 +158,9 @@ def score(made: Sequence[Pair]) -> None:
 
 def forget() -> None:
     """As a new process would begin: only what is on disk is left."""
-    from answerkey.embed import load
+    from answerkey.embed import models
 
-    load._load.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    models._load.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
 def _plain(pair: Pair) -> dict[str, object]:

@@ -17,11 +17,10 @@ import numpy as np
 
 from answerkey.cases import load_cases
 from answerkey.embed import load_embedder
-from answerkey.experiments.grid import METRICS, RRF, Variant, weighted
-from answerkey.experiments.labels import number_labels
+from answerkey.experiments.grid import METRICS, RRF, Variant, number_labels, weighted
 from answerkey.experiments.sweep import measure_grid, search_once, to_pages
 from answerkey.retrieval.fuse import reciprocal_ranks, weighted_sum
-from answerkey.retrieval.index import open_index
+from answerkey.retrieval.search_index import open_index
 from answerkey.retrieval.settings import ALPHAS, RetrievalSettings
 
 K = 10

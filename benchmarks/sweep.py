@@ -17,12 +17,11 @@ import faiss
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from answerkey.experiments.grid import METRICS
-from answerkey.experiments.labels import Labels, number_labels
+from answerkey.experiments.grid import METRICS, Labels, number_labels
 from answerkey.experiments.sweep import measure_grid
+from answerkey.retrieval.bm25 import Bm25, Formula, build_bm25
 from answerkey.retrieval.dense import Exact
 from answerkey.retrieval.fuse import pool_candidates, weighted_sum
-from answerkey.retrieval.sparse import Bm25, Formula, build_bm25
 from answerkey.types import Case
 
 ALPHAS = [step / 10 for step in range(11)]

@@ -105,7 +105,7 @@ def _profile_keys() -> Iterable[str]:
 
 
 def suite() -> str:
-    from answerkey.embed.load import Options
+    from answerkey.embed.models import Options
     from answerkey.llm.settings import KEYS as CHAT_KEYS
     from answerkey.llm.settings import ChatSettings
     from answerkey.metrics.judge.judged_metrics import JUDGE_KEYS

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 
 from answerkey.errors import EndpointError
-from answerkey.llm.base import Reply
 from answerkey.llm.cache import ReplyCache, digest
+from answerkey.llm.chat import Reply, Usage, in_threads
 from answerkey.llm.scripted import ScriptedChat
-from answerkey.llm.threads import in_threads
-from answerkey.llm.usage import Usage
 
 KEY = digest("a question")
 REPLY = Reply(

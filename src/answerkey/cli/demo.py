@@ -110,9 +110,8 @@ def _compare(a: dict[str, Any], b: dict[str, Any], folder: Path) -> dict[str, An
 
 
 def _sweep(suite: Path, out: Path) -> dict[str, Any]:
-    from answerkey.experiments.files import summary, write_files
-    from answerkey.experiments.prepare import prepare
-    from answerkey.experiments.sweep import run_sweep
+    from answerkey.experiments.sweep import prepare, run_sweep
+    from answerkey.experiments.sweep_files import summary, write_files
     from answerkey.reports.charts.sweep import draw_sweep
     from answerkey.runs.store import new_folder
     from answerkey.runs.suite import load_suite

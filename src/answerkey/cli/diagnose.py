@@ -50,7 +50,7 @@ def command(
 def _evidence(
     source: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None
 ) -> Evidence:
-    from answerkey.experiments.gather import from_files, from_run, from_suite
+    from answerkey.experiments.evidence import from_files, from_run, from_suite
     from answerkey.runs.store import is_run
 
     if (source is None) == (qrels is None):

@@ -35,9 +35,8 @@ def command(
       answerkey sweep suite.toml --alphas 0,0.5,1 --ks 3,5,10
       answerkey sweep suite.toml --trace Q17
     """
-    from answerkey.experiments.files import summary, write_files
-    from answerkey.experiments.prepare import prepare
-    from answerkey.experiments.sweep import run_sweep
+    from answerkey.experiments.sweep import prepare, run_sweep
+    from answerkey.experiments.sweep_files import summary, write_files
     from answerkey.runs.store import new_folder
     from answerkey.runs.suite import load_suite
 

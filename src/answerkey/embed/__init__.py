@@ -4,6 +4,6 @@ from answerkey.embed import load_embedder
 vectors = load_embedder().embed(["a question", "an answer"])   # (2, 384), rows of length 1
 """
 
-from answerkey.embed.base import Embedder as Embedder
-from answerkey.embed.load import DEFAULT_MODEL as DEFAULT_MODEL
-from answerkey.embed.load import load_embedder as load_embedder
+from answerkey.embed.embedder import Embedder as Embedder
+from answerkey.embed.models import DEFAULT_MODEL as DEFAULT_MODEL
+from answerkey.embed.models import load_embedder as load_embedder

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from answerkey.embed.base import Vectors
+    from answerkey.embed.embedder import Vectors
 
 LIMIT_BYTES = 1 << 30
 _KEYS_A_QUERY = 500

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from answerkey.embed.base import TokenVectors, unit_rows
-from answerkey.embed.int8 import GRAPH as INT8_GRAPH
-from answerkey.embed.int8 import WEIGHTS as INT8_WEIGHTS
-from answerkey.embed.int8 import int8_graph
-from answerkey.embed.model_files import PACKAGED, open_model
+from answerkey.embed.embedder import TokenVectors, unit_rows
+from answerkey.embed.model_files import GRAPH as INT8_GRAPH
+from answerkey.embed.model_files import PACKAGED, int8_graph, open_model
+from answerkey.embed.model_files import WEIGHTS as INT8_WEIGHTS
 from answerkey.embed.onnx import onnxruntime
 from answerkey.errors import SettingsError
 
 if TYPE_CHECKING:
-    from answerkey.embed.base import Vectors
+    from answerkey.embed.embedder import Vectors
 
 # Enough for a core to be busy, few enough for the activations to stay in its cache.
 TOKENS_A_BATCH = 256

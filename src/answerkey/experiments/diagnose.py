@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from answerkey.experiments import chunk_findings, label_findings
+from answerkey.experiments import findings
 from answerkey.experiments.evidence import MEASURE, Evidence, Finding
 from answerkey.text import counted
 
 CHECKS = (
-    label_findings.constant_shift,
-    label_findings.missing_pages,
-    label_findings.not_run,
-    label_findings.unlabelled,
-    chunk_findings.repeated_pages,
-    chunk_findings.duplicate_chunks,
-    chunk_findings.empty_chunks,
-    chunk_findings.enormous_chunks,
-    chunk_findings.vocabulary_mismatch,
+    findings.constant_shift,
+    findings.missing_pages,
+    findings.not_run,
+    findings.unlabelled,
+    findings.repeated_pages,
+    findings.duplicate_chunks,
+    findings.empty_chunks,
+    findings.enormous_chunks,
+    findings.vocabulary_mismatch,
 )
 
 
@@ -51,7 +51,7 @@ def diagnose(evidence: Evidence) -> Diagnosis:
     now = evidence.score()
     found = [finding for check in CHECKS if (finding := check(evidence)) is not None]
     found.sort(key=lambda finding: -gain(finding, now))
-    note = chunk_findings.ranked_too_low(evidence)
+    note = findings.ranked_too_low(evidence)
     queries = len({*evidence.labels, *evidence.rankings})
     return Diagnosis(
         queries, len(evidence.labelled), now, tuple(found), (note,) if note else (), _checked(evidence)

@@ -1,12 +1,19 @@
-"""What a diagnosis can look at: labels, rankings, and as much of the index as is known."""
+"""What a diagnosis looks at: labels, rankings, and as much of the index as is known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from answerkey.metrics.ranking.rank import rank
-from answerkey.retrieval.rankings import clean_id
+from answerkey.errors import InputError
+from answerkey.experiments.sweep import prepare, search_once
+from answerkey.metrics.ranking.rank import rank, ranking_of
+from answerkey.retrieval.fuse import weighted_sum
+from answerkey.retrieval.rankings import clean_id, read_labels, read_rankings
+from answerkey.retrieval.trec import read_text
+from answerkey.runs.suite import load_suite
 from answerkey.types import Case
 
 MEASURE_K = 5
@@ -63,3 +70,63 @@ def labels_of(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
 
 def share(part: int, whole: int) -> str:
     return f"{part} of {whole} ({part / whole:.0%})" if whole else f"{part} of 0"
+
+
+def from_suite(path: Path, step: Callable[[str], None] = lambda _: None) -> Evidence:
+    """Cases and index of the suite, searched once with its α."""
+    prepared = prepare(load_suite(path), step)
+    index, cases = prepared.index, prepared.cases
+    step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
+    candidates = search_once(index, [case.question for case in cases], prepared.settings.pool)
+    ranking = weighted_sum(candidates, [prepared.settings.alpha])[0].tolist()
+    found = [[index.chunks[chunk].page for chunk in row if chunk >= 0] for row in ranking]
+    return Evidence(
+        labels_of(cases),
+        {case.id: row for case, row in zip(cases, found, strict=True)},
+        [chunk.page for chunk in index.chunks],
+        [chunk.text for chunk in index.chunks],
+        {case.id: case.question for case in cases},
+    )
+
+
+def from_run(folder: Path) -> Evidence:
+    """What the run's target retrieved; of its index only the passages that were seen are known."""
+    from answerkey.runs.store import read_outcomes
+
+    outcomes = [outcome for outcome in read_outcomes(folder) if outcome.response.error is None]
+    ranked = {
+        o.case.id: ranking_of(o.response)
+        for o in outcomes
+        if o.response.retrieved is not None or o.response.passages
+    }
+    if not ranked:
+        raise InputError(
+            f"{folder}: no response of this run holds passages or a ranking; there is nothing to diagnose"
+        )
+    passages = {(p.id, p.page, p.text): p for o in outcomes for p in o.response.passages}.values()
+    return Evidence(
+        labels_of([outcome.case for outcome in outcomes]),
+        ranked,
+        None,
+        [passage.text for passage in passages] or None,
+        {},  # the words of the whole index are not known, so a mismatch cannot be told
+    )
+
+
+def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> Evidence:
+    """Recorded rankings, and a list of the ids in the index: JSON, or a line each."""
+    rankings = read_rankings(run) if run is not None else {}
+    return Evidence(read_labels(qrels), rankings, None if index_ids is None else read_ids(index_ids))
+
+
+def read_ids(path: Path) -> list[str]:
+    text = read_text(path)
+    try:
+        if text.lstrip().startswith("["):
+            return [clean_id(item) for item in json.loads(text)]
+    except ValueError as error:
+        raise InputError(f"{path}: expected a JSON list of ids ({error})") from None
+    ids = [line.strip() for line in text.splitlines() if line.strip()]
+    if not ids:
+        raise InputError(f"{path} holds no id; expected a JSON list, or one id a line")
+    return ids

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from answerkey.errors import InputError
-from answerkey.experiments.grid import MAIN, METRICS, RRF, STANDARD_K, Variant, cut_offs, weighted
-from answerkey.experiments.labels import Labels, hits_in_pages, number_labels
-from answerkey.experiments.timing import time_searches
+from answerkey.cases import load_cases
+from answerkey.embed import load_embedder
+from answerkey.errors import InputError, SettingsError
+from answerkey.experiments.grid import (
+    MAIN,
+    METRICS,
+    RRF,
+    STANDARD_K,
+    Labels,
+    Variant,
+    cut_offs,
+    hits_in_pages,
+    number_labels,
+    weighted,
+)
 from answerkey.metrics.ranking.formulas import measure
 from answerkey.metrics.ranking.hits import Floats, Ints
-from answerkey.retrieval.functions import load_function, rerank, rewrite
 from answerkey.retrieval.fuse import Candidates, collapse, pool_candidates, reciprocal_ranks, weighted_sum
-from answerkey.retrieval.index import Index
-from answerkey.retrieval.retriever import passage_of
+from answerkey.retrieval.retriever import load_function, passage_of, rerank, rewrite
+from answerkey.retrieval.search_index import SearchIndex, open_index
 from answerkey.retrieval.settings import RetrievalSettings
+from answerkey.runs.suite import Suite
 from answerkey.types import Case
 
 Step = Callable[[str], None]
@@ -67,7 +80,7 @@ class Sweep:
 
 
 def run_sweep(
-    index: Index,
+    index: SearchIndex,
     cases: Sequence[Case],
     settings: RetrievalSettings,
     step: Step = lambda _: None,
@@ -112,14 +125,14 @@ def run_sweep(
     )  # fmt: skip
 
 
-def search_once(index: Index, questions: Sequence[str], pool: int) -> Candidates:
+def search_once(index: SearchIndex, questions: Sequence[str], pool: int) -> Candidates:
     """One dense and one sparse search for all questions."""
     return pool_candidates(
         index.dense.search(index.embed_questions(questions), pool), index.sparse.search(questions, pool)
     )
 
 
-def to_pages(index: Index, chunks: Ints, unit: str, depth: int) -> Ints:
+def to_pages(index: SearchIndex, chunks: Ints, unit: str, depth: int) -> Ints:
     """Chunk rankings as page rankings of at most `depth`; unit "page" keeps each page once."""
     one_chunk_a_page = len(index.pages) == len(index.chunks)
     if unit == "page" and not one_chunk_a_page:
@@ -136,7 +149,7 @@ def measure_grid(rankings: Ints, labels: Labels, ks: Sequence[int]) -> Floats:
 
 
 def _staged(
-    index: Index,
+    index: SearchIndex,
     questions: Sequence[str],
     settings: RetrievalSettings,
     best: tuple[Variant, Ints],
@@ -162,7 +175,9 @@ def _staged(
     return found
 
 
-def _reranked(index: Index, questions: Sequence[str], settings: RetrievalSettings, ranking: Ints) -> Ints:
+def _reranked(
+    index: SearchIndex, questions: Sequence[str], settings: RetrievalSettings, ranking: Ints
+) -> Ints:
     function = load_function(settings.reranker or "")
     number = {chunk.id: n for n, chunk in enumerate(index.chunks)}
     result = np.full_like(ranking, -1)
@@ -175,7 +190,7 @@ def _reranked(index: Index, questions: Sequence[str], settings: RetrievalSetting
     return result
 
 
-def _facts(index: Index, settings: RetrievalSettings) -> dict[str, Any]:
+def _facts(index: SearchIndex, settings: RetrievalSettings) -> dict[str, Any]:
     """What shaped the result, for the record."""
     return {
         "source": index.source,
@@ -191,3 +206,63 @@ def _facts(index: Index, settings: RetrievalSettings) -> dict[str, Any]:
             "precision": index.embed.precision,
         },
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    settings: RetrievalSettings
+    cases: list[Case]
+    index: SearchIndex
+
+
+def prepare(suite: Suite, step: Callable[[str], None] = lambda _: None) -> Prepared:
+    """Everything loaded and checked; the index comes from the cache where nothing changed."""
+    if not suite.retrieval:
+        raise SettingsError('the suite has no [retrieval] table: give documents = "docs" there')
+    settings = RetrievalSettings.from_table(suite.retrieval, suite.folder)
+    cases = list(load_cases(suite.cases, suite.folder))
+    if not cases:
+        raise InputError("the suite has no case")
+    if settings.reranker or settings.rewriter:
+        beside = str(suite.folder.resolve())
+        if beside not in sys.path:
+            sys.path.insert(0, beside)
+    embedding = dict(suite.embedding)
+    embed = load_embedder(embedding.pop("model", "all-MiniLM-L6-v2"), **embedding)
+    step("reading and indexing the documents (kept in the cache for the next time)")
+    return Prepared(settings, cases, open_index(settings, embed, step))
+
+
+TIMED = 50
+
+
+def time_searches(
+    index: SearchIndex, questions: Sequence[str], pool: int, variants: Sequence[Variant], columns: int
+) -> Floats:
+    """(variant, question) in milliseconds: the stages that the variant needs, embedding the question included.
+
+    The first `TIMED` questions are timed, the rest of the `columns` are NaN; so are variants with a function of the
+    suite's own.
+    """
+    embed = getattr(index.embed, "inner", index.embed)  # without the cache, which a new question would miss
+    table = np.full((len(variants), columns), np.nan)
+    if questions:
+        _timed(lambda: embed.embed(questions[:1]))  # the first call warms the model up
+    for column, question in enumerate(questions[:TIMED]):
+        embedding, vector = _timed(lambda: np.asarray(embed.embed([question]), np.float32))  # noqa: B023
+        searching, dense = _timed(lambda: index.dense.search(vector, pool))  # noqa: B023
+        by_words, sparse = _timed(lambda: index.sparse.search([question], pool))  # noqa: B023
+        fusing, _ = _timed(lambda: weighted_sum(pool_candidates(dense, sparse), [0.5]))  # noqa: B023
+        cost = {"dense": embedding + searching, "sparse": by_words}
+        for row, variant in enumerate(variants):
+            if not variant.stage:
+                table[row, column] = sum(cost[use] for use in variant.uses) + (
+                    fusing if len(variant.uses) > 1 else 0.0
+                )
+    return table
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = call()
+    return (time.perf_counter() - start) * 1000.0, result

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from answerkey.llm.base import CallFailed, Chat, Message, Reply
+from answerkey.llm.chat import CallFailed, Chat, Message, Reply
 from answerkey.llm.settings import read_settings
 
 __all__ = ["CallFailed", "Chat", "Message", "Reply", "load_chat"]

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from answerkey.llm.base import Reply
+from answerkey.llm.chat import Reply
 
 FORMAT = 1
 _SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"))

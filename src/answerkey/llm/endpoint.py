@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from answerkey.errors import EndpointError
-from answerkey.llm.base import CallFailed, Message, Reply, Schema
 from answerkey.llm.cache import digest
+from answerkey.llm.chat import CallFailed, Message, Reply, Schema
 from answerkey.llm.failures import (
     Failure,
     Fatal,
@@ -21,9 +21,9 @@ from answerkey.llm.failures import (
     told,
     too_long,
 )
-from answerkey.llm.ladder import Ladder, request_fields
-from answerkey.llm.limiter import Limiter, Patience, log
+from answerkey.llm.limiter import Limiter, RetryLimits, log
 from answerkey.llm.settings import ChatSettings
+from answerkey.llm.structured_output import Ladder, request_fields
 from answerkey.llm.transport import Transport
 
 # How often one call is tried for each kind of failure; a hanging server costs a whole timeout each time.
@@ -35,7 +35,7 @@ _UNSUPPORTED = re.compile(r"unsupported|not supported|does not support|unrecogni
 class Endpoint:
     """A `Chat` over HTTP; one limiter and one pool of connections for all its calls."""
 
-    def __init__(self, settings: ChatSettings, patience: Patience | None = None) -> None:
+    def __init__(self, settings: ChatSettings, patience: RetryLimits | None = None) -> None:
         self.settings = settings
         self.limiter = Limiter(settings.concurrency, settings.requests_per_minute, patience)
         self._transport = Transport(settings.url, settings.concurrency)

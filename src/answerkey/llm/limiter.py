@@ -23,7 +23,7 @@ log = logging.getLogger("answerkey.llm")
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryLimits:
     """How long to bear with an endpoint; seconds and counts. The least wait grows even where a shorter one is told."""
 
     first_wait: float = 0.5
@@ -42,9 +42,9 @@ class Patience:
 
 class Limiter:
     def __init__(
-        self, concurrency: int, requests_per_minute: int = 0, patience: Patience | None = None
+        self, concurrency: int, requests_per_minute: int = 0, patience: RetryLimits | None = None
     ) -> None:
-        self.patience = patience or Patience()
+        self.patience = patience or RetryLimits()
         self._most = concurrency
         self._allowed = concurrency
         self._per_minute = requests_per_minute

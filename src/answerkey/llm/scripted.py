@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from answerkey.llm.base import Message, Reply, Schema
 from answerkey.llm.cache import digest
+from answerkey.llm.chat import Message, Reply, Schema
 
 Line = str | Reply | Exception
 Script = Sequence[Line] | Callable[[Sequence[Message]], Line]

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from answerkey.llm.base import Reply
-from answerkey.llm.relaxed import Found, find_objects
+from answerkey.llm.chat import Reply
+from answerkey.llm.loose_json import Found, find_objects
 
 Scale = tuple[float, float]
 

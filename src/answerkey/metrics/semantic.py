@@ -16,7 +16,7 @@ from answerkey.types import Case, Pair, Passage, Response, Score
 
 if TYPE_CHECKING:
     from answerkey.embed import Embedder
-    from answerkey.embed.base import Vectors
+    from answerkey.embed.embedder import Vectors
 
 RELEVANT_FROM, SUPPORTED_FROM = 0.5, 0.4
 _DECIMALS = 6

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from answerkey.types import Passage
 
 if TYPE_CHECKING:
-    from answerkey.embed.base import Embedder
+    from answerkey.embed.embedder import Embedder
     from answerkey.retrieval.settings import RetrievalSettings
 
 
@@ -21,8 +21,8 @@ class Retriever(Protocol):
 
 def open_retriever(settings: RetrievalSettings | Mapping[str, Any], embed: Embedder) -> Retriever:
     """A hybrid retriever over what the settings (or the `[retrieval]` table) name; indexes come from the cache."""
-    from answerkey.retrieval.index import open_index
     from answerkey.retrieval.retriever import HybridRetriever
+    from answerkey.retrieval.search_index import open_index
     from answerkey.retrieval.settings import RetrievalSettings
 
     if isinstance(settings, Mapping):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from answerkey.errors import InputError, SettingsError, did_you_mean
+from answerkey.retrieval.cache import kept
 from answerkey.retrieval.rankings import clean_id
 from answerkey.retrieval.trec import read_text
 
@@ -66,7 +68,7 @@ def _read_file(file: Path, root: Path) -> Iterator[Page]:
     if ending == ".jsonl":
         yield from _read_records(file)
     elif ending == ".pdf":
-        from answerkey.retrieval.pdf import read_pdf
+        from answerkey.retrieval.corpus import read_pdf
 
         for number, text in enumerate(read_pdf(file), start=1):
             yield Page("", text, name, str(number))
@@ -102,3 +104,51 @@ def _name(page: Page, style: str) -> str:
     if style == "document" or page.number is None:
         return page.document
     return page.number if style == "page" else f"{page.document}#{page.number}"
+
+
+_FORMAT = "pdf-pages-1"
+
+
+def read_pdf(file: Path) -> list[str]:
+    """One text a page, in order, empty where a page holds none; an error where no page holds any."""
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from None
+    cached = kept("pages", sha256(_FORMAT.encode() + raw).hexdigest(), ".json")
+    if cached.found:
+        return json.loads(cached.path.read_bytes())
+    pages = _extract(file, raw)
+    if not any(page.strip() for page in pages):
+        raise InputError(
+            f"{file} has {len(pages)} pages and no text: it looks scanned; run it through OCR first"
+        )
+    cached.write(json.dumps(pages).encode())
+    return pages
+
+
+def _extract(file: Path, raw: bytes) -> list[str]:
+    import logging
+    from io import BytesIO
+
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError, FileNotDecryptedError
+
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of every oddity that it copes with
+    try:
+        reader = PdfReader(BytesIO(raw))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise InputError(f"{file} is encrypted: save a copy without the password")
+        return [_plain(page.extract_text() or "") for page in reader.pages]
+    except InputError:
+        raise
+    except (FileNotDecryptedError, DependencyError):  # AES needs a package of its own: encrypted either way
+        raise InputError(f"{file} is encrypted: save a copy without the password") from None
+    except Exception as error:  # a damaged file can fail anywhere inside the reader
+        told = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{file} is not a PDF that can be read: {told}") from None
+
+
+def _plain(text: str) -> str:
+    """Without lone surrogates, which broken fonts give and no file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

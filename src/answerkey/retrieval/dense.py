@@ -14,7 +14,7 @@ from answerkey.retrieval.cache import digest, kept
 from answerkey.retrieval.top import Top, merge_blocks, select_top
 
 if TYPE_CHECKING:
-    from answerkey.embed.base import Embedder
+    from answerkey.embed.embedder import Embedder
 
 _NUMBERS_AT_ONCE = 16_000_000
 _TEXTS_AT_ONCE = 512

@@ -22,7 +22,7 @@ def check_judge(given: Any) -> None:
 def check_embedding(given: Mapping[str, Any]) -> None:
     if set(given) <= {"model"}:
         return
-    from answerkey.embed.load import Options
+    from answerkey.embed.models import Options
 
     _check("embedding", given, ["model", *(field.name for field in fields(Options))], "a model's name")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.embed import load_embedder
-from answerkey.embed.base import Embedder
+from answerkey.embed.embedder import Embedder
 from answerkey.errors import SettingsError
 from answerkey.llm import Chat, load_chat
 from answerkey.retrieval import Retriever, open_retriever

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from answerkey.errors import EndpointError, SettingsError
-from answerkey.llm.base import CallFailed, Reply
 from answerkey.llm.cache import ReplyCache
+from answerkey.llm.chat import CallFailed, Reply
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.exam import take_exam
 from answerkey.metrics.judge.judged_metrics import load_judge

@@ -20,7 +20,7 @@ from answerkey.metrics.sentences import Piece, language, pieces
 from answerkey.types import Pair
 
 if TYPE_CHECKING:
-    from answerkey.embed.base import TokenVectors
+    from answerkey.embed.embedder import TokenVectors
 
 ANSWERS_AT_ONCE = 16  # token vectors of that many answers and their passages are held in memory
 LANGUAGE_FROM = 4000  # characters of the passages that tell their language

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from answerkey.llm.base import CallFailed, Chat, Message, Reply
 from answerkey.llm.cache import ReplyCache, digest
-from answerkey.llm.threads import in_threads
-from answerkey.llm.usage import Usage, total
+from answerkey.llm.chat import CallFailed, Chat, Message, Reply, Usage, in_threads, total
 from answerkey.llm.verdict import Read, read_verdict
 from answerkey.metrics.judge.prompt import Prompt, load_prompt, new_marker
 from answerkey.types import Json, Pair, Score

@@ -10,8 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from answerkey.llm.base import Message, Schema
 from answerkey.llm.cache import digest
+from answerkey.llm.chat import Message, Schema
 from answerkey.types import Case, Pair, Response
 
 

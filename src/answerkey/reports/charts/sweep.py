@@ -8,10 +8,9 @@ from typing import Any
 
 import altair as alt
 
-from answerkey.experiments.best import best_method, best_setting
 from answerkey.experiments.grid import METRICS, NAMED
-from answerkey.experiments.statistics import intervals
 from answerkey.experiments.sweep import Sweep
+from answerkey.experiments.sweep_statistics import best_method, best_setting, intervals
 from answerkey.reports.charts.look import (
     BEST,
     OTHERS,

@@ -11,7 +11,7 @@ import numpy as np
 from answerkey.errors import InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk, Chunking, cut
 from answerkey.retrieval.corpus import read_corpus
-from answerkey.retrieval.index import order_of
+from answerkey.retrieval.search_index import order_of
 from answerkey.retrieval.top import Top
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from answerkey.embed import http as http_backend
+from answerkey.embed import http_embedder as http_backend
 from answerkey.embed import load_embedder
-from answerkey.embed.http import HttpEmbedder
+from answerkey.embed.http_embedder import HttpEmbedder
 from answerkey.errors import EndpointError, SettingsError
 
 pytestmark = pytest.mark.network

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from answerkey.retrieval.bm25 import Formula, build_bm25
 from answerkey.retrieval.dense import Exact
 from answerkey.retrieval.fuse import collapse, pool_candidates, reciprocal_ranks, weighted_sum
-from answerkey.retrieval.sparse import Formula, build_bm25
 from answerkey.retrieval.top import Top, select_top
 
 LETTERS = [f"w{n}" for n in range(8)]
@@ -36,7 +36,7 @@ def test_bm25_is_the_formula(documents: list[str], question: str) -> None:
 
 def test_a_second_index_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     first = build_bm25(["red fox", "blue whale", "grey wolf"], Formula()).search(["fox"], 2)
-    monkeypatch.setattr("answerkey.retrieval.sparse._weigh", None)
+    monkeypatch.setattr("answerkey.retrieval.bm25._weigh", None)
     again = build_bm25(["red fox", "blue whale", "grey wolf"], Formula()).search(["fox"], 2)
     assert (first.chunk == again.chunk).all()
 

@@ -7,9 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from answerkey.embed.base import Embedder
 from answerkey.embed.cache import VectorCache, cache_folder
-from answerkey.embed.cached import CachedEmbedder
+from answerkey.embed.embedder import CachedEmbedder, Embedder
 from answerkey.errors import SettingsError, did_you_mean
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -56,7 +55,7 @@ def _load(name: str, options: Options, folder: Path) -> CachedEmbedder:
 def _inner(name: str, options: Options) -> Embedder:
     backend = options.backend or _guess(name, options)
     if backend == "http":
-        from answerkey.embed.http import HttpEmbedder
+        from answerkey.embed.http_embedder import HttpEmbedder
 
         if not options.base_url:
             raise SettingsError(
@@ -64,7 +63,7 @@ def _inner(name: str, options: Options) -> Embedder:
             )
         return HttpEmbedder(name, options.base_url, options.api_key_env, options.timeout)
     if backend == "sentence-transformers":
-        from answerkey.embed.torch import load_sentence_transformer
+        from answerkey.embed.sentence_transformers import load_sentence_transformer
 
         return load_sentence_transformer(name)
     if backend == "minilm":

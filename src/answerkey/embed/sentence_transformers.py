@@ -7,11 +7,11 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from answerkey.embed.base import unit_rows
+from answerkey.embed.embedder import unit_rows
 from answerkey.errors import MissingPackage, SettingsError
 
 if TYPE_CHECKING:
-    from answerkey.embed.base import Vectors
+    from answerkey.embed.embedder import Vectors
 
 
 class SentenceTransformerEmbedder:

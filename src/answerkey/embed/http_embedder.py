@@ -18,11 +18,12 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from answerkey.embed.base import unit_rows
+from answerkey.embed.embedder import unit_rows
 from answerkey.errors import EndpointError, SettingsError
 
 if TYPE_CHECKING:
-    from answerkey.embed.base import Vectors
+    from answerkey.embed.embedder import Vectors
+
 
 TEXTS_A_REQUEST = 64
 ATTEMPTS = 4

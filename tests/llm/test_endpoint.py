@@ -13,16 +13,16 @@ import pytest
 
 from answerkey.errors import EndpointError
 from answerkey.llm import CallFailed, load_chat
+from answerkey.llm.chat import in_threads
 from answerkey.llm.endpoint import Endpoint
 from answerkey.llm.failures import retry_after
-from answerkey.llm.limiter import Patience
+from answerkey.llm.limiter import RetryLimits
 from answerkey.llm.settings import read_settings
-from answerkey.llm.threads import in_threads
 from support.fake_endpoint import Drip, FakeEndpoint, Hang, Request, Reset, Said, completion, error, verdict
 
 pytestmark = pytest.mark.network
 
-QUICK = Patience(first_wait=0.01, longest_wait=0.05, between_notices=0)
+QUICK = RetryLimits(first_wait=0.01, longest_wait=0.05, between_notices=0)
 HELLO = [{"role": "user", "content": "hello"}]
 SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}, "required": ["score"]}
 
@@ -311,7 +311,7 @@ class TestLimits:
         assert endpoint.most_at_once == 3
 
     def test_requests_per_minute(self, caplog: pytest.LogCaptureFixture) -> None:
-        patience = Patience(minute=0.4, between_notices=0)
+        patience = RetryLimits(minute=0.4, between_notices=0)
         with caplog.at_level(logging.WARNING), FakeEndpoint(lambda r: completion("hi")) as endpoint:
             chat = endpoint.closing(
                 Endpoint(read_settings(endpoint.settings(requests_per_minute=4)), patience)
@@ -373,7 +373,7 @@ def test_retry_after_in_all_its_forms() -> None:
 
 
 def test_the_jitter_spreads_and_the_wait_doubles_up_to_a_limit() -> None:
-    patience = Patience(first_wait=1, longest_wait=8)
+    patience = RetryLimits(first_wait=1, longest_wait=8)
     waits = [[patience.wait(tries) for _ in range(50)] for tries in (1, 2, 3, 4, 5, 6)]
     for tries, base in enumerate([1, 2, 4, 8, 8, 8]):
         assert all(0.75 * base <= wait <= 1.25 * base for wait in waits[tries])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.llm.base import Reply
+from answerkey.llm.chat import Reply
 from answerkey.llm.verdict import read_verdict
 
 FIVE = {"score": (0.0, 5.0)}

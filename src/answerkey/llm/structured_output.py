@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from answerkey.llm.base import Message, Schema
+from answerkey.llm.chat import Message, Schema
 
 RUNGS = ("json_schema, bounded", "json_schema", "json_object", "tool", "prompt")
 NAME = "verdict"

@@ -10,10 +10,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from answerkey.experiments.best import Best, best_method, best_setting
 from answerkey.experiments.grid import METRICS
-from answerkey.experiments.statistics import NAMES, describe
 from answerkey.experiments.sweep import Sweep
+from answerkey.experiments.sweep_statistics import NAMES, Best, best_method, best_setting, describe
 
 RESULTS, STATISTICS, SUMMARY = "evaluation_results.csv", "summary_statistics.csv", "sweep.json"
 _INERT = ("=", "+", "-", "@", "\t", "\r")

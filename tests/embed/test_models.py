@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from answerkey.embed import load_embedder
-from answerkey.embed.base import unit_rows
+from answerkey.embed.embedder import unit_rows
 from answerkey.errors import EndpointError, MissingPackage, SettingsError
 
 

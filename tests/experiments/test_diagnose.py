@@ -11,13 +11,12 @@ from made_documents import WordEmbedder, page_texts, question_rows, write_suite
 
 from answerkey.cli.diagnose import command
 from answerkey.experiments.diagnose import Diagnosis, diagnose, sentence
-from answerkey.experiments.evidence import Evidence, Finding
-from answerkey.experiments.gather import from_suite
+from answerkey.experiments.evidence import Evidence, Finding, from_suite
 
 
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerkey.experiments.prepare.load_embedder", lambda name, **options: WordEmbedder())
+    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda name, **options: WordEmbedder())
 
 
 @pytest.fixture

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from answerkey.retrieval.bm25 import Bm25, Formula, build_bm25
 from answerkey.retrieval.chunk import Chunk, cut
 from answerkey.retrieval.corpus import read_corpus
 from answerkey.retrieval.dense import DenseSearch, Exact, embed_chunks
-from answerkey.retrieval.sparse import Bm25, Formula, build_bm25
 from answerkey.retrieval.top import Ints
 
 if TYPE_CHECKING:
-    from answerkey.embed.base import Embedder
+    from answerkey.embed.embedder import Embedder
     from answerkey.retrieval.settings import RetrievalSettings
 
 
 @dataclass(frozen=True)
-class Index:
+class SearchIndex:
     """Chunks stand by page id, descending, so that of equal scores the first wins as in trec_eval."""
 
     chunks: tuple[Chunk, ...]
@@ -46,7 +46,7 @@ class Index:
 
 def open_index(
     settings: RetrievalSettings, embed: Embedder, step: Callable[[str], None] = lambda _: None
-) -> Index:
+) -> SearchIndex:
     """The index that the settings name: built from documents (or the cache), a FAISS file, a Qdrant collection."""
     formula = Formula(settings.bm25, settings.k1, settings.b)
     if settings.index is not None and settings.chunks is not None:
@@ -64,7 +64,9 @@ def open_index(
         chunks = in_order(cut(read_corpus(settings.documents, settings.ids), settings.chunking))
         dense = Exact(embed_chunks([chunk.text for chunk in chunks], embed, step))
         source = f"documents {settings.documents.name}"
-    return Index(tuple(chunks), build_bm25([chunk.text for chunk in chunks], formula), dense, embed, source)
+    return SearchIndex(
+        tuple(chunks), build_bm25([chunk.text for chunk in chunks], formula), dense, embed, source
+    )
 
 
 def in_order(chunks: Sequence[Chunk]) -> list[Chunk]:

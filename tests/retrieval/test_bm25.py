@@ -8,8 +8,8 @@ import pytest
 
 from answerkey.cases import load_cases
 from answerkey.metrics.ranking.rank import rank
+from answerkey.retrieval.bm25 import Formula, build_bm25
 from answerkey.retrieval.corpus import read_corpus
-from answerkey.retrieval.sparse import Formula, build_bm25
 
 
 @pytest.mark.slow

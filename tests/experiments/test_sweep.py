@@ -13,18 +13,16 @@ from made_documents import WordEmbedder, page_texts, question_rows, write_suite
 
 from answerkey.cli.sweep import command
 from answerkey.errors import AnswerkeyError
-from answerkey.experiments.best import best_setting
 from answerkey.experiments.grid import METRICS
-from answerkey.experiments.prepare import prepare
-from answerkey.experiments.statistics import describe
-from answerkey.experiments.sweep import Sweep, run_sweep
+from answerkey.experiments.sweep import Sweep, prepare, run_sweep
+from answerkey.experiments.sweep_statistics import best_setting, describe
 from answerkey.metrics.ranking.rank import rank
 from answerkey.runs.suite import load_suite
 
 
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerkey.experiments.prepare.load_embedder", lambda name, **options: WordEmbedder())
+    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda name, **options: WordEmbedder())
 
 
 def made_sweep(folder: Path, **more: object) -> Sweep:

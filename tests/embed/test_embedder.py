@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from answerkey.embed.cache import VectorCache
-from answerkey.embed.cached import CachedEmbedder
+from answerkey.embed.embedder import CachedEmbedder
 from answerkey.errors import SettingsError
 
 

@@ -1,0 +1,155 @@
+"""Language models seen from outside: messages in, a reply out; what the calls used; many calls at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
+
+from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError
+from answerkey.types import Json
+
+Message = Mapping[str, str]
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model said. Unknown tokens and cost are None, never 0.
+
+    `reasoning` is the trace that the endpoint reports apart from the text; `truncated` says that the model
+    was cut off at the token limit; `rung` is how structured output was asked for.
+    """
+
+    text: str
+    reasoning: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    model: str = ""
+    truncated: bool = False
+    refusal: str = ""
+    cost: float | None = None
+    rung: str = ""
+
+
+class Chat(Protocol):
+    """A language model. `complete` may be called from several threads at once.
+
+    It raises `CallFailed` when this call failed and another may not, and `EndpointError` when no call can
+    succeed (no key, no such model, quota used up).
+    """
+
+    @property
+    def model(self) -> str: ...
+
+    def complete(self, messages: Sequence[Message], schema: Schema | None = None) -> Reply: ...
+
+    def fingerprint(self) -> str:
+        """A hash of all that shapes a reply besides the messages; the key is no part of it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class CallFailed(AnswerkeyError):
+    """One call got no usable reply after all tries; `raw` is what came instead."""
+
+    exit_code = EXIT_INCOMPLETE
+
+    def __init__(self, message: str, raw: str = "") -> None:
+        super().__init__(message)
+        self.raw = raw
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """The sum; None where one part is unknown, or there is none."""
+    parts = list(values)
+    return sum(part for part in parts if part is not None) if parts and None not in parts else None
+
+
+class Usage:
+    """Calls and their tokens and cost; replies from the cache cost nothing and are counted apart."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._replies: list[tuple[int | None, int | None, float | None]] = []
+        self._cached = 0
+        self._failed = 0
+
+    def add(self, reply: Reply) -> None:
+        with self._lock:
+            self._replies.append((reply.prompt_tokens, reply.completion_tokens, reply.cost))
+
+    def add_cached(self) -> None:
+        with self._lock:
+            self._cached += 1
+
+    def add_failed(self) -> None:
+        with self._lock:
+            self._failed += 1
+
+    def as_dict(self) -> Json:
+        with self._lock:
+            read, written, cost = zip(*self._replies, strict=True) if self._replies else ((), (), ())
+            return {
+                "calls": len(self._replies),
+                "failed_calls": self._failed,
+                "cached": self._cached,
+                "prompt_tokens": total(read),
+                "completion_tokens": total(written),
+                "cost": total(cost),
+            }
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
+    """`function` of every item, in order. The first exception is raised; what has not begun then is left.
+
+    Calls under way get a moment to end before it is raised, but none after a Ctrl-C.
+    """
+    done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+    todo = iter(range(len(items)))
+    lock = threading.Lock()
+    ended = threading.Event()
+
+    def work() -> None:
+        while not ended.is_set():
+            with lock:
+                n = next(todo, None)
+            if n is None:
+                return
+            try:
+                done.put((n, function(items[n]), None))
+            except BaseException as error:
+                done.put((n, None, error))
+
+    threads = [
+        threading.Thread(target=work, name="answerkey-llm", daemon=True)
+        for _ in range(min(workers, len(items)))
+    ]
+    for thread in threads:
+        thread.start()
+    results: list[Any] = [None] * len(items)
+    try:
+        for _ in items:
+            n, result, error = done.get()
+            if error is not None:
+                ended.set()
+                _give_a_moment(threads)
+                raise error
+            results[n] = result
+    finally:
+        ended.set()
+    return results
+
+
+def _give_a_moment(threads: Sequence[threading.Thread], seconds: float = 1.0) -> None:
+    until = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
