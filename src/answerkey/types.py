@@ -1,4 +1,4 @@
-"""The nouns. Frozen, plain, and each with one meaning (docs/concepts.md).
+"""The data types of the package, all frozen (docs/concepts.md).
 
 Case ─► Target ─► Response ─► Score ─► Verdict ─► Outcome ─► Run
 """
@@ -7,11 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Literal, Protocol
 
 Json = dict[str, Any]
+ErrorKind = Literal["", "infrastructure", "content"]
 
 LARGEST = 1e100  # of a score, a grade or a time: its square must be a float, too
+
+
+class Status(StrEnum):
+    """The verdict of a case in one word. SCORED: measured without a profile; UNSCORED: no criterion is applicable."""
+
+    PERFECT = "PERFECT"
+    ACCEPTABLE = "ACCEPTABLE"
+    PASSED = "PASSED"
+    FAILED = "FAILED"
+    ERROR = "ERROR"
+    SCORED = "SCORED"
+    UNSCORED = "UNSCORED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +64,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What the target gave. `answer` is None where it gave no answer at all; `error` says why.
+    """What the target returned. `answer` is None where there is no answer at all; `error` says why.
 
-    `retrieved` is the ranking of page or document ids, best first, where the target reports one.
-    Unknown tokens, cost and seconds are None, never 0.
+    `error_kind` is "infrastructure" (nobody answered) or "content" (an unusable answer); `error_name` is the same for
+    the same cause, whatever the details. `retrieved` is the ranking of page or document ids, best first, where the
+    target reports one. Unknown tokens, cost and seconds are None, never 0.
     """
 
     answer: str | None = None
@@ -67,6 +82,8 @@ class Response:
     cost: float | None = None
     error: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    error_kind: ErrorKind = ""
+    error_name: str = ""
 
     @property
     def contexts(self) -> tuple[str, ...]:
@@ -114,7 +131,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A value; or "does not apply" (no value, no error); or "broke" (error says why)."""
+    """A value; or "not applicable" (no value, no error); or an error with its reason."""
 
     value: float | None = None
     reason: str = ""
@@ -140,7 +157,7 @@ Better = Literal["higher", "lower", "neither"]
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One line of a profile: a metric, its weight, and the floor below which its reading holds.
+    """One line of a profile: a metric, its weight, and the floor below which its reading is shown.
 
     For a metric where lower is better the floor is a ceiling. Below the floor of a `required` criterion the
     case fails, whatever the rest.
@@ -207,7 +224,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How much one criterion brought to the verdict: value / maximum · weight / sum of weights."""
+    """How much one criterion contributed to the verdict: value / maximum · weight / sum of weights."""
 
     metric: str
     value: float
@@ -218,7 +235,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a profile says of one case. `score` is None exactly when the status is ERROR or UNSCORED."""
+    """The result of a profile for one case. `score` is None exactly when the status is ERROR, SCORED or UNSCORED."""
 
     status: str
     score: float | None = None
@@ -233,6 +250,8 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
+    """One case of a run: what was asked, answered, measured and decided."""
+
     case: Case
     response: Response
     scores: Mapping[str, Score]
@@ -241,7 +260,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A finished or interrupted run, as its folder tells it; outcomes are streamed, never held here."""
+    """What made a run, read from its folder; its outcomes are streamed with `read_outcomes`."""
 
     folder: str
     name: str

@@ -66,7 +66,7 @@ def test_started_again_when_it_dies(program) -> None:
     assert ask(target, "go").answer == "1"
     died = ask(target, "die")
     assert died.error == "the program ended: exit code 7: out of memory"
-    assert died.extra["error_kind"] == "infrastructure"
+    assert died.error_kind == "infrastructure"
     assert ask(target, "go").answer == "1"
     assert ask(target, "kill").error == "the program ended: killed by SIGKILL"
     assert ask(target, "after").answer == "1"
@@ -105,7 +105,7 @@ def test_each_failure_is_one_questions_own(program, body: str, error: str, kind:
     assert ask(target, "good").answer == "fine"
     got = ask(target, "bad")
     assert error in (got.error or "")
-    assert (got.answer, got.extra["error_kind"]) == (None, kind)
+    assert (got.answer, got.error_kind) == (None, kind)
     assert ask(target, "good").answer == "fine"
 
 
@@ -119,7 +119,7 @@ def test_a_line_nobody_asked_for_never_becomes_the_next_answer(program) -> None:
     while not (folder / "done").exists() or target._target._all[0]._lines.empty():  # type: ignore[attr-defined]
         pass
     got = ask(target, "next")
-    assert (got.answer, got.extra.get("error_name")) == (None, "the program is out of step")
+    assert (got.answer, got.error_name) == (None, "the program is out of step")
     assert ask(target, "next").answer == "next"
 
 

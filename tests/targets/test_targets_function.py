@@ -117,8 +117,8 @@ def test_each_failure_is_an_error_of_that_question_only(bot, source: str, error:
     got = bot(source, timeout=0.2 if "sleep" in source else 20).ask(ASK)
     assert got.answer is None
     assert error in (got.error or "")
-    assert got.extra["error_kind"] == kind
-    assert got.extra["error_name"] in (got.error or "")
+    assert got.error_kind == kind
+    assert got.error_name in (got.error or "")
 
 
 def test_a_hang_does_not_stop_the_others(bot) -> None:

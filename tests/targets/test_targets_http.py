@@ -134,7 +134,7 @@ def test_what_cannot_be_used_is_an_error_with_a_reason(reply: Any, error: str, k
     with Bot(lambda body: reply) as bot:
         got = ask({"url": bot.url})
     assert error in (got.error or "")
-    assert (got.answer, got.extra["error_kind"]) == (None, kind)
+    assert (got.answer, got.error_kind) == (None, kind)
     assert len(got.error or "") < 600
 
 
@@ -152,7 +152,7 @@ def test_nobody_there() -> None:
         got = ask({"url": f"http://127.0.0.1:{free.getsockname()[1]}/ask"})
     assert got.error is not None
     assert got.error.startswith("connection failed: http://127.0.0.1:")
-    assert got.extra == {"error_kind": "infrastructure", "error_name": "connection failed"}
+    assert (got.error_kind, got.error_name) == ("infrastructure", "connection failed")
 
 
 def test_a_hang_and_a_slow_drip_end_at_the_deadline() -> None:

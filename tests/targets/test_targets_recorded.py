@@ -32,7 +32,7 @@ def test_the_answer_of_the_case_itself(tmp_path: Path) -> None:
     for nothing in (None, Response(), Response(route="kpi")):
         missing = target.lookup(Case("c", "Q", recorded=nothing))
         assert missing.error == 'no recorded answer: for case "c"'
-        assert missing.extra["error_kind"] == "content"
+        assert missing.error_kind == "content"
 
 
 def test_a_second_file_joined_by_id(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def check(got: Response) -> None:
         assert (got.answer or "").strip() or got.passages or got.retrieved is not None
     else:
         assert got.error.strip()
-        assert got.extra["error_kind"] in {"content", "infrastructure"}
-        assert got.extra["error_name"]
+        assert got.error_kind in {"content", "infrastructure"}
+        assert got.error_name
     for number in (got.seconds, got.cost, got.prompt_tokens, got.completion_tokens):
         assert number is None or number >= 0

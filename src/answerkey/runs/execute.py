@@ -243,7 +243,7 @@ def _fails(live: _Live, outcome: Outcome) -> bool:
 
 def _from_the_bot(response: Response) -> bool:
     """A broken network is not a failing answer: such errors are counted, and many in a row stop the run."""
-    return response.error is not None and response.extra.get("error_kind") != "infrastructure"
+    return response.error is not None and response.error_kind != "infrastructure"
 
 
 def judge_cost(scores: Mapping[str, Score]) -> float:
@@ -251,10 +251,10 @@ def judge_cost(scores: Mapping[str, Score]) -> float:
 
 
 def _mind_the_errors(live: _Live, response: Response) -> None:
-    if response.extra.get("error_kind") != "infrastructure":
+    if response.error_kind != "infrastructure":
         live.same_error = ("", 0)
         return
-    name = str(response.extra.get("error_name", response.error))
+    name = response.error_name
     count = live.same_error[1] + 1 if live.same_error[0] == name else 1
     live.same_error = (name, count)
     if count >= _SAME_ERROR_LIMIT:

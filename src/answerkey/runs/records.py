@@ -56,7 +56,9 @@ def to_json(noun: Any) -> Json:
 
 
 def from_json(kind: type[T], record: Mapping[str, Any]) -> T:
-    """The noun again; keys that a newer version wrote are passed over."""
+    """The object again; keys that a newer version wrote are ignored."""
+    if kind is Response and "error_kind" in record.get("extra", {}):  # as runs before version 0.2 have it
+        record = {**record, **{name: record["extra"][name] for name in ("error_kind", "error_name")}}
     given: Json = {}
     for name, _ in _shape(kind):
         if name not in record:

@@ -195,6 +195,6 @@ class ErrorKinds:
 def _kind(outcome: Outcome, text: str) -> str:
     """The target's own name for the error, else the text without what is this case's own."""
     response = outcome.response
-    if response.error is not None and (name := response.extra.get("error_name")):
+    if response.error is not None and (name := response.error_name):
         return f"No response: {name}"
     return _QUOTED.sub("…", text.replace(outcome.case.id, "…") if outcome.case.id else text)

@@ -67,7 +67,7 @@ class _App:
             try:
                 text = self._wire.text("POST", f"{self._base}{prefix}/{self._name}", body={"data": data})
             except WireError as failed:
-                if failed.response.extra["error_name"] != "HTTP 404" or prefix == _PREFIXES[-1]:
+                if failed.response.error_name != "HTTP 404" or prefix == _PREFIXES[-1]:
                     raise
             else:
                 self._prefix = prefix

@@ -70,4 +70,4 @@ class Live:
 
 
 def _worth_another(response: Response) -> bool:
-    return response.extra.get("error_kind") == "infrastructure"
+    return response.error_kind == "infrastructure"

@@ -1,7 +1,7 @@
 """What a target gave, in whatever shape, as one `Response`; and the two kinds of failure.
 
-`extra["error_kind"]` is "infrastructure" (nobody answered: refused, timed out, HTTP 503) or "content" (an answer
-came, but it cannot be used). `extra["error_name"]` is the same for the same cause, whatever the details.
+`error_kind` is "infrastructure" (nobody answered: refused, timed out, HTTP 503) or "content" (an answer
+came, but it cannot be used). `error_name` is the same for the same cause, whatever the details.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from answerkey.targets.shapes import as_amount, as_count, as_passages, as_texts, plain, valid_text
-from answerkey.types import Response
+from answerkey.types import ErrorKind, Response
 
 MAX_SIZE = 10_000_000
 """The most characters (or bytes on a wire) of one response; what is larger is an error, not an answer."""
@@ -39,9 +39,9 @@ def content_error(name: str, detail: str = "") -> Response:
     return _failure("content", name, detail)
 
 
-def _failure(kind: str, name: str, detail: str) -> Response:
+def _failure(kind: ErrorKind, name: str, detail: str) -> Response:
     error = valid_text(f"{name}: {detail}" if detail else name)
-    return Response(error=error, extra={"error_kind": kind, "error_name": name})
+    return Response(error=error, error_kind=kind, error_name=name)
 
 
 def as_response(value: Any) -> Response:
@@ -84,10 +84,9 @@ def _from_mapping(given: dict[str, Any]) -> Response:
         extra=plain(rest),
     )
     if error:
-        extra = {**response.extra, "error_kind": "content", "error_name": "the target reported an error"}
-        return replace(
-            response, error=f"the target reported an error: {valid_text(str(error))[:500]}", extra=extra
-        )
+        name = "the target reported an error"
+        message = f"{name}: {valid_text(str(error))[:500]}"
+        return replace(response, error=message, error_kind="content", error_name=name)
     return response
 
 
@@ -105,14 +104,16 @@ def _cleaned(given: Response) -> Response:
         cost=as_amount(given.cost),
         error=None if given.error is None else valid_text(str(given.error)).strip() or "no reason given",
         extra=plain(given.extra),
+        error_kind=given.error_kind,
+        error_name=given.error_name,
     )
 
 
 def _checked(response: Response) -> Response:
     if response.error is not None:
         response = replace(response, answer=valid_text(response.answer) if response.answer else None)
-        ours = response.extra.get("error_kind") in KINDS and response.extra.get("error_name")
-        return response if ours else _named(response)
+        named = response.error_kind in KINDS and response.error_name
+        return response if named else replace(response, error_kind="content", error_name=response.error or "")
     answer = response.answer
     if answer is None and response.retrieved is None and not response.passages:
         raise Unusable("the target returned no answer")
@@ -126,10 +127,6 @@ def _checked(response: Response) -> Response:
     if answer is not None and valid_text(answer) != answer:
         raise Unusable("the answer is not valid text: it holds half a character (a lone surrogate)")
     return response
-
-
-def _named(response: Response) -> Response:
-    return replace(response, extra={**response.extra, "error_kind": "content", "error_name": response.error})
 
 
 def _answer_text(answer: Any) -> str:

@@ -113,10 +113,10 @@ class Worker:
         """The same failure to reach the bot, many times in a row."""
         for _, outcome in new:
             response = outcome.response
-            if response.extra.get("error_kind") != "infrastructure":
+            if response.error_kind != "infrastructure":
                 self._same_error = ("", 0)
                 continue
-            name = str(response.extra.get("error_name", response.error))
+            name = response.error_name
             self._same_error = name, self._same_error[1] + 1 if self._same_error[0] == name else 1
             if self._same_error[1] >= _SAME_ERROR_LIMIT:
                 return f"{self._same_error[1]} times in a row: {response.error}; mend the target, then go on with --resume"
