@@ -92,7 +92,10 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question, and what is known about a good answer to it. Any of `expected` is right."""
+    """One question, and what is known about a good answer to it. Any of `expected` is right.
+
+    `min_score` is the case's own pass mark on the overall score, on top of the profile's.
+    """
 
     id: str
     question: str
@@ -109,6 +112,7 @@ class Case:
     source_file: str | None = None
     question_num: int | None = None
     recorded: Response | None = None
+    min_score: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 

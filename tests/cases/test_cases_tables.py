@@ -176,7 +176,7 @@ def test_each_turn_of_a_conversation_is_a_case_with_its_history(name, write):
     assert first.criteria.must_contain == ("RM",)
     assert [turn.user for turn in second.history] == ["Sales in May?"]
     assert second.criteria.must_contain_any == ("june", "sales")
-    assert first.extra["min_score"] == 0.5
+    assert first.min_score == 0.5
 
 
 def test_recorded_answers_of_a_second_file_are_read_by_id(write):

@@ -157,6 +157,81 @@ def test_a_required_floor_fails_the_case_whatever_the_rest():
     assert verdict(profile, {"a": 0.5, "b": 1.0}).status == "PASSED"
 
 
+OVERLAY = {"base": "route-aware", "on": {"kpi": {"pass": 0.60}}}
+
+
+def test_an_overlay_of_one_key_in_a_route_group_changes_that_key_and_nothing_else():
+    base, own = load_profile("route-aware"), load_profile(OVERLAY)
+    assert own.rules == base.rules
+    assert own.routes == base.routes
+    kpi, plain = own.rules_for("sales_kpi"), base.rules_for("sales_kpi")
+    assert (kpi.criteria, kpi.pass_mark) == (plain.criteria, 0.60)
+    assert [(band.name, band.at) for band in kpi.bands] == [
+        ("excellent", 0.75),
+        ("acceptable", 0.60),
+        ("failed", 0.0),
+    ]
+
+
+def test_an_overlay_of_one_weight_keeps_the_other_criteria():
+    own = load_profile(
+        {"base": "uniform", "on": {"kpi": {"criteria": [{"metric": "factual_accuracy", "weight": 0.9}]}}}
+    )
+    weights = {c.metric: c.weight for c in own.rules_for("hr_kpi").criteria}
+    assert weights == dict(zip(DIMENSIONS, (0.25, 0.30, 0.9, 0.15), strict=False))
+    assert own.rules == load_profile("uniform").rules
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        OVERLAY,
+        {"base": "route-aware", "pass": 0.9},
+        {"base": "route-aware", "pass": 0.1},
+        {"base": "rubric", "pass": 45},
+        {"base": "route-aware", "bands": [{"name": "acceptable", "at": 0.5}]},
+        {"base": "rubric", "bands": [{"name": "fine", "at": 30, "status": "PASSED"}]},
+        {"criteria": [{"metric": "a"}], "bands": [{"name": "top", "at": 0.9, "status": "PERFECT", "needs_route": True}]},
+    ],
+)  # fmt: skip
+@given(
+    value=st.floats(0, 1),
+    route_score=st.sampled_from([None, 0.0, 0.7, 1.0]),
+    mark=st.sampled_from([None, 0.5]),
+)
+def test_status_passed_and_band_always_agree(overlay, value, route_score, mark):
+    profile = load_profile(overlay)
+    for route in ("sales_kpi", "docs"):
+        rules = profile.rules_for(route)
+        scores = {c.metric: Score(value * c.maximum) for c in rules.criteria} | {
+            "route_score": Score(route_score)
+        }
+        case = Case("c", "?", min_score=mark and mark * profile.scale)
+        found = decide(profile, case, Response(answer="x", route=route), scores)
+        band = next(band for band in rules.bands if band.name == found.band)
+        assert found.status == band.status
+        assert found.passed == (found.status != "FAILED")
+        if found.passed:
+            assert found.quality >= rules.pass_mark - 1e-9
+        elif not mark and not any(band.needs_route for band in rules.bands if band.at == rules.pass_mark):
+            assert found.quality < rules.pass_mark
+
+
+def test_only_the_case_s_own_minimum_raises_the_pass_mark_and_no_carried_column():
+    scores = dict.fromkeys(DIMENSIONS, Score(0.75))
+    profile, response = load_profile("route-aware"), Response(answer="x", route="docs")
+    carried = decide(profile, Case("c", "?", extra={"min_score": 0.99}), response, scores)
+    own = decide(profile, Case("c", "?", min_score=0.99), response, scores)
+    assert (carried.status, carried.passed) == ("ACCEPTABLE", True)
+    assert (own.status, own.passed, own.band) == ("FAILED", False, "failed")
+    assert "the case's own min_score" in own.justification
+
+
+def test_a_base_that_leads_back_to_itself_is_named(write):
+    with pytest.raises(SettingsError, match="leads back to itself"):
+        load_profile(str(write("mine.toml", f'base = "{write("mine.toml", "")}"')))
+
+
 def test_a_verdict_says_what_was_low_and_what_was_strong():
     found = verdict("route-aware", dimensions(0.9, 0.2, 0.5, 0.9), "docs", 0.0)
     assert "Low: information_completeness 0.20" in found.justification
@@ -218,7 +293,7 @@ def test_profiles_are_listed_and_shown_as_toml(cli, write):
         ),
         ({"version": "x"}, "version is 'x', expected a whole number"),
         ({"scale": "x"}, "scale is 'x', expected a number"),
-        ({"criteria": [{"metric": 5}]}, "metric is 5, expected a text"),
+        ({"criteria": [{"metric": 5}]}, "metric is 5, expected a string"),
         ({"criteria": [{"metric": "exact_match", "floor": "x"}]}, "floor is 'x', expected a number"),
         ({"criteria": [{"metric": "exact_match", "required": "x"}]}, "expected true or false"),
     ],

@@ -73,10 +73,10 @@ def _turns(turns: list[Any], stem: str, talk: Mapping[str, Any], name: str) -> I
             tags=as_list(turn.get("tags"), "tags", place),
             source_file=name,
             question_num=number,
+            min_score=as_number(turn.get("min_score"), "min_score", place),
             extra={
                 "conversation": stem,
                 "requires_context": bool(turn.get("requires_context")),
-                "min_score": as_number(turn.get("min_score"), "min_score", place),
                 "success_criteria": talk.get("success_criteria"),
             },
         )

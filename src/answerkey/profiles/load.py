@@ -1,4 +1,4 @@
-"""A profile from its TOML: a built-in name, a file, or the [profile] table of a suite."""
+"""Load a profile from TOML: a built-in name, a file, or the [profile] table of a suite."""
 
 from __future__ import annotations
 
@@ -6,177 +6,219 @@ import hashlib
 import json
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.profiles.shapes import check_shapes, check_values
 from answerkey.types import Band, Criterion, Profile, ScoringRules
 
+Table = Mapping[str, Any]
+T = TypeVar("T", Criterion, Band)
+
+FAILED = "FAILED"  # the status of a band that fails a case; any other status passes it
 _KEYS = {
     "name", "version", "summary", "base", "scale", "route_weight", "pass", "bands", "routes", "criteria", "informational",
     "settings", "words", "on", "without",
 }  # fmt: skip
+_GROUP_KEYS = ("criteria", "pass", "bands")
+_KINDS = {
+    **dict.fromkeys(("metric", "name", "status", "reading", "better", "summary"), "a string"),
+    **dict.fromkeys(("required", "needs_route"), "true or false"),
+    **dict.fromkeys(("at", "floor", "weight", "maximum", "scale", "pass", "route_weight"), "a number"),
+    **dict.fromkeys(("on", "routes", "words", "settings"), "a table"),
+    **dict.fromkeys(("criteria", "bands"), "a list of tables"),
+    "version": "a whole number",
+}
 _HOME = files("answerkey.profiles") / "builtin"
 
 
 def builtin_names() -> list[str]:
-    return sorted(
-        entry.name.removesuffix(".toml")
-        for entry in _HOME.iterdir()
-        if entry.name.endswith(".toml") and entry.name != "words.toml"
-    )
+    """The names of the built-in profiles: `["rag", "retrieval", …]`."""
+    names = (entry.name for entry in _HOME.iterdir() if entry.name != "words.toml")
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
 def builtin_text(name: str) -> str:
+    """The TOML of a built-in profile."""
     if name not in builtin_names():
-        raise SettingsError(
-            f'unknown profile "{name}"{did_you_mean(name, builtin_names())}; built in: {", ".join(builtin_names())}'
-        )
+        hint = did_you_mean(name, builtin_names())
+        raise SettingsError(f'unknown profile "{name}"{hint}; built in: {", ".join(builtin_names())}')
     return (_HOME / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def words_text() -> str:
+    """The TOML of the default word lists, which a profile may replace under [words]."""
     return (_HOME / "words.toml").read_text(encoding="utf-8")
 
 
 @cache
 def default_words() -> Mapping[str, tuple[str, ...]]:
-    table = tomllib.loads(words_text())
-    return {name: tuple(listed) for name, listed in table.items()}
+    return {name: tuple(listed) for name, listed in tomllib.loads(words_text()).items()}
 
 
-def load_profile(given: str | Mapping[str, Any], folder: Path | None = None) -> Profile:
-    """The profile, checked whole; its digest covers everything that can change a verdict."""
+def load_profile(given: str | Table, folder: Path | None = None) -> Profile:
+    """The profile, fully checked; its digest covers everything that can change a verdict.
+
+    >>> load_profile({"base": "rubric", "pass": 75}).rules.pass_mark
+    75.0
+    """
     table, source = profile_table(given, folder or Path())
     return _profile(table, source)
 
 
-def profile_table(given: str | Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], str]:
-    """The profile's own TOML as a table, laid over the `base` it names."""
-    if isinstance(given, Mapping):
+def profile_table(
+    given: str | Table, folder: Path, chain: tuple[str, ...] = ()
+) -> tuple[dict[str, Any], str]:
+    """The profile's TOML as a table, overlaid on the `base` that it names, and where it came from."""
+    if not isinstance(given, str):
         table, source = dict(given), "[profile]"
     elif given.endswith(".toml") or (folder / given).is_file():
-        path = folder / given
-        try:
-            table, source = tomllib.loads(path.read_text(encoding="utf-8-sig")), str(given)
-        except OSError as error:
-            raise SettingsError(f"profile {given}: cannot be read: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(f"profile {given}: not valid TOML: {error}") from None
+        table, source = _read(folder / given, given), given
     else:
         table, source = tomllib.loads(builtin_text(given)), given
+    _check_kinds(table, source)
     if "base" in table:
-        base, _ = profile_table(str(table.pop("base")), folder)
-        table = {**base, **table, "words": {**base.get("words", {}), **table.get("words", {})}}
+        name = str(table.pop("base"))
+        if name in chain:
+            raise SettingsError(f'profile {source}: base "{name}" leads back to itself')
+        table = _overlaid(profile_table(name, folder, (*chain, name))[0], table)
     return table, source
 
 
-def _profile(table: Mapping[str, Any], source: str) -> Profile:
-    for key in table:
-        if key not in _KEYS:
-            raise SettingsError(f'profile {source}: unknown key "{key}"{did_you_mean(key, _KEYS)}')
-    check_shapes(table, source)
+def _read(path: Path, name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise SettingsError(f"profile {name}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"profile {name}: not valid TOML: {error}") from None
+
+
+def _overlaid(base: Table, own: Table) -> dict[str, Any]:
+    """The base with the named keys changed and nothing else: in tables and route groups by key, in criteria by metric."""
+    table = _overlaid_rules(base, own)
+    for key in ("words", "settings", "routes"):
+        table[key] = {**base.get(key, {}), **own.get(key, {})}
+    groups = dict(base.get("on", {}))
+    for group, rules in own.get("on", {}).items():
+        groups[group] = _overlaid_rules(groups.get(group, {}), rules, inherited=base)
+    return {**table, "on": groups}
+
+
+def _overlaid_rules(base: Table, own: Table, inherited: Table | None = None) -> dict[str, Any]:
+    """One set of rules; a route group without criteria or bands of its own starts from the `inherited` ones."""
+    table = {**base, **own}
+    for key, name in (("criteria", "metric"), ("bands", "name")):
+        known = base.get(key) or (inherited or {}).get(key, [])
+        if key in own and known:
+            table[key] = _merged(known, own[key], name)
+    if "bands" in own and "pass" not in own and "pass" in table:
+        passing = [band["at"] for band in table["bands"] if band.get("status") != FAILED and "at" in band]
+        table["pass"] = min(passing, default=table["pass"])
+    return table
+
+
+def _merged(known: Sequence[Table], own: Sequence[Table], name: str) -> list[Table]:
+    """The known entries with those of the same name changed, and new ones added. New bands replace the old ones."""
+    by_name = {item.get(name): item for item in known}
+    if name == "name" and any(item.get(name) not in by_name for item in own):
+        return list(own)
+    for item in own:
+        by_name[item.get(name)] = {**by_name.get(item.get(name), {}), **item}
+    return list(by_name.values())
+
+
+def _profile(table: Table, source: str) -> Profile:
+    _check_keys(table, _KEYS, source)
     without = _without(table, source)
-    rules = _rules(table, source, without)
-    group_rules = {
-        group: _rules({**table, **own}, f"{source} [on.{group}]", without)
-        for group, own in table.get("on", {}).items()
-    }
     routes = {
-        group: _texts(names, source, f"routes.{group}") for group, names in table.get("routes", {}).items()
+        group: _strings(names, source, f"routes.{group}") for group, names in table.get("routes", {}).items()
     }
-    for group in group_rules:
+    for group, own in table.get("on", {}).items():
+        _check_keys(own, _GROUP_KEYS, source, f" in [on.{group}]")
         if group not in routes:
-            raise SettingsError(
-                f"profile {source}: [on.{group}] has no routes; list them as {group} = [...] under [routes]"
-            )
-    words = {**default_words()} | {
-        name: _texts(w, source, f"words.{name}") for name, w in table.get("words", {}).items()
-    }
+            fix = f"list them as {group} = [...] under [routes]"
+            raise SettingsError(f"profile {source}: [on.{group}] has no routes; {fix}")
+    words = {name: _strings(w, source, f"words.{name}") for name, w in table.get("words", {}).items()}
     for name in words:
         if name not in default_words():
-            raise SettingsError(
-                f'profile {source}: unknown word list "{name}"{did_you_mean(name, default_words())}'
-            )
+            hint = did_you_mean(name, default_words())
+            raise SettingsError(f'profile {source}: unknown word list "{name}"{hint}')
     profile = Profile(
-        name=str(table.get("name") or Path(source).stem),
+        name=table.get("name") or Path(source).stem,
         version=table.get("version", 1),
-        summary=str(table.get("summary", "")),
-        rules=rules,
-        group_rules=group_rules,
+        summary=table.get("summary", ""),
+        rules=_rules(table, source, without),
+        group_rules={
+            group: _rules({**table, **own}, f"{source} [on.{group}]", without)
+            for group, own in table.get("on", {}).items()
+        },
         routes={"kpi": (), "documents": (), **routes},
-        scale=_number(table.get("scale", 1), source, "scale", above=0),
-        route_weight=_number(table.get("route_weight", 0), source, "route_weight", above=-1e-12, below=1),
-        informational=_texts(table.get("informational", []), source, "informational"),
-        settings=_settings(table.get("settings", {}), source),
-        words=words,
+        scale=_within(table.get("scale", 1), source, "scale", above=0),
+        route_weight=_within(table.get("route_weight", 0), source, "route_weight", above=-1e-12, below=1),
+        informational=_strings(table.get("informational", []), source, "informational"),
+        settings=table.get("settings", {}),
+        words={**default_words(), **words},
     )
-    return replace(profile, digest=_digest(profile))
+    content = {key: value for key, value in asdict(profile).items() if key not in {"summary", "digest"}}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+    return replace(profile, digest=digest[:16])
 
 
-def _without(table: Mapping[str, Any], source: str) -> frozenset[str]:
-    """The criteria to leave out; each must be one of the profile's, on some route at least."""
-    given = _texts(table.get("without", []), source, "without")
-    group_rules = (table, *table.get("on", {}).values())
+def _without(table: Table, source: str) -> frozenset[str]:
+    """The criteria to leave out; each must be in the profile, on some route at least."""
+    given = _strings(table.get("without", []), source, "without")
     known = {
-        str(item["metric"])
-        for rules in group_rules
+        str(item.get("metric"))
+        for rules in (table, *table.get("on", {}).values())
         for item in rules.get("criteria", [])
-        if isinstance(item, Mapping) and "metric" in item
     }
     for name in given:
         if name not in known:
-            near = did_you_mean(name, known) or f"; its criteria are {', '.join(sorted(known))}"
-            raise SettingsError(f'profile {source}: without names no criterion "{name}"{near}')
+            hint = did_you_mean(name, known) or f"; its criteria are {', '.join(sorted(known))}"
+            raise SettingsError(f'profile {source}: without: there is no criterion "{name}"{hint}')
     return frozenset(given)
 
 
-def _rules(table: Mapping[str, Any], source: str, without: frozenset[str]) -> ScoringRules:
-    given = table.get("criteria")
-    if not isinstance(given, list) or not given:
-        raise SettingsError(f"profile {source}: no criteria; give at least one [[criteria]] with a metric")
-    criteria = tuple(c for c in (_criterion(item, source) for item in given) if c.metric not in without)
-    if sum(c.weight for c in criteria) <= 0:
-        raise SettingsError(
-            f"profile {source}: the weights add up to 0; give at least one criterion a weight above 0"
-        )
-    pass_mark = _number(table.get("pass", 0.5 * float(table.get("scale", 1))), source, "pass")
-    default = [
-        {"name": "passed", "at": pass_mark, "status": "PASSED"},
-        {"name": "failed", "at": 0, "status": "FAILED"},
-    ]
-    bands = sorted(
-        (_filled(Band, item, source, "band") for item in table.get("bands", default)),
-        key=lambda band: -band.at,
-    )
-    return ScoringRules(criteria, pass_mark, tuple(bands))
+def _rules(table: Table, source: str, without: frozenset[str]) -> ScoringRules:
+    if not table.get("criteria"):
+        raise SettingsError(f"profile {source}: no criteria; add at least one [[criteria]] with a metric")
+    listed = [_filled(Criterion, item, source, "criterion") for item in table["criteria"]]
+    for criterion in listed:
+        where = f"{source}, criterion {criterion.metric}"
+        _within(criterion.weight, where, "weight", above=-1e-12)
+        _within(criterion.maximum, where, "maximum", above=0)
+        if criterion.better not in {"higher", "lower"}:
+            found = f'better is "{criterion.better}"'
+            raise SettingsError(f'profile {where}: {found}, expected "higher" or "lower"')
+    criteria = tuple(criterion for criterion in listed if criterion.metric not in without)
+    if sum(criterion.weight for criterion in criteria) <= 0:
+        raise SettingsError(f"profile {source}: the weights add up to 0; at least one must be above 0")
+    pass_mark = float(table.get("pass", 0.5 * table.get("scale", 1)))
+    if "bands" not in table:
+        return ScoringRules(criteria, pass_mark, _bands([Band("passed", pass_mark, "PASSED")], pass_mark))
+    if not table["bands"]:
+        raise SettingsError(f"profile {source}: bands is [], expected at least one band")
+    bands = [_filled(Band, item, source, "band") for item in table["bands"]]
+    return ScoringRules(criteria, pass_mark, _bands(bands, pass_mark))
 
 
-def _criterion(item: Any, source: str) -> Criterion:
-    criterion = _filled(Criterion, item, source, "criterion")
-    where = f"{source}, criterion {criterion.metric}"
-    _number(criterion.weight, where, "weight", above=-1e-12)
-    _number(criterion.maximum, where, "maximum", above=0)
-    if criterion.better not in {"higher", "lower"}:
-        raise SettingsError(f'profile {where}: better is "{criterion.better}", expected "higher" or "lower"')
-    return criterion
+def _bands(bands: Iterable[Band], pass_mark: float) -> tuple[Band, ...]:
+    """Highest first, made to agree with the pass mark: the lowest band that passes begins there, and so does every
+    passing band below it; a failing band above it can't be reached and is left out."""
+    ordered = sorted(bands, key=lambda band: -band.at)
+    failing = [band for band in ordered if band.status == FAILED and band.at < pass_mark]
+    passing = [replace(band, at=max(band.at, pass_mark)) for band in ordered if band.status != FAILED]
+    passing[-1:] = [replace(band, at=pass_mark) for band in passing[-1:]]
+    return (*passing, *(failing or [Band("failed", 0.0, FAILED)]))
 
 
-def _filled(kind: Any, item: Any, source: str, what: str) -> Any:
-    known = [field.name for field in fields(kind)]
-    if not isinstance(item, Mapping):
-        raise SettingsError(f"profile {source}: found {item!r}, expected a {what} with named values")
-    for key in item:
-        if key not in known:
-            raise SettingsError(
-                f'profile {source}: unknown key "{key}" in a {what}{did_you_mean(key, known)}'
-            )
-    check_values(item, source, what)
+def _filled(kind: type[T], item: Table, source: str, what: str) -> T:
+    _check_keys(item, [field.name for field in fields(kind)], source, f" in a {what}")
     try:
         return kind(**item)
     except TypeError as error:
@@ -184,33 +226,51 @@ def _filled(kind: Any, item: Any, source: str, what: str) -> Any:
         raise SettingsError(f"profile {source}: a {what} lacks {missing}") from None
 
 
-def _number(value: Any, source: str, key: str, *, above: float = -math.inf, below: float = math.inf) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not math.isfinite(value)
-        or not above < value <= below
-    ):
-        raise SettingsError(
-            f"profile {source}: {key} is {value!r}, expected a number{f' above {max(above, 0):g}' if above > -1e9 else ''}"
-        )
+def _check_keys(table: Table, known: Iterable[str], source: str, where: str = "") -> None:
+    for key in table:
+        if key not in known:
+            hint = did_you_mean(key, known) or f"; the keys are {', '.join(sorted(known))}"
+            raise SettingsError(f'profile {source}: unknown key "{key}"{where}{hint}')
+
+
+def _check_kinds(table: Table, source: str) -> None:
+    """Every value has the type that its key asks for, before anything is merged or built."""
+    for key, value in table.items():
+        expected = _KINDS.get(key)
+        if expected and not _is_kind(value, expected):
+            shown = f"a table [{key}]" if expected == "a table" else expected
+            raise SettingsError(f"profile {source}: {key} is {value!r}, expected {shown}")
+    for key in ("on", "settings"):
+        for name, own in table.get(key, {}).items():
+            if not _is_kind(own, "a table"):
+                where = f"{key}.{name}"
+                raise SettingsError(f"profile {source}: {where} is {own!r}, expected a table [{where}]")
+            if key == "on":
+                _check_kinds(own, f"{source} [on.{name}]")
+    for key, what in (("criteria", "criterion"), ("bands", "band")):
+        for item in table.get(key, []):
+            _check_kinds(item, f"{source}, {what}")
+
+
+def _is_kind(value: Any, expected: str) -> bool:
+    if expected == "a number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if expected == "a whole number":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if expected == "a list of tables":
+        return isinstance(value, list) and all(isinstance(item, Mapping) for item in cast("list[Any]", value))
+    return isinstance(value, {"a string": str, "true or false": bool, "a table": Mapping}[expected])
+
+
+def _within(value: float, source: str, key: str, *, above: float, below: float = math.inf) -> float:
+    if not above < value <= below:
+        limit = f" above {max(above, 0):g}" + (f" and at most {below:g}" if below < math.inf else "")
+        raise SettingsError(f"profile {source}: {key} is {value!r}, expected a number{limit}")
     return float(value)
 
 
-def _texts(value: Any, source: str, key: str) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise SettingsError(f"profile {source}: {key} is {value!r}, expected a list of texts")
-    return tuple(value)
-
-
-def _settings(value: Any, source: str) -> Mapping[str, Mapping[str, Any]]:
-    if not isinstance(value, Mapping) or not all(isinstance(table, Mapping) for table in value.values()):
-        raise SettingsError(
-            f"profile {source}: settings is {value!r}, expected tables such as [settings.semantic_relevance]"
-        )
-    return value
-
-
-def _digest(profile: Profile) -> str:
-    content = {key: value for key, value in asdict(profile).items() if key not in {"summary", "digest"}}
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]
+def _strings(value: Any, source: str, key: str) -> tuple[str, ...]:
+    listed = cast("Sequence[Any]", value)
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in listed):
+        raise SettingsError(f"profile {source}: {key} is {value!r}, expected a list of strings")
+    return tuple(listed)

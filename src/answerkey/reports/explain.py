@@ -88,7 +88,7 @@ def _verdict(outcome: Outcome, profile: Profile | None) -> Json:
         "scale": profile.scale,
         "pass_mark": profile.rules_for(outcome.response.route).pass_mark,
         "route_weight": profile.route_weight if verdict.route_score is not None else 0.0,
-        "own_mark": outcome.case.extra.get("min_score"),
+        "own_mark": outcome.case.min_score,
     }
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from answerkey.errors import IncompleteError
 from answerkey.profiles import decide
-from answerkey.profiles.decide import ERROR, told_broken
+from answerkey.profiles.decide import ERROR, describe_errors
 from answerkey.runs.ask import Answered, Answers, Numbered, ask_all, with_answers
 from answerkey.runs.control import Finished, Options, Selection, Stop, Watch
 from answerkey.runs.journal import Journal, read_journal
@@ -221,7 +221,7 @@ def verdict_of(profile: Profile | None, case: Case, response: Response, scores: 
         return decide(profile, case, response, scores)
     if response.error is not None:
         return Verdict(ERROR, justification=f"No response: {response.error}")
-    broken = told_broken(scores)
+    broken = describe_errors(scores)
     return Verdict(ERROR, justification=f"Could not be scored: {broken}") if broken else Verdict("SCORED")
 
 
