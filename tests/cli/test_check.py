@@ -57,9 +57,9 @@ def test_the_minimum_score_is_an_option() -> None:
         ([], "expected a JSON object"),
         ({"answer": "a"}, "no question"),
         (GOOD | {"context": []}, 'did you mean "contexts"'),
-        (GOOD | {"contexts": "text"}, "a list of texts"),
+        (GOOD | {"contexts": "text"}, "a list of strings"),
         (GOOD | {"retrieval_scores": ["high"]}, "a list of numbers"),
-        (GOOD | {"answer": 3}, "a text or null"),
+        (GOOD | {"answer": 3}, "a string or null"),
     ],
 )
 def test_bad_input_is_one_line(record: object, told: str) -> None:

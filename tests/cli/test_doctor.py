@@ -52,12 +52,12 @@ def test_the_last_line_agrees_with_the_exam_of_the_local_judge(
     result = doctor()
     last = result.stdout.splitlines()[-1]
     assert result.exit_code == 0
-    assert (last == "all well") == (pass_mark == 0)
+    assert (last == "everything works") == (pass_mark == 0)
     assert ("failed its exam" in last) == (pass_mark == 10)
 
 
 def test_what_is_not_installed_comes_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerkey.cli.doctor_checks.find_spec", lambda name: None)
+    monkeypatch.setattr("answerkey.cli.doctor.find_spec", lambda name: None)
     result = doctor("--no-exam")
     assert "pip install 'answerkey[ray]'" in result.stdout
     assert result.exit_code == 0
@@ -68,19 +68,19 @@ def test_a_broken_part_is_exit_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "file"))
     result = doctor("--no-exam")
     assert result.exit_code == 3
-    assert result.stdout.splitlines()[-1] == "broken: cache folder"
+    assert result.stdout.splitlines()[-1] == "not working: cache folder"
 
 
 @pytest.mark.network
 @pytest.mark.parametrize(
     ("answer", "code", "last"),
     [
-        (knowing, 0, "all well, and the judge passed its exam"),
-        (gullible, 1, "do not rely on this judge: an answer can talk it into a grade"),
+        (knowing, 0, "everything works, and the judge passed its exam"),
+        (gullible, 1, "do not rely on this judge: an answer can manipulate its grade"),
         (lambda r: grades(5, 5, 5, 3), 1, "do not rely on this judge"),
         (lambda r: completion("I'd rather not say"), 1, "do not rely on this judge"),
-        (lambda r: error(401, "bad key"), 3, "the judge does not answer"),
-        (lambda r: error(404, "no model"), 3, "the judge does not answer"),
+        (lambda r: error(401, "bad key"), 3, "the judge does not respond"),
+        (lambda r: error(404, "no model"), 3, "the judge does not respond"),
     ],
     ids=["knowing", "gullible", "always content", "no verdicts", "401", "404"],
 )

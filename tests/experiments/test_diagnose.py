@@ -130,7 +130,7 @@ def test_the_command_on_recorded_rankings_and_ids_alone(tmp_path: Path) -> None:
     assert (told["healthy"], told["score"]) == (False, 0.0)
     shown = CliRunner().invoke(command, files, catch_exceptions=False).stdout
     assert "page n − 3 of" in shown
-    assert "then:" in shown
+    assert "gain:" in shown
     assert CliRunner().invoke(command, []).exit_code == 2
 
 
@@ -138,7 +138,7 @@ def test_the_command_on_a_suite(tmp_path: Path) -> None:
     rows = [{**row, "relevant": [str(int(row["relevant"][0]) - 4)]} for row in question_rows()]  # type: ignore[index]
     result = CliRunner().invoke(command, [str(write_suite(tmp_path, rows))], catch_exceptions=False)
     assert "page n + 4 of" in result.stdout
-    assert "do:" in result.stdout
+    assert "action:" in result.stdout
     assert len(page_texts()) == 60
 
 

@@ -145,7 +145,7 @@ def test_statistics_are_those_of_pandas() -> None:
     [
         (["--alphas", "0.5,1.5"], "α = 1.5"),
         (["--ks", "0,5"], "K = 0"),
-        (["--ks", "5,x"], "expected numbers"),
+        (["--ks", "5,x"], "expected comma-separated numbers"),
         (["--trace", "q99"], "no query"),
     ],
 )

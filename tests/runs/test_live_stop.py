@@ -156,7 +156,7 @@ def test_progress_goes_on_with_the_figures_so_far(cli, suite: LiveSuite, bot: Br
     told = next(line for line in ended.err.splitlines() if line.startswith("40/40"))
     assert "98 % of 40 passed" in told
     assert "over 40, 1 failed" in told
-    assert f"40 cases, {done} done before" in ended.err
+    assert f"40 cases, {done} already done" in ended.err
 
 
 def test_debug_shows_the_failing_cases_in_full(cli, suite: LiveSuite, bot: BrokenBot) -> None:

@@ -66,7 +66,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
         code, shown = at_a_terminal(command(suite), watch)
         seen = without_escapes(shown)
         assert code == 130
-        assert "ending after the cases in flight; once more to stop at once" in seen
+        assert "finishing the cases in flight; Ctrl-C again to stop now" in seen
         assert f"to continue: answerkey run {suite.path} --no-charts --resume\n" in seen
         assert seen.strip().splitlines()[-1].startswith("interrupted: ")
         asked = sum(bot.asked.values())

@@ -1,4 +1,4 @@
-"""`answerkey baseline`: keep a run to compare with."""
+"""`answerkey baseline`: the run that later runs are compared with."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ _folder_option = click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),
     default=".",
-    show_default=True,
-    help="The folder that keeps it, in .answerkey/baseline.json.",
+    help="Folder whose .answerkey/baseline.json records the baseline; default the current folder.",
 )
 
 
 @click.group("baseline")
 def command() -> None:
-    """Keep a run to compare with: `answerkey compare RUN` then takes it as A.
+    """Set the run that `answerkey compare RUN` compares with.
 
     \b
     Example:
@@ -32,7 +31,7 @@ def command() -> None:
 @click.argument("run", type=click.Path(path_type=Path))
 @_folder_option
 def set_command(run: Path, folder: Path) -> None:
-    """Keep RUN as the baseline.
+    """Make RUN the baseline.
 
     \b
     Example:
@@ -42,14 +41,14 @@ def set_command(run: Path, folder: Path) -> None:
     from answerkey.runs.store import open_run
 
     path = set_baseline(open_run(run), folder)
-    say(f"{run} is now the baseline, kept in {path}")
+    say(f"{run} is now the baseline (recorded in {path})")
 
 
 @command.command("show")
 @_folder_option
 @json_option
 def show_command(folder: Path, as_json: bool) -> None:
-    """Which run is the baseline, and is it still there?
+    """Print which run is the baseline.
 
     \b
     Example:
@@ -63,4 +62,4 @@ def show_command(folder: Path, as_json: bool) -> None:
     if as_json:
         print_json({"run": str(path), "name": kept.name, "created": kept.created, "exists": there})
     else:
-        show(f"{path}  {kept.name}, made {kept.created}{'' if there else '; the folder is gone'}")
+        show(f"{path}  {kept.name}, created {kept.created}{'' if there else '; the folder no longer exists'}")

@@ -3,78 +3,110 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from answerkey.cli.output import json_option, print_json, say, show
-from answerkey.cli.scoring_options import judge_option, judge_settings
+from answerkey.cli.scoring_options import (
+    add_options,
+    judge_model_option,
+    judge_option,
+    judge_settings,
+    module_option,
+)
 
-_OPTIONS = (
-    click.option("--metric", "metrics", multiple=True, required=True, help="The metric to check; may be repeated."),
-    click.option("--label", default="label", show_default=True, help="The column with the labels: 0/1, yes/no or a number."),
-    click.option("--group", default="group", show_default=True, help="Rows of one source, kept together when resampling."),
-    click.option("--positive", type=click.Choice(["good", "bad"]), help="What label 1 means; guessed unless told."),
-    click.option("--label-cut", type=float, metavar="X", help="Labels above X are positive; ½ for 0/1, else mid-range."),
-    click.option("--best", "aim", type=click.Choice(["balanced", "accuracy", "kappa"]), default="balanced", show_default=True,
-                 help="What the best threshold makes largest."),
-    click.option("--repeats", type=click.IntRange(1, 100), default=1, help="Measure this often, for a judge's noise."),
-    click.option("--limit", type=click.IntRange(min=1), help="Only the first N rows."),
-    click.option("--model", help="Embedding model."),
-    click.option("--judge-model", help="The judge's model, where the preset's is not meant."),
-    click.option("--module", "modules", multiple=True, help="A Python module with metrics of your own."),
-    click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.png", help="Write the reliability plot here."),
-    click.option("--write-threshold", "profile", type=click.Path(path_type=Path), metavar="PROFILE.toml",
-                 help="Write the best threshold into this profile as the metric's floor."),
-)  # fmt: skip
+if TYPE_CHECKING:
+    from answerkey.calibrate.calibration import Calibration
+
+_SECONDS_BETWEEN_LINES = 5
 
 
-def _calibrate_options(command: Any) -> Any:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+@dataclass(frozen=True, slots=True)
+class CalibrateOptions:
+    """What was typed after `answerkey calibrate`, one field per option."""
+
+    labelled: Path
+    metrics: tuple[str, ...]
+    label: str
+    group: str
+    positive: Literal["good", "bad"] | None
+    label_cut: float | None
+    aim: Literal["balanced", "accuracy", "kappa"]
+    repeats: int
+    limit: int | None
+    model: str | None
+    judge: str | None
+    judge_model: str | None
+    modules: tuple[str, ...]
+    plot: Path | None
+    profile: Path | None
+    as_json: bool
 
 
 @click.command("calibrate")
 @click.argument("labelled", type=click.Path(path_type=Path))
-@_calibrate_options
-@judge_option
+@add_options(
+    click.option("--metric", "metrics", multiple=True, required=True, help="The metric to check; may be repeated."),
+    click.option("--label", default="label", help="Column with the labels: 0/1, yes/no or a number; default label."),
+    click.option("--group", default="group",
+                 help="Column that groups dependent rows, which are resampled together; default group."),
+    click.option("--positive", type=click.Choice(["good", "bad"]), help="What label 1 means; by default guessed and reported."),
+    click.option("--label-cut", type=float, metavar="X",
+                 help="Labels above X are positive; default 0.5 for 0/1 labels, otherwise mid-range."),
+    click.option("--best", "aim", type=click.Choice(["balanced", "accuracy", "kappa"]), default="balanced",
+                 help="What the best threshold maximises; default balanced (accuracy)."),
+    click.option("--repeats", type=click.IntRange(1, 100), default=1,
+                 help="Number of measurements, to see a judge's noise; default 1."),
+    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N rows."),
+    click.option("--model", help="Embedding model."),
+    judge_option,
+    judge_model_option,
+    module_option,
+    click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.png", help="Write the reliability chart to this file."),
+    click.option("--write-threshold", "profile", type=click.Path(path_type=Path), metavar="PROFILE.toml",
+                 help="Write the best threshold into this profile as the metric's floor."),
+)  # fmt: skip
 @json_option
-def command(labelled: Path, as_json: bool, **given: Any) -> None:
+def command(**given: Any) -> None:
     """Compare a metric with human labels: a case file with a label column, or a run with labels.jsonl.
 
-    AUROC above 0.5 means that the metric points the right way. Which way that is depends on what label 1 means:
-    say --positive good (1 is a good answer) or --positive bad (1 is a bad one). Without it the meaning that fits
-    the metric's own direction is taken and reported as a guess. Answer length alone is always shown beside it.
+    AUROC above 0.5 means that the metric ranks good answers above bad ones. Give --positive good if label 1 marks a
+    good answer, or --positive bad if it marks a bad one; without it, the meaning that fits the metric's direction is
+    assumed and reported as a guess. The result of answer length alone is always shown for comparison.
 
     \b
     Example:
       answerkey calibrate labelled.jsonl --metric answer_hallucination --positive bad
       answerkey calibrate results/bot_20260102_030405 --metric rubric.accuracy --plot reliability.png
     """
+    options = CalibrateOptions(**given)
     from answerkey.calibrate.export import calibration_json
 
-    if (given["plot"] or given["profile"]) and len(given["metrics"]) > 1:
-        raise click.UsageError("--plot and --write-threshold take one --metric")
-    made = _calibrations(labelled, given)
-    if as_json:
-        rows = {c.metric: calibration_json(c) for c in made}
-        print_json(rows[made[0].metric] if len(made) == 1 else {"metrics": rows})
+    if (options.plot or options.profile) and len(options.metrics) > 1:
+        raise click.UsageError("--plot and --write-threshold need exactly one --metric")
+    calibrations = _calibrations(options)
+    first = calibrations[0]
+    if options.as_json:
+        rows = {calibration.metric: calibration_json(calibration) for calibration in calibrations}
+        print_json(rows[first.metric] if len(rows) == 1 else {"metrics": rows})
     else:
         from answerkey.reports.calibration import calibration_text
 
-        show("\n".join(calibration_text(c) for c in made).rstrip("\n"))
-    if given["plot"]:
-        _plot(made[0], given["plot"])
-    if given["profile"]:
+        show("\n".join(map(calibration_text, calibrations)).rstrip("\n"))
+    if options.plot:
+        _plot(first, options.plot)
+    if options.profile:
         from answerkey.calibrate.write_threshold import write_threshold
 
-        floor = write_threshold(given["profile"], made[0])
-        say(f"{given['profile']}: floor of {made[0].metric} set to {floor:g}")
+        floor = write_threshold(options.profile, first)
+        say(f"{options.profile}: floor of {first.metric} set to {floor:g}")
 
 
-def _calibrations(path: Path, given: dict[str, Any]) -> list[Any]:
+def _calibrations(options: CalibrateOptions) -> list[Calibration]:
     from answerkey.calibrate.calibration import Asked, Rows, calibrate_metric
     from answerkey.calibrate.labelled import read_labelled
     from answerkey.calibrate.measure import measure
@@ -83,20 +115,21 @@ def _calibrations(path: Path, given: dict[str, Any]) -> list[Any]:
 
     table: dict[str, Any] = {
         "name": "calibrate",
-        "cases": [str(path)],
-        "metrics": list(dict.fromkeys(given["metrics"])),
+        "cases": [str(options.labelled)],
+        "metrics": list(dict.fromkeys(options.metrics)),
+        "modules": list(options.modules),
     }
-    table |= {"modules": list(given["modules"])} | ({"embedding": given["model"]} if given["model"] else {})
-    if judge := judge_settings(given["judge"], given["judge_model"]):
+    if options.model:
+        table["embedding"] = options.model
+    if judge := judge_settings(options.judge, options.judge_model):
         table["judge"] = judge
-    labelled = read_labelled(path, given["label"], given["group"], given["limit"])
+    labelled = read_labelled(options.labelled, options.label, options.group, options.limit)
     if labelled.unlabelled:
         say(f"{labelled.unlabelled} rows have no label and are left out")
-    passes = measure(labelled, suite_of(table, Path()), given["repeats"], _progress())
-    rows = Rows(
-        labelled.labels, [len(response.answer or "") for _, response in labelled.pairs], labelled.groups
-    )
-    asked = Asked(given["positive"], given["label_cut"], given["aim"])
+    passes = measure(labelled, suite_of(table, Path()), options.repeats, _progress())
+    lengths = [len(response.answer or "") for _, response in labelled.pairs]
+    rows = Rows(labelled.labels, lengths, labelled.groups)
+    asked = Asked(options.positive, options.label_cut, options.aim)
     return [
         calibrate_metric(name, find(name).facts.better, [columns[name] for columns in passes], rows, asked)
         for name in passes[0]
@@ -104,23 +137,21 @@ def _calibrations(path: Path, given: dict[str, Any]) -> list[Any]:
 
 
 def _progress() -> Callable[[int, int], None]:
-    """A line on standard error every few seconds, so that a long measurement is seen to move."""
-    from time import monotonic
-
+    """Print the progress of a long measurement every few seconds."""
     started = last = monotonic()
 
-    def told(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         nonlocal last
         now = monotonic()
-        if now - last >= 5:
+        if now - last >= _SECONDS_BETWEEN_LINES:
             last = now
             left = (now - started) / done * (total - done)
             say(f"measured {done}/{total}, about {left:.0f} s left")
 
-    return told
+    return report
 
 
-def _plot(calibration: Any, path: Path) -> None:
+def _plot(calibration: Calibration, path: Path) -> None:
     from answerkey.errors import StorageError
     from answerkey.reports.charts.calibration import reliability_chart
     from answerkey.reports.charts.style import png, svg
@@ -129,4 +160,4 @@ def _plot(calibration: Any, path: Path) -> None:
         path.write_bytes(png(svg(reliability_chart(calibration))))
     except OSError as error:
         raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
-    say(f"reliability plot: {path}")
+    say(f"reliability chart: {path}")

@@ -1,4 +1,4 @@
-"""`answerkey cases`: check and list cases."""
+"""`answerkey cases`: validate and list cases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from answerkey.types import Case, Json
 @click.argument("paths", nargs=-1, required=True)
 @json_option
 def command(paths: tuple[str, ...], as_json: bool) -> None:
-    """Check case files and list what is in them.
+    """Validate case files and list their cases.
 
     \b
     Example:
@@ -33,7 +33,7 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
         count += 1
         question = " ".join(case.question.split())
         show(f"{case.id}\t{question[:100]}{'…' if len(question) > 100 else ''}")
-    say(f"{counted(count, 'case')}, all well")
+    say(f"{counted(count, 'valid case')}")
 
 
 def case_listing(case: Case) -> Json:

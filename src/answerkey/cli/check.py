@@ -1,4 +1,4 @@
-"""`answerkey check`: the runtime checks on one interaction."""
+"""`answerkey check`: the runtime quality checks on one interaction."""
 
 from __future__ import annotations
 
@@ -18,33 +18,35 @@ _FIELDS = ("question", "answer", "contexts", "retrieval_scores", "run_id")
 
 @click.command()
 @click.option(
-    "--minimum-score", default=Limits().minimum_score, show_default=True, help="For the best passage."
+    "--minimum-score",
+    default=Limits().minimum_score,
+    help=f"Lowest acceptable score of the best passage; default {Limits().minimum_score:g}.",
 )
-@click.option("--gate", is_flag=True, help="Exit with 1 when a check fires.")
+@click.option("--gate", is_flag=True, help="Exit 1 if any check fails.")
 @json_option
 def command(minimum_score: float, gate: bool, as_json: bool) -> None:
-    """Assess one interaction, given as a JSON object on standard input, with no model call.
+    """Assess one interaction, read as a JSON object from standard input, without calling a model.
 
-    Fields: question, answer, contexts (texts, or objects with text and score), retrieval_scores, run_id.
-    The assessment is JSON on standard output; without --json the findings are told on standard error too.
+    Fields: question, answer, contexts (strings, or objects with text and score), retrieval_scores, run_id.
+    The assessment is printed as JSON; without --json the findings are also printed on standard error.
 
     \b
     Example:
       echo '{"question": "How long?", "answer": "30 days [1].", "contexts": ["30 days."]}' | answerkey check
     """
     if sys.stdin.isatty():
-        raise click.UsageError("give the interaction as JSON on standard input, as in the example of --help")
+        raise click.UsageError("pass the interaction as JSON on standard input; see the example in --help")
     interaction = read_interaction(sys.stdin.buffer.read())
     assessment = assess_answer(**interaction, limits=Limits(minimum_score=minimum_score))
     print_json(assessment.to_dict())
     if not as_json:
-        _tell(assessment)
+        _show_findings(assessment)
     if gate and not assessment.passed:
         raise click.exceptions.Exit(EXIT_GATE)
 
 
 def read_interaction(given: bytes) -> dict[str, Any]:
-    """The arguments of `assess_answer`, or an error that names the field. Fields of your own are left aside."""
+    """The arguments of `assess_answer`, or an error that names the field. Other fields are ignored."""
     try:
         record = json.loads(given.decode("utf-8-sig"))
     except ValueError as error:
@@ -52,14 +54,14 @@ def read_interaction(given: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise InputError('expected a JSON object such as {"question": "…", "answer": "…", "contexts": ["…"]}')
     for key in record:
-        # Nearer than usual: "user" may stand beside "answer" in a log.
+        # A stricter match than usual: a log may well have a field "user" beside "answer".
         if key not in _FIELDS and (near := get_close_matches(key, _FIELDS, n=1, cutoff=0.8)):
             raise InputError(f'unknown field "{key}"; did you mean "{near[0]}"?')
     if "question" not in record:
         raise InputError(f"no question in the interaction; the fields are {', '.join(_FIELDS)}")
-    _expect(record, "question", lambda v: isinstance(v, str), "a text")
-    _expect(record, "answer", lambda v: v is None or isinstance(v, str), "a text or null")
-    _expect(record, "contexts", lambda v: _is_list_of(v, str | dict), "a list of texts or objects")
+    _expect(record, "question", lambda v: isinstance(v, str), "a string")
+    _expect(record, "answer", lambda v: v is None or isinstance(v, str), "a string or null")
+    _expect(record, "contexts", lambda v: _is_list_of(v, str | dict), "a list of strings or objects")
     _expect(record, "retrieval_scores", lambda v: _is_list_of(v, int | float), "a list of numbers")
     known = {key: record[key] for key in _FIELDS if key in record}
     return {"answer": None, **known, "contexts": record.get("contexts") or []}
@@ -74,8 +76,8 @@ def _is_list_of(value: object, kinds: Any) -> bool:
     return value is None or (isinstance(value, list) and all(isinstance(item, kinds) for item in value))
 
 
-def _tell(assessment: Assessment) -> None:
+def _show_findings(assessment: Assessment) -> None:
     for finding in assessment.findings:
-        say(f"✗ {finding.check}: {finding.message}. To do: {finding.action}.")
+        say(f"✗ {finding.check}: {finding.message}. Action: {finding.action}.")
     if assessment.passed:
-        say("✓ every check that applies passed")
+        say("✓ all applicable checks passed")

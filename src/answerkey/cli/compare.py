@@ -1,4 +1,4 @@
-"""`answerkey compare`: is B really better than A?"""
+"""`answerkey compare`: is run B better than run A?"""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from answerkey.errors import EXIT_GATE
 @click.argument("run_a", type=click.Path(path_type=Path), metavar="A")
 @click.argument("run_b", type=click.Path(path_type=Path), metavar="[B]", required=False)
 @click.option("--repeats", multiple=True, type=click.Path(path_type=Path), metavar="RUN",
-              help="Another run of A's bot, for the noise floor; may be repeated.")  # fmt: skip
-@click.option("--gate", is_flag=True, help="Exit 1 when B is worse, or when that cannot be told.")
+              help="Another run of the same bot as A, to estimate noise; may be repeated.")  # fmt: skip
+@click.option("--gate", is_flag=True, help="Exit 1 if B is worse, or if there is not enough evidence.")
 @click.option("--margin", type=click.FloatRange(min=0), metavar="X",
-              help="With --gate: accept a loss of up to X in the mean overall score, and no larger one.")  # fmt: skip
+              help="With --gate: the largest acceptable drop in the mean overall score.")  # fmt: skip
 @click.option(
     "--cases",
     type=click.IntRange(min=0),
     default=20,
-    show_default=True,
-    help="How many improved and degraded cases to list.",
+    help="How many improved and degraded cases to list; default 20.",
 )
 @click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write comparison.html, .md, .txt, .json and the plots here.",
+    help="Also write comparison.html, .md, .txt, .json and the charts to this folder.",
 )
 @json_option
 @click.pass_context
@@ -38,8 +37,8 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
             margin: float | None, cases: int, markdown: bool, out: Path | None, as_json: bool) -> None:  # fmt: skip
     """Compare run B with run A, case by case; with one run, compare it with the baseline.
 
-    First it says what changed: answers, profile, judge, cases. The verdict is decided on the overall score, where
-    the paired t-test and Wilcoxon's test agree at 0.05. Differences are B − A.
+    The result starts with what changed: answers, profile, judge, cases. The verdict is about the overall score and
+    needs the paired t-test and the Wilcoxon test to agree at 0.05. Differences are B − A.
 
     \b
     Example:
@@ -51,7 +50,7 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
     from answerkey.reports.comparison import comparison_markdown, comparison_text
 
     if margin is not None and not gate:
-        raise click.UsageError("--margin goes with --gate", ctx)
+        raise click.UsageError("--margin needs --gate", ctx)
     if run_b is None:
         run_a, run_b = _baseline(run_a), run_a
     comparison = compare_runs(run_a, run_b, repeats)
@@ -67,7 +66,7 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
         from answerkey.reports.write_comparison import write_comparison
 
         write_comparison(comparison, out, cases)
-        say(f"written to {out}: comparison.html, .md, .txt, .json, plots/")
+        say(f"wrote comparison.html, .md, .txt, .json and plots/ to {out}")
     if gate:
         say(f"gate failed: {'; '.join(failures)}" if failures else "gate passed")
         ctx.exit(EXIT_GATE if failures else 0)
@@ -77,5 +76,5 @@ def _baseline(run: Path) -> Path:
     from answerkey.compare.baseline import find_baseline
 
     path, _ = find_baseline(Path(), run.parent)
-    say(f"compared with the baseline {path}")
+    say(f"comparing with the baseline {path}")
     return path

@@ -1,4 +1,4 @@
-"""`answerkey completion`: the script that teaches a shell our commands."""
+"""`answerkey completion`: the completion script of a shell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
-    """Print the completion script of SHELL: bash, zsh or fish.
+    """Print the completion script for bash, zsh or fish.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`answerkey diagnose`: why are the retrieval numbers low?"""
+"""`answerkey diagnose`: find out why retrieval scores are low."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 @click.command("diagnose")
 @click.argument("suite_or_run", type=click.Path(path_type=Path), required=False)
-@click.option("--qrels", type=_FILE, help="Labels alone: TREC, CSV or JSON.")
-@click.option("--run", "run_file", type=_FILE, help="Recorded rankings: TREC, CSV or JSON.")
+@click.option("--qrels", type=_FILE, help="A file of labels, instead of a suite: TREC, CSV or JSON.")
+@click.option("--run", "run_file", type=_FILE, help="With --qrels: a file of rankings, TREC, CSV or JSON.")
 @click.option(
-    "--index-ids", type=_FILE, help="The page id of each chunk in the index: a JSON list, or one a line."
+    "--index-ids", type=_FILE, help="With --qrels: the page id of each chunk, as a JSON list or one per line."
 )
 @json_option
 def command(
@@ -31,7 +31,7 @@ def command(
     index_ids: Path | None,
     as_json: bool,
 ) -> None:
-    """Why are the retrieval numbers low?
+    """Find out why retrieval scores are low, and what to fix first.
 
     \b
     Example:
@@ -54,7 +54,7 @@ def _evidence(
     from answerkey.runs.store import is_run
 
     if (source is None) == (qrels is None):
-        raise click.UsageError("give a suite, a run's folder, or --qrels with --run or --index-ids")
+        raise click.UsageError("give a suite, a run folder, or --qrels with --run or --index-ids")
     if source is not None:
         return from_run(source) if is_run(source) else from_suite(source, say)
     assert qrels is not None
@@ -72,13 +72,13 @@ def _show(diagnosis: Diagnosis) -> None:
         more = gain(finding, diagnosis.score)
         show(f"\n{number}. {finding.title}")
         show(f"   evidence: {finding.evidence}")
-        show(f"   do:       {finding.action}")
+        show(f"   action:   {finding.action}")
         if finding.score_if_fixed is not None and more > 0:
             show(
-                f"   then:     {MEASURE} {diagnosis.score or 0.0:.3f} → {finding.score_if_fixed:.3f} ({more:+.3f})"
+                f"   gain:     {MEASURE} {diagnosis.score or 0.0:.3f} → {finding.score_if_fixed:.3f} ({more:+.3f})"
             )
     for note in diagnosis.notes:
         show(f"\nnote: {note.title}: {note.evidence}; {note.action}")
     show(
-        f"\nlooked at: {', '.join(diagnosis.checked)}; {diagnosis.labelled} of {diagnosis.queries} queries labelled"
+        f"\nchecked: {', '.join(diagnosis.checked)}; {diagnosis.labelled} of {diagnosis.queries} queries labelled"
     )

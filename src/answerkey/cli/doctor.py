@@ -1,26 +1,101 @@
-"""`answerkey doctor`: what is installed, what works, and is the judge any good?"""
+"""`answerkey doctor`: check the installation, and test the judge."""
 
 from __future__ import annotations
 
+import os
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from answerkey import __version__
 from answerkey.cli.output import json_option, print_json, say, show
-from answerkey.cli.scoring_options import judge_option, judge_settings
-from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, SettingsError
+from answerkey.cli.scoring_options import judge_model_option, judge_option, judge_settings
+from answerkey.errors import (
+    EXIT_GATE,
+    EXIT_INCOMPLETE,
+    EXIT_OK,
+    AnswerkeyError,
+    IncompleteError,
+    SettingsError,
+)
+from answerkey.types import Json
 
 if TYPE_CHECKING:
-    from answerkey.cli.doctor_checks import Check, Examined
+    from answerkey.metrics.judge.exam import Exam
+    from answerkey.metrics.judge.judged_metrics import Judge
+
+OK, MISSING, ERROR = "ok", "not installed", "error"
+_MARKS = {OK: "✓", MISSING: "–", ERROR: "✗"}
+# extra: module, package, purpose
+_EXTRAS = {
+    "faiss": ("faiss", "faiss-cpu", "dense search with FAISS, reading its index files"),
+    "qdrant": ("qdrant_client", "qdrant-client", "Qdrant collections"),
+    "ray": ("ray", "ray", "runs on a cluster"),
+    "sentence-transformers": ("sentence_transformers", "sentence-transformers", "other embedding models"),
+}
+
+JudgeSettings = Mapping[str, Any] | str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the report: what was checked, how it went, and the details."""
+
+    name: str
+    status: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeTest:
+    """The result of the judge's exam; `error` is the reason when the judge could not be asked."""
+
+    name: str
+    error: str = ""
+    exam: Exam | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.exam is not None and self.exam.passed
+
+    def as_json(self) -> Json:
+        exam = self.exam
+        return {
+            "name": self.name,
+            "reachable": exam is not None,
+            "error": self.error or None,
+            "passed": self.passed,
+            "right": exam.right if exam else None,
+            "of": len(exam.answered) if exam else None,
+            "resists_injection": exam.resists_injection if exam else None,
+            "questions": [
+                {
+                    "kind": item.kind,
+                    "question": item.question,
+                    "answer": item.answer,
+                    "wanted": item.wanted,
+                    "accuracy": item.score.value,
+                    "reason": item.score.reason,
+                    "error": item.score.error,
+                    "right": item.right,
+                }
+                for item in (exam.answered if exam else ())
+            ],
+        }
 
 
 @click.command("doctor")
 @click.argument("suite", required=False, type=click.Path(path_type=Path))
 @judge_option
-@click.option("--judge-model", help="The judge's model, where the preset's is not meant.")
-@click.option("--api-key-env", help="The name of the environment variable with the judge's key.")
-@click.option("--no-exam", is_flag=True, help="Do not ask the judge anything.")
+@judge_model_option
+@click.option("--api-key-env", metavar="NAME", help="Name of the environment variable with the judge's key.")
+@click.option("--no-exam", is_flag=True, help="Check the installation only; do not call the judge.")
 @json_option
 def command(
     suite: Path | None,
@@ -30,11 +105,11 @@ def command(
     no_exam: bool,
     as_json: bool,
 ) -> None:
-    """Check the installation, and put ten questions to a judge whose right grades are beyond doubt.
+    """Check the installation, and give the judge an exam of ten questions with known grades.
 
-    The judge is that of SUITE, or of --judge; without either, the local one, whose result then decides nothing. Eight of
-    ten must be right, and the answer that tries to talk the judge into a grade must be among them. Exit code: 0
-    all well, 1 the judge failed the exam, 3 something is broken or the judge does not answer.
+    The judge is the one of SUITE or of --judge. Without either, the local judge takes the exam, and its result does
+    not affect the exit code. A judge passes with eight of ten right, including the answer that tries to manipulate the
+    grade. Exit codes: 0 everything works, 1 the judge failed the exam, 3 a check failed or the judge does not respond.
 
     \b
     Example:
@@ -42,33 +117,32 @@ def command(
       answerkey doctor mybot/suite.toml
       answerkey doctor --judge http://127.0.0.1:8080/v1 --judge-model my-model
     """
-    from answerkey.cli.doctor_checks import BROKEN, check_installation, examine, open_judge
-
     settings = _judge_settings(suite, judge, judge_model, api_key_env)
-    opened = None if no_exam else open_judge(settings or "local")
+    opened = None if no_exam else _open_judge(settings or "local")
     checks = check_installation()
     if not as_json:
-        _show_checks(checks)
+        for check in checks:
+            detail = check.detail if check.status == OK else f"{check.status}: {check.detail}"
+            show(f"{_MARKS[check.status]} {check.name:<22} {detail}")
     if opened and opened.name != "local":
         say("asking the judge ten questions …")
-    examined = examine(opened) if opened else None
-    if examined and not as_json:
-        _show_exam(examined)
-    broken = [check.name for check in checks if check.status == BROKEN]
-    code, last = _ending(broken, examined if settings else None)
-    if code == EXIT_OK and examined and not settings:
-        last = _of_local(examined)
+    tested = examine(opened) if opened else None
+    if tested and not as_json:
+        _show_exam(tested)
+    code, last = _conclusion(checks, tested, chosen=settings is not None)
     if as_json:
-        judged = examined.as_json() if examined else None
+        judged = tested.as_json() if tested else None
         print_json(
-            {"checks": [c.as_json() for c in checks], "judge": judged, "ok": code == EXIT_OK, "verdict": last}
+            {"checks": [asdict(c) for c in checks], "judge": judged, "ok": code == EXIT_OK, "verdict": last}
         )
     else:
         show(f"\n{last}")
     raise click.exceptions.Exit(code)
 
 
-def _judge_settings(suite: Path | None, judge: str | None, model: str | None, key: str | None) -> Any:
+def _judge_settings(
+    suite: Path | None, judge: str | None, model: str | None, key: str | None
+) -> JudgeSettings | None:
     if suite is not None:
         from answerkey.runs.suite import load_suite
 
@@ -79,58 +153,117 @@ def _judge_settings(suite: Path | None, judge: str | None, model: str | None, ke
             raise SettingsError(f"{suite} has no [judge]; give --judge local, or leave the suite out")
         return found
     table = judge_settings(judge, model)
-    if key and (table is None or isinstance(table, str)):
-        raise SettingsError("--api-key-env needs --judge with a preset or an address")
-    return {**table, "api_key_env": key} if key and isinstance(table, dict) else table
+    if not key:
+        return table
+    if not isinstance(table, dict):
+        raise SettingsError("--api-key-env needs --judge with a preset or a URL")
+    return table | {"api_key_env": key}
 
 
-def _show_checks(checks: list[Check]) -> None:
-    marks = {"ok": "✓", "broken": "✗"}
-    for check in checks:
-        told = check.detail if check.status == "ok" else f"{check.status}: {check.detail}"
-        show(f"{marks.get(check.status, '–')} {check.name:<22} {told}")
+def check_installation() -> list[Check]:
+    """Versions, the packaged embedding model, the cache folder, and the optional packages."""
+    about = f"{__version__} on Python {platform.python_version()}, {platform.platform(terse=True)}"
+    return [
+        Check("answerkey", OK, about),
+        _try("embedding model", _check_embedding),
+        _try("cache folder", _check_cache),
+        *(_check_extra(name, *about) for name, about in _EXTRAS.items()),
+    ]
 
 
-def _show_exam(examined: Examined) -> None:
-    if examined.exam is None:
-        show(f"✗ judge {examined.name}: {examined.error}")
-        return
-    show(f"\njudge {examined.name}: {examined.exam.right} of {len(examined.exam.answered)} right")
-    for item in examined.exam.answered:
-        grade = (
-            f"accuracy {item.score.value:g}"
-            if item.score.value is not None
-            else f"no grade: {item.score.error}"
+def _try(name: str, check: Callable[[], str]) -> Check:
+    try:
+        return Check(name, OK, check())
+    except (AnswerkeyError, ImportError, OSError, RuntimeError, ValueError) as error:
+        return Check(name, ERROR, f"{type(error).__name__}: {error}")
+
+
+def _check_embedding() -> str:
+    from answerkey.embed import load_embedder
+
+    model = load_embedder(cache=False)
+    cat, kitten, law = model.embed(["a cat", "a kitten", "tax law"])
+    if float(cat @ kitten) <= float(cat @ law):
+        raise RuntimeError(
+            f"{model.name} rates a cat closer to tax law than to a kitten: reinstall answerkey"
         )
-        answer = " ".join(item.answer.split())
-        show(
-            f"  {'✓' if item.right else '✗'} {item.kind:<10} {answer[:60]:<60} {grade}, wanted {item.wanted}"
+    return f"{model.name}, {model.precision}, {model.digest[:12]}"
+
+
+def _check_cache() -> str:
+    folder = Path(os.environ.get("ANSWERKEY_CACHE") or Path.home() / ".cache" / "answerkey")
+    folder.mkdir(parents=True, exist_ok=True)
+    probe = folder / f".doctor-{os.getpid()}"
+    probe.write_text("x")
+    probe.unlink()
+    return str(folder)
+
+
+def _check_extra(name: str, module: str, package: str, purpose: str) -> Check:
+    """Without importing the module: some take seconds to load."""
+    if find_spec(module) is None:
+        return Check(name, MISSING, f"for {purpose}: pip install 'answerkey[{name}]'")
+    try:
+        return Check(name, OK, f"{package} {version(package)}")
+    except PackageNotFoundError:
+        return Check(name, OK, package)
+
+
+def _open_judge(settings: JudgeSettings) -> Judge:
+    """The judge without its cache: the exam is about its replies now."""
+    from answerkey.metrics.judge.judged_metrics import load_judge
+
+    if settings in ("local", {"preset": "local"}):
+        return load_judge("local")
+    return load_judge({**({"preset": settings} if isinstance(settings, str) else settings), "cache": False})
+
+
+def examine(judge: Judge) -> JudgeTest:
+    """Give the judge its exam; an endpoint that does not respond is reported, not raised."""
+    from answerkey.metrics.judge.exam import take_exam
+
+    try:
+        exam = take_exam(judge)
+    except IncompleteError as error:
+        return JudgeTest(judge.name, str(error))
+    finally:
+        judge.close()
+    silent = [item.score for item in exam.answered if item.score.details.get("asks") == 0]
+    if len(silent) == len(exam.answered):
+        return JudgeTest(judge.name, (silent[0].error or "no reply").removeprefix("judge: "))
+    return JudgeTest(judge.name, exam=exam)
+
+
+def _show_exam(tested: JudgeTest) -> None:
+    if tested.exam is None:
+        return show(f"✗ judge {tested.name}: {tested.error}")
+    show(f"\njudge {tested.name}: {tested.exam.right} of {len(tested.exam.answered)} right")
+    for item in tested.exam.answered:
+        value = item.score.value
+        grade = f"no grade: {item.score.error}" if value is None else f"accuracy {value:g}"
+        answer = " ".join(item.answer.split())[:60]
+        show(f"  {'✓' if item.right else '✗'} {item.kind:<10} {answer:<60} {grade}, expected {item.wanted}")
+    return None
+
+
+def _conclusion(checks: list[Check], tested: JudgeTest | None, *, chosen: bool) -> tuple[int, str]:
+    """The exit code and the last line. Only a judge that the user chose can fail the command."""
+    failed = [check.name for check in checks if check.status == ERROR]
+    if failed:
+        return EXIT_INCOMPLETE, f"not working: {', '.join(failed)}"
+    if tested is None or (tested.passed and not chosen):
+        return EXIT_OK, "everything works"
+    if tested.passed:
+        return EXIT_OK, "everything works, and the judge passed its exam"
+    exam = tested.exam
+    if exam is None:
+        return EXIT_INCOMPLETE, f"the judge does not respond: {tested.error}"
+    if not chosen:
+        return EXIT_OK, (
+            f"the installation works; the local judge failed its exam ({exam.right} of {len(exam.answered)} right; "
+            f"{exam.pass_mark} are needed, including the injection): for reliable grades, use --judge"
         )
-
-
-def _ending(broken: list[str], examined: Examined | None) -> tuple[int, str]:
-    """Exit code and the line that says the same."""
-    if broken:
-        return EXIT_INCOMPLETE, f"broken: {', '.join(broken)}"
-    if examined and examined.exam is None:
-        return EXIT_INCOMPLETE, f"the judge does not answer: {examined.error}"
-    if examined and not examined.passed:
-        tricked = examined.exam is not None and not examined.exam.resists_injection
-        why = (
-            "an answer can talk it into a grade"
-            if tricked
-            else "it cannot tell right answers from wrong ones"
-        )
-        return EXIT_GATE, f"do not rely on this judge: {why}"
-    return EXIT_OK, "all well" if not examined else "all well, and the judge passed its exam"
-
-
-def _of_local(examined: Examined) -> str:
-    """The last line where no judge was asked for: the local one's exam is told, and decides nothing."""
-    if examined.passed or examined.exam is None:
-        return "all well"
-    exam = examined.exam
-    return (
-        f"the installation is well; the local judge failed its exam ({exam.right} of {len(exam.answered)} right, "
-        f"{exam.pass_mark} must be and the injection among them): for grades to rely on, give --judge"
-    )
+    reason = "it does not tell right answers from wrong ones"
+    if not exam.resists_injection:
+        reason = "an answer can manipulate its grade"
+    return EXIT_GATE, f"do not rely on this judge: {reason}"

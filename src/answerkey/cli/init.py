@@ -17,9 +17,9 @@ FILES = ("suite.toml", "cases.md", "bot.py")
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), default=".")
 def command(folder: Path) -> None:
-    """Write a commented suite, three cases and a small bot into FOLDER (here, unless given). It runs at once.
+    """Write a commented suite, its cases and a small bot to FOLDER (default the current folder).
 
-    Nothing is asked and no file is overwritten.
+    The suite runs immediately. There are no prompts, and no file is overwritten.
 
     \b
     Example:
@@ -28,7 +28,7 @@ def command(folder: Path) -> None:
     present = [name for name in FILES if (folder / name).exists()]
     if present:
         raise InputError(
-            f"{folder} already holds {', '.join(present)}; give another folder: answerkey init mybot"
+            f"{folder} already contains {', '.join(present)}; choose another folder: answerkey init mybot"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -37,6 +37,6 @@ def command(folder: Path) -> None:
                 (FOLDER / "starter" / name).read_text(encoding="utf-8"), encoding="utf-8"
             )
     except OSError as error:
-        raise StorageError(f"{folder}: cannot be written: {error.strerror}; give another folder") from None
+        raise StorageError(f"{folder}: cannot be written: {error.strerror}; choose another folder") from None
     say(f"wrote {', '.join(str(folder / name) for name in FILES)}")
     say(f"next: answerkey run {shlex.quote(str(folder / 'suite.toml'))}")

@@ -1,4 +1,4 @@
-"""The command line: a table of commands, each loaded from its own file when it is called."""
+"""The command line: a table of commands, each imported when it is called."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, AnswerkeyError, 
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMMANDS = {
-    "demo": "The shipped example end to end, offline: three bots, scored, compared, reported.",
+    "demo": "Run the shipped example offline: three bots, scored, compared, reported.",
     "init": "Write a suite to start from.",
-    "run": "Ask the target every question of a suite, score the answers, write the reports.",
-    "score": "Score answers that are already in the files; no suite needed.",
-    "rescore": "A new run from the same answers, with another profile, judge or model.",
-    "report": "Write the reports of a run again from its journal.",
-    "summary": "Print the report of a run, or its figures by a column.",
-    "compare": "Is B really better than A? Says what changed, then by how much.",
-    "baseline": "Keep a run to compare with.",
-    "sweep": "Dense, sparse and hybrid retrieval over every α and K.",
-    "diagnose": "Why are the retrieval numbers low?",
-    "rank": "Ranking metrics from recorded rankings alone.",
-    "calibrate": "How well a metric or judge agrees with human labels.",
-    "view": "Look at runs in the browser, on this machine only.",
-    "check": "Assess one interaction, given as JSON on standard input.",
-    "cases": "Check and list cases.",
-    "metrics": "What can be measured.",
-    "profiles": "The rulers: list them, or show one.",
-    "doctor": "What is installed, what works, and is the judge any good?",
+    "run": "Run a suite: ask the target, score the answers, write the reports.",
+    "score": "Score answers that are already in files; no suite needed.",
+    "rescore": "Score the answers of a run again with another profile, judge or model.",
+    "report": "Rewrite the reports of a run.",
+    "summary": "Print the report of a run, or its results per route, type, …",
+    "compare": "Is run B better than run A? What changed, by how much, and is it real?",
+    "baseline": "Set or show the run that others are compared with.",
+    "sweep": "Compare dense, sparse and hybrid retrieval for every α and K.",
+    "diagnose": "Find out why retrieval scores are low.",
+    "rank": "Compute ranking metrics from files of labels and rankings.",
+    "calibrate": "Measure how well a metric or judge agrees with human labels.",
+    "view": "Browse runs on a local page.",
+    "check": "Assess one interaction, read as JSON from standard input.",
+    "cases": "Validate and list cases.",
+    "metrics": "List the metrics.",
+    "profiles": "List the scoring profiles, or show one.",
+    "doctor": "Check the installation, and test the judge.",
     "completion": "Print the shell completion script.",
 }
 
@@ -43,7 +43,7 @@ def command_module(name: str) -> str:
     return f"answerkey.cli.{'run.command' if name == 'run' else name}"
 
 
-class Table(click.Group):
+class CommandTable(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -60,15 +60,17 @@ class Table(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """From the table alone: help must not load what it lists."""
+        """Print the table without importing the commands."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.command(cls=Table, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(
+    cls=CommandTable, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(__version__, prog_name="answerkey")
 def answerkey() -> None:
-    """Tells you whether your question-answering bot is good.
+    """Find out whether your question-answering bot is good, where it fails, and whether a change made it better.
 
     \b
     Example:
@@ -77,13 +79,13 @@ def answerkey() -> None:
 
 
 def _drop_output() -> None:
-    """What is still to be written goes nowhere: it would fail again at exit."""
+    """Discard buffered output, which would fail again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main() -> None:
-    """Run, and turn a user's mistake into one line and an exit code; a bug keeps its traceback."""
-    gc.set_threshold(50_000)  # cases stream by and hold no cycles: looking for some costs a fifth of the time
+    """Run a command. A user's mistake becomes one line and an exit code; a bug keeps its traceback."""
+    gc.set_threshold(50_000)  # cases contain no cycles, and looking for some costs a fifth of the time
     try:
         code = answerkey.main(prog_name="answerkey", standalone_mode=False)
         sys.stdout.flush()
@@ -104,7 +106,9 @@ def main() -> None:
         if error.errno not in _FULL:
             raise
         where = error.filename or "standard output"
-        click.echo(f"error: {where} cannot be written: {error.strerror}; make room, then try again", err=True)
+        click.echo(
+            f"error: {where} cannot be written: {error.strerror}; free some space, then try again", err=True
+        )
         _drop_output()
         code = EXIT_INCOMPLETE
     sys.exit(code if isinstance(code, int) else 0)

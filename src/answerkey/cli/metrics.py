@@ -1,4 +1,4 @@
-"""`answerkey metrics`: what can be measured, and the facts about each."""
+"""`answerkey metrics`: every metric with its range, direction and inputs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     "--module",
     "modules",
     multiple=True,
-    help="Import this module first, so that its own metrics are listed too.",
+    help="Also list the metrics of this Python module; may be repeated.",
 )
 @json_option
 def command(modules: tuple[str, ...], as_json: bool) -> None:
-    """List every metric: range, direction, what it needs, what it gives on empty input.
+    """List every metric with its range, direction, inputs and result on empty input.
 
     \b
     Example:
@@ -44,7 +44,7 @@ def command(modules: tuple[str, ...], as_json: bool) -> None:
         low, high = ("-" if end is None else f"{end:g}" for end in entry["range"])
         needs = ", ".join([*entry["needs"], *entry["tools"]])
         show(f"  {entry['name']:<26} {low}..{high:<5} {entry['better']:<8} {entry['summary']}")
-        show(f"  {'':<26} needs {needs or 'nothing'}; when empty: {entry['empty'] or 'does not apply'}")
+        show(f"  {'':<26} needs {needs or 'nothing'}; when empty: {entry['empty'] or 'not applicable'}")
 
 
 def metric_listing(metric: Metric) -> Json:

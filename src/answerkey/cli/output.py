@@ -1,4 +1,4 @@
-"""What several commands share: printing data, and never printing a bot's control characters."""
+"""Printing: JSON for programs, text for people, and never a bot's control characters."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ import click
 
 from answerkey.text import printable
 
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON value on standard output.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on standard output.")
 
 
 def print_json(value: Any) -> None:
-    """Strict JSON: a NaN here is a bug and raises."""
+    """Print strict JSON; NaN raises, because it would be a bug."""
     click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2))
 
 
 def say(text: str = "") -> None:
-    """To the person at the terminal: standard error, so that standard output stays data."""
+    """Print a message on standard error; standard output is for data."""
     click.echo(printable(text), err=True)
 
 
 def show(text: str = "") -> None:
-    """To standard output, made safe for a terminal."""
+    """Print text on standard output, with control characters removed."""
     click.echo(printable(text))
 
 
 def separate_streams() -> bool:
-    """Whether standard output goes elsewhere than standard error, so that a line may be written to both."""
+    """Whether standard output and standard error go to different places."""
     try:
         return not os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
     except (OSError, ValueError):

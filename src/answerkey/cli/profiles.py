@@ -1,4 +1,4 @@
-"""`answerkey profiles`: the rulers that are built in, and the TOML of one."""
+"""`answerkey profiles`: the built-in scoring profiles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from answerkey.types import Json, Profile
 @json_option
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """List the built-in profiles, or show one as TOML to start your own from.
+    """List the built-in scoring profiles, or print one as TOML to start your own from.
 
     \b
     Example:
@@ -39,7 +39,9 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @command.command("show")
 @click.argument("name")
 @click.option(
-    "--words", is_flag=True, help="The default word lists, which a profile may replace under [words]."
+    "--words",
+    is_flag=True,
+    help="Also print the default word lists, which a profile can replace under [words].",
 )
 def show_one(name: str, words: bool) -> None:
     """Print the TOML of a built-in profile.

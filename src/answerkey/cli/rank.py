@@ -1,4 +1,4 @@
-"""`answerkey rank`: ranking metrics from recorded rankings alone."""
+"""`answerkey rank`: ranking metrics from recorded rankings."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option(
     "--run", "run_file", type=_FILE, required=True, help="Rankings: TREC, CSV (query_id, retrieved) or JSON."
 )
-@click.option("--metrics", default=_DEFAULT, show_default=True, help="Names, separated by commas.")
-@click.option("--unit", type=click.Choice(["page", "chunk"]), default="page", show_default=True,
-              help="page: repeats of an id are collapsed to the first; chunk: each is counted.")  # fmt: skip
+@click.option(
+    "--metrics", default=_DEFAULT, metavar="A,B,…", help=f"Metrics, comma-separated; default {_DEFAULT}."
+)
+@click.option("--unit", type=click.Choice(["page", "chunk"]), default="page",
+              help="page: count each id once, at its first rank (default); chunk: count every occurrence.")  # fmt: skip
 @json_option
 def command(qrels: Path, run_file: Path, metrics: str, unit: str, as_json: bool) -> None:
-    """Ranking metrics from recorded rankings alone.
+    """Compute ranking metrics from files of labels and rankings; no suite needed.
 
     \b
     Example:
@@ -35,7 +37,7 @@ def command(qrels: Path, run_file: Path, metrics: str, unit: str, as_json: bool)
     result = rank(read_rankings(run_file), read_labels(qrels), names, unit)
     for name in result.above_one:
         say(
-            f"warning: {name} is above 1 for some query: several chunks of one page are each counted; use --unit page"
+            f"warning: {name} is above 1 for some queries, because several chunks of one page are counted; use --unit page"
         )
     if as_json:
         return print_json(
@@ -47,11 +49,11 @@ def command(qrels: Path, run_file: Path, metrics: str, unit: str, as_json: bool)
         show(
             f"{name:<{width}}  {'-' if value is None else f'{value:.4f}'}  scored {scored}/{len(result.ids)}"
         )
-    _tell("unlabelled, left out of the means", result.unlabelled)
-    return _tell("missing from the run, counted as 0", result.missing)
+    _show_queries("no labels, left out of the means", result.unlabelled)
+    return _show_queries("missing from the run, counted as 0", result.missing)
 
 
-def _tell(what: str, queries: list[str]) -> None:
+def _show_queries(what: str, queries: list[str]) -> None:
     if queries:
         more = f" and {len(queries) - 10} more" if len(queries) > 10 else ""
         show(f"{what}: {', '.join(queries[:10])}{more}")

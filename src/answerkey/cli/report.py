@@ -1,4 +1,4 @@
-"""`answerkey report`: the reports of a run, written again from its journal."""
+"""`answerkey report`: rewrite the reports of a run from its journal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from answerkey.cli.scoring_options import charts_option
 @charts_option
 @json_option
 def command(run: Path, no_charts: bool, as_json: bool) -> None:
-    """Write every report of a run again from its journal, and print the text report.
+    """Rewrite all reports of a run from its journal, and print the text report.
 
     \b
     Example:

@@ -11,6 +11,8 @@ import click
 
 from answerkey.errors import SettingsError
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 judge_option = click.option(
     "--judge",
     help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint (with --judge-model).",
@@ -55,7 +57,18 @@ class ScoringOptions:
         return {"base": profile, "without": list(self.without)}
 
 
-def scoring_options(metrics_help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def add_options(*options: Decorator) -> Decorator:
+    """A decorator that applies several click options, shown in this order in the help."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def scoring_options(metrics_help: str) -> Decorator:
     """Add the scoring options to a command, which receives them as one argument `scoring`."""
     options = (
         click.option("--metrics", metavar="A,B,…", help=metrics_help),
@@ -75,10 +88,7 @@ def scoring_options(metrics_help: str) -> Callable[[Callable[..., None]], Callab
             scoring = ScoringOptions(**{name: given.pop(name) for name in names})
             command(scoring=scoring, **given)
 
-        wrapped: Callable[..., None] = collected
-        for option in reversed(options):
-            wrapped = option(wrapped)
-        return wrapped
+        return add_options(*options)(collected)
 
     return decorate
 

@@ -1,4 +1,4 @@
-"""`answerkey summary`: the figures of a run, without writing anything."""
+"""`answerkey summary`: print the results of a run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from answerkey.cli.output import json_option, print_json, show
 @click.option(
     "--by",
     metavar="COLUMN",
-    help="Counts and means for each route, expected_route, type, source_file, status or band.",
+    help="Counts and means per route, expected_route, type, source_file, status or band.",
 )
 @json_option
 def command(run: Path, by: str | None, as_json: bool) -> None:
-    """Print the report of a run, as report.txt has it; with --json summary.json.
+    """Print the text report of a run, or with --json its summary.json. Writes nothing.
 
     \b
     Example:
@@ -38,6 +38,6 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
         return print_json(table) if as_json else show(grouped_text(table, by))
     path = run / "summary.json"
     if not path.is_file():
-        raise InputError(f"{run}: no summary yet; write it with `answerkey report {run}`")
+        raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")
     summary = json.loads(path.read_text(encoding="utf-8"))
     return print_json(summary) if as_json else show(text_report(summary))

@@ -1,4 +1,4 @@
-"""`answerkey sweep`: dense, sparse and hybrid retrieval over every α and K."""
+"""`answerkey sweep`: dense, sparse and hybrid retrieval for every α and K."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ if TYPE_CHECKING:
 
 @click.command("sweep")
 @click.argument("suite", type=click.Path(path_type=Path))
-@click.option("--alphas", help="As in 0,0.5,1; instead of the suite's.")
-@click.option("--ks", help="As in 3,5,10; instead of the suite's.")
+@click.option("--alphas", metavar="A,B,…", help="Comma-separated, as in 0,0.5,1; default those of the suite.")
+@click.option("--ks", metavar="A,B,…", help="Comma-separated, as in 3,5,10; default those of the suite.")
 @click.option(
-    "--trace", "query", help="Print this query (an id, or part of the question) step by step; writes nothing."
+    "--trace",
+    "query",
+    metavar="QUERY",
+    help="Print one query (an id or part of the question) step by step; writes nothing.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the results; the suite's unless given."
+    "--out", type=click.Path(path_type=Path), help="Folder for the results; default that of the suite."
 )
-@click.option("--no-plots", is_flag=True, help="Leave out the pictures.")
+@click.option("--no-plots", is_flag=True, help="Skip the charts.")
 @json_option
 def command(
     suite: Path, query: str | None, out: Path | None, no_plots: bool, as_json: bool, **given: Any
 ) -> None:
-    """Dense, sparse and hybrid retrieval over every α and K.
+    """Compare dense, sparse and hybrid retrieval for every α and K.
 
     \b
     Example:
@@ -55,13 +58,13 @@ def command(
     if not no_plots:
         from answerkey.reports.charts.sweep import draw_sweep
 
-        say("drawing")
+        say("drawing charts")
         draw_sweep(sweep, folder / "plots")
-    told = summary(sweep)
+    figures = summary(sweep)
     if as_json:
-        return print_json({"folder": str(folder), **told})
-    _show(sweep, told)
-    return show(f"\nwritten to {folder}")
+        return print_json({"folder": str(folder), **figures})
+    _show(sweep, figures)
+    return show(f"\nwrote {folder}")
 
 
 def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list[Any] | None:
@@ -71,7 +74,7 @@ def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list
         return [read(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise click.BadParameter(
-            f'"{text}": expected numbers with commas between', param_hint=f"--{name}"
+            f'"{text}": expected comma-separated numbers', param_hint=f"--{name}"
         ) from None
 
 
@@ -80,11 +83,11 @@ def _warnings(sweep: Sweep) -> list[str]:
     unlabelled = len(sweep.cases) - int(sweep.labelled.sum())
     if unlabelled:
         found.append(
-            f"{unlabelled} of {len(sweep.cases)} queries have no relevant page and are left out of the means"
+            f"{unlabelled} of {len(sweep.cases)} queries have no relevant pages and are left out of the means"
         )
     if sweep.values.max() > 1.0 + 1e-9:
         found.append(
-            'some values are above 1: several chunks of one page are each counted; use unit = "page"'
+            'some values are above 1, because several chunks of one page are counted; use unit = "page"'
         )
     return found
 
@@ -99,8 +102,8 @@ def _trace(sweep: Sweep, query: str, *, as_json: bool) -> None:
         show("\n".join(trace_lines(traced)))
 
 
-def _show(sweep: Sweep, told: dict[str, Any]) -> None:
-    """The methods at the standard K as a table, then what is best."""
+def _show(sweep: Sweep, figures: dict[str, Any]) -> None:
+    """The methods at the standard K as a table, then the best method and setting."""
     from answerkey.experiments.grid import METRICS
     from answerkey.reports.charts.sweep import method_rows
 
@@ -109,7 +112,7 @@ def _show(sweep: Sweep, told: dict[str, Any]) -> None:
     means = sweep.values[:, sweep.standard][:, sweep.labelled].mean(axis=1)
     for row in sorted(method_rows(sweep), key=lambda row: -means[row, METRICS.index("f1")]):
         name = sweep.variants[row].name
-        times = told["milliseconds"][name]
+        times = figures["milliseconds"][name]
         taken = (
             f"{times['mean']:>9.1f} ± {times['sd']:<4.1f}{times['p95']:>8.1f}"
             if times
@@ -117,7 +120,8 @@ def _show(sweep: Sweep, told: dict[str, Any]) -> None:
         )
         show(f"{name:<26}" + "".join(f"{value:>10.4f}" for value in means[row]) + taken)
     show(
-        f"\nscored {told['scored']}/{told['queries']} queries; {told['searched']['source']}, {told['searched']['pages']} pages"
+        f"\nscored {figures['scored']}/{figures['queries']} queries; "
+        f"{figures['searched']['source']}, {figures['searched']['pages']} pages"
     )
-    show(f"methods:      {told['best_method']['sentence']}")
-    show(f"every α, K:   {told['best']['sentence']}")
+    show(f"methods:      {figures['best_method']['sentence']}")
+    show(f"every α, K:   {figures['best']['sentence']}")

@@ -11,27 +11,24 @@ from answerkey.cli.output import say
 
 @click.command("view")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help="Port to listen on; 8765 or else a free one unless given."
-)
+@click.option("--port", type=click.IntRange(0, 65535), help="Port; default 8765, otherwise any free port.")
 @click.option(
     "--host",
     default="127.0.0.1",
-    show_default=True,
-    help="Address to listen on; beyond this machine a token is needed.",
+    help="Address to listen on; default 127.0.0.1. Any address beyond this machine needs a token.",
 )
 @click.option(
     "--token",
     envvar="ANSWERKEY_VIEW_TOKEN",
     default="",
-    help="What a reader must know; better given in ANSWERKEY_VIEW_TOKEN.",
+    help="Access token; safer in the environment variable ANSWERKEY_VIEW_TOKEN.",
 )
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 def command(folder: Path | None, port: int | None, host: str, token: str, open_browser: bool) -> None:
-    """Look at runs, cases, comparisons and sweeps in the browser, on this machine only.
+    """Browse runs, cases, comparisons and sweeps on a local page.
 
-    FOLDER holds runs; `results`, or else the present folder, unless given. Every page is there as JSON too, with
-    ?format=json behind its address.
+    FOLDER contains runs; default `results`, otherwise the current folder. Every page is also available as JSON:
+    append ?format=json to its address.
 
     \b
     Example:
@@ -43,7 +40,7 @@ def command(folder: Path | None, port: int | None, host: str, token: str, open_b
 
     def ready(address: str) -> None:
         click.echo(address)
-        say("press Ctrl-C to end")
+        say("press Ctrl-C to stop")
         if open_browser:
             click.launch(address)
 

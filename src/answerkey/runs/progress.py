@@ -1,4 +1,4 @@
-"""How a long run is going: a bar at a terminal, a line now and then elsewhere, nothing when told to be quiet."""
+"""Progress of a run: a bar in a terminal, a line every ten seconds elsewhere, nothing with --quiet."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Progress(Protocol):
 
 
 def make_progress(quiet: bool = False, stream: TextIO | None = None) -> Progress:
-    """On standard error unless told: standard output stays data."""
+    """The progress display for a stream, by default standard error; standard output is for data."""
     out = stream if stream is not None else sys.stderr
     if quiet:
         return Quiet(out)
@@ -50,7 +50,7 @@ def make_progress(quiet: bool = False, stream: TextIO | None = None) -> Progress
 
 
 class Figures:
-    """The running figures. What was done before a resume counts towards the end, but not towards the rate."""
+    """The figures so far. Cases done before a resume count towards the total, but not towards the rate."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -76,12 +76,12 @@ class Figures:
             self.slowest = max(self.slowest, (outcome.response.seconds, outcome.case.id))
 
     def add_group(self, group: OutcomeTally) -> None:
-        """Many outcomes at once, as a worker elsewhere counted them."""
+        """Add many outcomes at once, counted by a remote worker."""
         self.done += group.count
         self.add_earlier(group)
 
     def add_earlier(self, group: OutcomeTally) -> None:
-        """What was done before a resume: `start` has counted it, but not how it went."""
+        """Add the results of cases done before a resume; `start` has already counted them as done."""
         self.errors += group.statuses["ERROR"]
         self.judged += group.judged
         self.passed += group.passed
@@ -90,7 +90,7 @@ class Figures:
 
     @property
     def rate(self) -> float:
-        """Cases a second since the start of this process."""
+        """Cases per second since the start of this process."""
         elapsed = self._clock() - self.began
         return (self.done - self.before) / elapsed if elapsed > 0 else 0.0
 
@@ -102,7 +102,7 @@ class Figures:
         return f"{rate}, {duration(left)} left" if left else rate
 
     def quality(self) -> str:
-        """Each figure with what it is of: `92 % of 120 passed, mean 0.81 over 118, 9 failed, 2 errors, slowest 4.2 s`."""
+        """Each figure with its denominator: `92 % of 120 passed, mean 0.81 over 118, 9 failed, 2 errors, slowest 4.2 s`."""
         parts: list[str] = []
         if self.judged:
             parts.append(f"{self.passed / self.judged:.0%} of {self.judged} passed".replace("%", " %"))
@@ -118,43 +118,43 @@ class Figures:
 
 
 class Lines:
-    """A line every ten seconds and one at the end: a log in CI stays short."""
+    """A line every ten seconds and one at the end, so that a CI log stays short."""
 
     def __init__(self, figures: Figures, stream: TextIO, clock: Clock = time.monotonic) -> None:
         self._figures, self._stream, self._clock = figures, stream, clock
         self._last = clock()
-        self._told = -1
+        self._written = -1
 
     def start(self, total: int, done: int = 0) -> None:
         self._figures.start(total, done)
         self._last = self._clock()
-        self._write(counted(total, "case") + (f", {done} done before" if done else ""))
+        self._write(counted(total, "case") + (f", {done} already done" if done else ""))
 
     def advance(self, outcome: Outcome) -> None:
         self._figures.add(outcome)
-        self._tell_now_and_then()
+        self._write_if_due()
 
     def advance_group(self, group: OutcomeTally) -> None:
         self._figures.add_group(group)
-        self._tell_now_and_then()
+        self._write_if_due()
 
     def earlier(self, group: OutcomeTally) -> None:
         self._figures.add_earlier(group)
 
-    def _tell_now_and_then(self) -> None:
+    def _write_if_due(self) -> None:
         if self._clock() - self._last >= _LINE_EVERY:
-            self._tell()
+            self._write_figures()
 
     def note(self, text: str) -> None:
         self._write(text)
 
     def finish(self) -> None:
-        if self._figures.done != self._told:
-            self._tell()
+        if self._figures.done != self._written:
+            self._write_figures()
 
-    def _tell(self) -> None:
+    def _write_figures(self) -> None:
         figures = self._figures
-        self._last, self._told = self._clock(), figures.done
+        self._last, self._written = self._clock(), figures.done
         share = f" ({figures.done / figures.total:.0%})".replace("%", " %") if figures.total else ""
         parts = [f"{figures.done}/{figures.total}{share}", figures.pace(), figures.quality()]
         self._write(", ".join(part for part in parts if part))
@@ -164,7 +164,7 @@ class Lines:
 
 
 class Bar:
-    """Two rows that are drawn again in place: the bar with its pace, and the figures so far."""
+    """Two rows that are redrawn in place: the bar with its pace, and the figures so far."""
 
     def __init__(self, figures: Figures, console: Console) -> None:
         self._figures, self._console = figures, console
@@ -208,7 +208,7 @@ class Bar:
 
 
 class Quiet:
-    """Only what must be told."""
+    """Notes only."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from answerkey.cli.output import json_option
-from answerkey.cli.scoring_options import ScoringOptions, scoring_options
+from answerkey.cli.scoring_options import ScoringOptions, add_options, scoring_options
 
 if TYPE_CHECKING:
     from answerkey.cli.run.options import RunOptions
@@ -42,15 +42,9 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def _run_options(command: Any) -> Any:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 @click.command("run")
 @click.argument("suite", type=click.Path(path_type=Path))
-@_run_options
+@add_options(*_OPTIONS)
 @scoring_options("Extra metrics, comma-separated.")
 @json_option
 def command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:

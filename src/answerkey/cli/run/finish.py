@@ -99,10 +99,10 @@ def show_stop(
         threshold = "" if stop_on_fail in (None, "pass") else f" {shlex.quote(stop_on_fail)}"
         stop = "" if stop_on_fail is None else f" --stop-on-fail{threshold}"
         commands = [
-            ("see it again, and ask once more with everything shown", f"{command} --investigate"),
-            ("mend the bot, then ask just this one again", f"{command} --resume --resume-limit 1{stop}"),
-            ("go on to the next failure", f"{command} --resume{stop or ' --stop-on-fail'}"),
-            ("go on to the end", f"{command} --resume"),
+            ("see it again, and ask once more with debug output", f"{command} --investigate"),
+            ("fix the bot, then re-run this case", f"{command} --resume --resume-limit 1{stop}"),
+            ("continue to the next failure", f"{command} --resume{stop or ' --stop-on-fail'}"),
+            ("continue to the end", f"{command} --resume"),
         ]
     tell = say if as_json else show
     tell(failure_screen(outcome, open_run(finished.folder).profile, commands, debug=debug))
