@@ -9,8 +9,8 @@ from pathlib import Path
 
 from answerkey.calibrate.calibration import Calibration
 from answerkey.errors import InputError, SettingsError, did_you_mean
+from answerkey.files import write_file
 from answerkey.profiles.load import load_profile
-from answerkey.runs.store import write_whole
 
 _HEADER = re.compile(r"^\s*\[")
 _CRITERIA = re.compile(r"^\s*\[\[\s*(on\.[\w-]+\.)?criteria\s*\]\]\s*(#.*)?$")
@@ -41,7 +41,7 @@ def write_threshold(path: Path, calibration: Calibration) -> float:
             f'{path}: write the criterion "{c.metric}" as a [[criteria]] table of its own first'
         )
     tomllib.loads(edited)
-    write_whole(path, edited)
+    write_file(path, edited)
     return floor
 
 

@@ -12,12 +12,13 @@ from markupsafe import Markup
 
 from answerkey import __version__
 from answerkey.errors import StorageError
+from answerkey.files import write_file
 from answerkey.reports.charts.run import run_charts
 from answerkey.reports.charts.style import Spec, dark_twin, data_address, png, svg
 from answerkey.reports.explain import explain
 from answerkey.reports.pages import directions, environment, satisfying
 from answerkey.reports.rows import Rows, read_outcome, read_rows, worst_first
-from answerkey.runs.store import open_run, write_whole
+from answerkey.runs.store import open_run
 from answerkey.types import Json, Profile
 
 MOST_CASES = 200
@@ -32,7 +33,7 @@ def write_page(folder: Path, figures: Json) -> None:
     drawn = {name: svg(spec) for name, spec in charts.items()}
     _write_plots(folder / "plots", {name: png(picture) for name, picture in drawn.items()})
     pictures = [_picture(charts[name], picture) for name, picture in drawn.items()]
-    write_whole(folder / "report.html", page(folder, figures, rows, profile, pictures))
+    write_file(folder / "report.html", page(folder, figures, rows, profile, pictures))
 
 
 def page(folder: Path, figures: Json, rows: Rows, profile: Profile | None, pictures: list[Json]) -> str:

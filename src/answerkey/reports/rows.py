@@ -17,10 +17,11 @@ from typing import Any
 
 from answerkey.embed.cache import cache_folder
 from answerkey.errors import StorageError
+from answerkey.files import read_json, write_file
 from answerkey.runs.engines.parts import PartsIndex, list_parts, records_in
 from answerkey.runs.journal import read_journal
-from answerkey.runs.records import decode, from_json, scores_from_json
-from answerkey.runs.store import RESPONSES, SCORES, in_parts, write_whole
+from answerkey.runs.records import from_json, scores_from_json
+from answerkey.runs.store import RESPONSES, SCORES, in_parts
 from answerkey.types import Case, Json, Outcome, Response, Verdict
 
 FORMAT = 2
@@ -79,9 +80,7 @@ def _read_rows(folder: Path, state: str) -> Rows:
     rows = _from_parts(folder) if in_parts(folder) else _from_journals(folder)
     with suppress(OSError, StorageError):  # it only saves work
         kept.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(
-            kept, json.dumps({"state": state, **asdict(rows)}, allow_nan=False, separators=(",", ":"))
-        )
+        write_file(kept, json.dumps({"state": state, **asdict(rows)}, allow_nan=False, separators=(",", ":")))
     return rows
 
 
@@ -208,7 +207,7 @@ def matching(folder: Path, rows: Rows, text: str) -> Iterator[int]:
         for n, at in enumerate(rows.answered_at):
             file.seek(at)
             line = file.readline()
-            if quick in line.decode("utf-8", "replace").lower() and _holds(decode(line), needle):
+            if quick in line.decode("utf-8", "replace").lower() and _holds(read_json(line), needle):
                 yield n
 
 
@@ -224,4 +223,4 @@ def _holds(record: Json, needle: str) -> bool:
 def _line(path: Path, at: int) -> Json:
     with path.open("rb") as file:
         file.seek(at)
-        return decode(file.readline())
+        return read_json(file.readline())

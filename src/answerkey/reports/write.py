@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
 
-from answerkey.errors import StorageError
+from answerkey.files import json_line, json_text, replacing, write_file
 from answerkey.profiles import load_profile
 from answerkey.reports.failures import write_failures
 from answerkey.reports.junit import Junit
@@ -18,14 +14,13 @@ from answerkey.reports.table import Table
 from answerkey.reports.text import text_report
 from answerkey.runs.engines.parts import merged, worst_positions
 from answerkey.runs.gates import answer_gates, parse_gates
-from answerkey.runs.records import encode, result_line
+from answerkey.runs.records import result_line
 from answerkey.runs.store import (
     JournalIndex,
     in_parts,
     open_index,
     read_manifest,
     write_manifest,
-    write_whole,
 )
 from answerkey.runs.summary import Summary, headed
 from answerkey.types import Json, Outcome, Profile
@@ -54,11 +49,9 @@ def write_reports(folder: Path, *, pictures: bool = True) -> Json:
         for a in answer_gates(parse_gates(manifest.get("gate", [])), figures)
     ]
     write_manifest(folder, {**manifest, "fingerprint": figures["fingerprint"]})
-    write_whole(
-        folder / "summary.json", json.dumps(figures, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    )
-    write_whole(folder / "report.txt", text_report(figures))
-    write_whole(folder / "report.md", markdown_report(figures))
+    write_file(folder / "summary.json", json_text(figures))
+    write_file(folder / "report.txt", text_report(figures))
+    write_file(folder / "report.md", markdown_report(figures))
     group = summary.all
     write_failures(open_index(folder), worst, group.count - group.passed - group.statuses["SCORED"], profile)
     if drawn:
@@ -77,7 +70,7 @@ def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[
         for n, outcome in index.numbered():
             summary.add(outcome)
             line = result_line(outcome)
-            lines.write(encode(line).decode("utf-8", "surrogatepass") + "\n")
+            lines.write(json_line(line).decode() + "\n")
             table.add(line)
             junit.add(outcome)
             if not outcome.verdict.passed and outcome.verdict.status != "SCORED":
@@ -89,20 +82,6 @@ def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[
 def badness(outcome: Outcome) -> float:
     """What sorts failures worst first: an error before the lowest score."""
     return -1.0 if outcome.verdict.score is None else outcome.verdict.score
-
-
-@contextmanager
-def replacing(path: Path) -> Generator[IO[str]]:
-    """A file written beside the old one, which it replaces when it is whole."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("w", encoding="utf-8", errors="replace", newline="") as file:
-            yield file
-        beside.replace(path)
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _about(manifest: Json) -> Json:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from answerkey import __version__
 from answerkey.errors import StorageError
-from answerkey.runs.records import decode, encode
+from answerkey.files import json_line, read_json
 from answerkey.types import Json
 
 FORMAT = 1
@@ -38,7 +38,7 @@ class Journal:
 
     def append(self, records: Sequence[Json]) -> None:
         """One write for all the records, then one sync; threads that wait together share a sync."""
-        data = b"".join(encode(record) + b"\n" for record in records)
+        data = b"".join(json_line(record) + b"\n" for record in records)
         try:
             with self._write_lock:
                 self._append_whole(data)
@@ -101,7 +101,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def decoded(line: bytes, path: str | Path) -> Json:
     try:
-        return decode(line)
+        return read_json(line)
     except ValueError:
         shown = line[:60].decode(errors="replace")
         raise StorageError(f"{path}: a damaged line, {shown!r}; remove that line, then resume") from None

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, TypeVar
 
-import orjson
-
 from answerkey import __version__
+from answerkey.files import json_line
 from answerkey.metrics.registry import find
 from answerkey.types import (
     AnswerCriteria,
@@ -137,50 +134,6 @@ def result_line(outcome: Outcome) -> Json:
     }
 
 
-_slow = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str).encode
-_slow_sorted = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str, sort_keys=True
-).encode
-
-
-def encode(record: Any) -> bytes:
-    """Compact UTF-8 without a line end; NaN is null, and what JSON has no form for is written as its text."""
-    try:
-        return orjson.dumps(record, _plain)
-    except TypeError:  # half a character, a number past 64 bits, a key that is no text
-        return _slow(_finite(record)).encode("utf-8", "surrogatepass")
-
-
-def encode_sorted(record: Any) -> bytes:
-    """The same for equal records, whatever the order of their keys."""
-    try:
-        return orjson.dumps(record, _plain, orjson.OPT_SORT_KEYS)
-    except TypeError:
-        return _slow_sorted(_finite(record)).encode("utf-8", "surrogatepass")
-
-
-def decode(line: bytes) -> Json:
-    try:
-        return orjson.loads(line)
-    except ValueError:
-        return json.loads(line)
-
-
-def _finite(value: Any) -> Any:
-    """NaN and infinities as null, at any depth, as the fast library writes them."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    return value
-
-
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, float) else str(value)
-
-
 _MODULUS = 1 << 256
 
 
@@ -201,7 +154,7 @@ class SetDigest:
 
 
 def add_case(digest: SetDigest, case: Case) -> None:
-    digest.add(encode_sorted(to_json(case)))
+    digest.add(json_line(to_json(case), sort=True))
 
 
 def add_answer(digest: SetDigest, case: Case, response: Response) -> None:
@@ -222,7 +175,7 @@ def of_metrics(names: Iterable[str]) -> str:
 
 
 def of_value(value: Any) -> str:
-    return hashlib.sha256(encode_sorted(value)).hexdigest()[:16]
+    return hashlib.sha256(json_line(value, sort=True)).hexdigest()[:16]
 
 
 def changed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from answerkey.errors import InputError, StorageError
+from answerkey.files import json_text, write_file
 from answerkey.profiles import load_profile
 from answerkey.profiles.decide import ERROR
 from answerkey.runs.journal import decoded, positions, read_journal
@@ -66,25 +67,8 @@ def read_manifest(folder: Path) -> Json:
 
 
 def write_manifest(folder: Path, manifest: Json) -> None:
-    """Replaced whole or not at all."""
-    write_whole(
-        folder / MANIFEST,
-        json.dumps(manifest, ensure_ascii=False, allow_nan=False, indent=1, default=str) + "\n",
-    )
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old one or the new one, never half."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("w", encoding="utf-8", errors="replace", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    """Replace the manifest."""
+    write_file(folder / MANIFEST, json_text(manifest))
 
 
 @contextmanager

@@ -1,0 +1,120 @@
+"""Files that are whole or absent, and strict JSON: no NaN, always valid UTF-8.
+
+write_file(folder / "summary.json", json_text({"passed": 3}))
+read_json(json_line({"score": float("nan")}))      # {"score": None}
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from answerkey.errors import StorageError
+
+
+def write_file(path: Path, content: str | bytes, durable: bool = True) -> None:
+    """Write all of `content` or nothing; with `durable` it is on the disk when this returns."""
+    with _replacing(path) as file:
+        file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+@contextmanager
+def replacing(path: Path) -> Generator[IO[str]]:
+    """A text file to write to; it takes the place of `path` when the block ends, and is dropped when it fails."""
+    with _replacing(path) as raw:
+        file = io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", newline="")
+        try:
+            yield file
+        finally:
+            file.detach()  # flushes; the file itself is closed by whoever opened it
+
+
+@contextmanager
+def _replacing(path: Path) -> Generator[IO[bytes]]:
+    """A reader, or the next run after a crash, sees the old file or the new one, never part of it.
+
+    Where the system can, the new file has no name until it is complete, so a killed process leaves nothing behind.
+    """
+    aside = path.with_name(f".{path.name[:80]}.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        named = _open_nameless(path.parent)
+        with named or aside.open("xb") as file:
+            yield file
+            file.flush()
+            if named:  # src_dir_fd makes Python follow the link of /proc to the file itself
+                descriptor = file.fileno()
+                os.link(f"/proc/self/fd/{descriptor}", aside, src_dir_fd=descriptor, follow_symlinks=True)
+        os.replace(aside, path)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            aside.unlink()
+
+
+def _open_nameless(folder: Path) -> IO[bytes] | None:
+    """A file of the folder without a name; None where the system has none."""
+    if not hasattr(os, "O_TMPFILE") or not Path("/proc/self/fd").is_dir():
+        return None
+    try:
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666), "wb")
+    except OSError:
+        return None
+
+
+def json_line(value: Any, sort: bool = False) -> bytes:
+    """Compact JSON without a line end; what JSON has no form for becomes its text, NaN and infinity become null.
+
+    With `sort`, equal values give equal bytes whatever the order of their keys.
+    """
+    try:
+        return (_SORTED if sort else _FAST).encode(value)
+    except (TypeError, ValueError):  # half a surrogate pair, or a key that is not a string
+        return (_SLOW_SORTED if sort else _SLOW).encode(_finite(value)).encode("utf-8", "backslashreplace")
+
+
+def json_text(value: Any, indent: int = 1) -> str:
+    """JSON for people and programs, with a line end; raises ValueError for NaN."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=str) + "\n"
+
+
+def read_json(line: bytes | str) -> Any:
+    """The value of a JSON text; ValueError where it is none."""
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.MsgspecError, ValueError):
+        return json.loads(line)
+
+
+def _text_of(value: Any) -> Any:
+    return float(value) if isinstance(value, float) else str(value)
+
+
+_FAST = msgspec.json.Encoder(enc_hook=_text_of)
+_SORTED = msgspec.json.Encoder(enc_hook=_text_of, order="deterministic")
+_SLOW, _SLOW_SORTED = (
+    json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str, sort_keys=sort)
+    for sort in (False, True)
+)
+
+
+def _finite(value: Any) -> Any:
+    """The value with NaN and infinities as null, at any depth."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
