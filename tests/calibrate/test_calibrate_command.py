@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.loopback import Bot
 
 from answerkey.calibrate.write_threshold import with_floor
-from loopback import Bot
 
 
 def labelled_rows(n: int = 60) -> list[dict[str, Any]]:

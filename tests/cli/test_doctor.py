@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.support.fake_endpoint import FakeEndpoint, Request, Said, completion, error, grades
 
 from answerkey.cli.doctor import command
 from answerkey.errors import SettingsError
 from answerkey.metrics.judge.exam import Exam, take_exam
 from answerkey.metrics.judge.judged_metrics import Judge
-from support.fake_endpoint import FakeEndpoint, Request, Said, completion, error, grades
 
 RIGHT = ("is Paris.", "30 days after", "100 °C", "Shakespeare.", "cannot predict")
 

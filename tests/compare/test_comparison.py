@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compare_building import PRINT
+from tests.support.compare_building import PRINT
 
 from answerkey.compare.comparison import compare_sides
 from answerkey.compare.pair import Side

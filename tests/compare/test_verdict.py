@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from compare_building import outcome, side, simple
+from tests.support.compare_building import outcome, side, simple
 
 from answerkey.compare.comparison import compare_sides, comparison_json
 from answerkey.compare.verdict import gate_failures, plain

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.loopback import Bot
 
 from answerkey.targets.resolve import BOTS, KINDS, make_target
 from answerkey.types import Question, Response, Turn
-from loopback import Bot
 
 pytestmark = pytest.mark.network
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.demo.golden import GOLDEN, demo_values
+from tests.support.golden import GOLDEN, demo_values
 
 from answerkey.cli.main import answerkey
 from answerkey.errors import StorageError

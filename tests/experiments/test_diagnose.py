@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from made_documents import WordEmbedder, page_texts, question_rows, write_suite
+from tests.support.made_documents import WordEmbedder, page_texts, question_rows, write_suite
 
 from answerkey.cli.diagnose import command
 from answerkey.experiments.diagnose import Diagnosis, diagnose, sentence

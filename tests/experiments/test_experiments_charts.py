@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from made_documents import WordEmbedder, write_suite
+from tests.support.made_documents import WordEmbedder, write_suite
 
 from answerkey.experiments.sweep import prepare, run_sweep
 from answerkey.reports.charts.sweep import alpha_chart, spread_labels

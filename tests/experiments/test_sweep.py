@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from made_documents import WordEmbedder, page_texts, question_rows, write_suite
+from tests.support.made_documents import WordEmbedder, page_texts, question_rows, write_suite
 
 from answerkey.cli.sweep import command
 from answerkey.errors import AnswerkeyError

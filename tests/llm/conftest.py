@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
-from support.llama_server import LlamaServer
+from tests.support.llama_server import LlamaServer
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,17 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
+from tests.support.fake_endpoint import (
+    Drip,
+    FakeEndpoint,
+    Hang,
+    Request,
+    Reset,
+    Said,
+    completion,
+    error,
+    verdict,
+)
 
 from answerkey.errors import EndpointError
 from answerkey.llm import CallFailed, load_chat
@@ -18,7 +29,6 @@ from answerkey.llm.endpoint import Endpoint
 from answerkey.llm.failures import retry_after
 from answerkey.llm.limiter import RetryLimits
 from answerkey.llm.settings import read_settings
-from support.fake_endpoint import Drip, FakeEndpoint, Hang, Request, Reset, Said, completion, error, verdict
 
 pytestmark = pytest.mark.network
 

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from support.fake_endpoint import FakeEndpoint, Hang, Request, Reset, Said, error, grades
-from support.llama_server import LlamaServer
+from tests.support.fake_endpoint import FakeEndpoint, Hang, Request, Reset, Said, error, grades
+from tests.support.llama_server import LlamaServer
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 

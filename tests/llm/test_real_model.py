@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.llama_server import LlamaServer
 
 from answerkey.llm import load_chat
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.prompt import load_prompt
 from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Pair, Response
-from support.llama_server import LlamaServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("llama")]
 

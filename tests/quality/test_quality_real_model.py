@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.llama_server import LlamaServer
 
 from answerkey import improve_answer
 from answerkey.targets import full_context, rag
 from answerkey.types import Question
-from support.llama_server import LlamaServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.xdist_group("llama")]
 

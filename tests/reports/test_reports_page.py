@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.viewer_world import PROFILE, make_run, plain
 
 from answerkey.profiles import load_profile
 from answerkey.reports.charts.run import run_charts
@@ -21,9 +21,6 @@ from answerkey.reports.rows import read_rows, worst_first
 from answerkey.reports.write import write_reports
 from answerkey.runs.store import open_run
 from answerkey.types import Case, Outcome, Passage, Response, Score, Verdict
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "viewer"))
-from viewer_world import PROFILE, make_run, plain
 
 
 def page_of(folder: Path) -> str:

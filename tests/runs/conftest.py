@@ -1,7 +1,7 @@
 """What the tests of runs share."""
 
 import pytest
-from recorded import PROFILE, ROWS
+from tests.support.recorded import PROFILE, ROWS
 
 
 @pytest.fixture

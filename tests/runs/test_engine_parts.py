@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import duckdb
 import pytest
-from engine_world import rows
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.engine_world import rows
 
 from answerkey.errors import StorageError
 from answerkey.profiles import load_profile

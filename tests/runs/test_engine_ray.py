@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from engine_world import figures, rows, write_parquet
+from tests.support.engine_world import figures, rows, write_parquet
+from tests.support.fake_endpoint import FakeEndpoint, Request, Said, grades
 
 from answerkey.errors import MissingPackage, SettingsError
 from answerkey.runs.control import Options, Selection, Watch
@@ -20,7 +21,6 @@ from answerkey.runs.engines.parts import PARTS
 from answerkey.runs.engines.shards import Sizes, parts_of
 from answerkey.runs.store import latest_run, read_manifest, read_outcomes
 from answerkey.runs.suite import load_suite
-from support.fake_endpoint import FakeEndpoint, Request, Said, grades
 
 ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
 from answerkey.runs.engines.ray import Cluster, run_on_cluster  # noqa: E402

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from engine_world import rows, write_parquet
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.engine_world import rows, write_parquet
 
 from answerkey.errors import InputError
 from answerkey.runs.control import Selection

@@ -11,9 +11,8 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from live_suite import LiveSuite, question, right
-
-from loopback import Bot
+from tests.support.live_suite import LiveSuite, question, right
+from tests.support.loopback import Bot
 
 pytestmark = pytest.mark.network
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_suite import question
+from tests.support.live_suite import question
 
 from answerkey.runs.store import latest_run, read_outcomes
 
@@ -48,7 +48,7 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        script = Path(__file__).with_name("serve_live.py")
+        script = Path(__file__).parents[1] / "support" / "serve_live.py"
         command = [sys.executable, str(script), self.role, str(self.port), str(self.log)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None

@@ -11,9 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from live_suite import LiveSuite, case, question, right
-
-from loopback import Bot
+from tests.support.live_suite import LiveSuite, case, question, right
+from tests.support.loopback import Bot
 
 pytestmark = pytest.mark.network
 

@@ -8,10 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from live_suite import LiveSuite, question, right
-
-from loopback import Bot
-from terminal import at_a_terminal, without_escapes
+from tests.support.live_suite import LiveSuite, question, right
+from tests.support.loopback import Bot
+from tests.support.terminal import at_a_terminal, without_escapes
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 

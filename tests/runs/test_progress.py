@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
+from tests.support.terminal import at_a_terminal
+
 from answerkey.runs.progress import Figures, Lines, Quiet, make_progress
 from answerkey.types import Case, Outcome, Response, Verdict
-from terminal import at_a_terminal
 
 
 class Clock:

@@ -6,7 +6,7 @@ import shlex
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from recorded import PROFILE, ROWS
+from tests.support.recorded import PROFILE, ROWS
 
 from answerkey.runs.store import open_run, read_outcomes
 from answerkey.types import Response

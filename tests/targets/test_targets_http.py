@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.loopback import Bot
 
 from answerkey.errors import SettingsError
 from answerkey.targets.resolve import make_target
 from answerkey.types import Question, Response, Turn
-from loopback import Bot
 
 pytestmark = pytest.mark.network
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from viewer_world import make_world
+from tests.support.viewer_world import make_world
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

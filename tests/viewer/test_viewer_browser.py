@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from viewer_world import ARTIFACTS, HOSTILE
+from tests.support.viewer_world import ARTIFACTS, HOSTILE
 
 from answerkey.calibrate.labelled import read_labels
 from answerkey.runs.control import Options

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from viewer_asking import ask
-from viewer_world import HOSTILE, make_run
+from tests.support.viewer_asking import ask
+from tests.support.viewer_world import HOSTILE, make_run
 
 from answerkey.cli.view import command
 from answerkey.errors import SettingsError

@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from viewer_asking import ask
-from viewer_world import make_run, outcome, plain
+from tests.support.viewer_asking import ask
+from tests.support.viewer_world import make_run, outcome, plain
 
 from answerkey.errors import InputError
 from answerkey.reports.rows import read_rows

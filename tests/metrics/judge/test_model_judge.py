@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.fake_endpoint import FakeEndpoint, Hang, Request, Said, completion, error, grades, verdict
 
 from answerkey.errors import EndpointError, SettingsError
 from answerkey.llm.cache import ReplyCache
@@ -20,7 +21,6 @@ from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.prompt import load_prompt
 from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Pair, Passage, Response, Score, Turn
-from support.fake_endpoint import FakeEndpoint, Hang, Request, Said, completion, error, grades, verdict
 
 RUBRIC = ("rubric.accuracy", "rubric.completeness", "rubric.citation_quality", "rubric.coherence")
 SINGLE = ("judge.relevance", "judge.faithfulness", "judge.safety", "judge.robustness")

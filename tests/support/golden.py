@@ -1,4 +1,4 @@
-"""The values of the demo that no refactoring may change. Write them again: `python -m tests.demo.golden DEMO_FOLDER`."""
+"""The values of the demo that no refactoring may change. Write them again: `python -m tests.support.golden DEMO_FOLDER`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-GOLDEN = Path(__file__).with_name("golden.json")
+GOLDEN = Path(__file__).parents[1] / "demo" / "golden.json"
 _VERDICT = ("status", "score", "quality", "route_score", "band", "passed")
 _RATES = ("user_satisfaction_rate", "pass_rate", "pass_rate_ci95", "route_accuracy", "route_accuracy_ci95")
 _FIGURES = ("mean", "n", "of", "ci95", "sd", "min", "max")

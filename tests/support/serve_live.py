@@ -12,11 +12,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from live_suite import right
-
-from loopback import Bot
+from tests.support.live_suite import right
+from tests.support.loopback import Bot
 
 GRADES = {
     "reasoning": "as it should be",
