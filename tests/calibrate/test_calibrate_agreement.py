@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score, recall_score, roc_auc_score
 
-from answerkey.calibrate.agreement import agreement, auroc, spearman
-from answerkey.calibrate.calibration import Asked, Rows, calibrate_metric
-from answerkey.calibrate.direction import direction_of
-from answerkey.calibrate.export import calibration_json
-from answerkey.calibrate.reliability import reliability
+from answerkey.calibrate.agreement import (
+    agreement,
+    auroc,
+    best_threshold,
+    cross_validated,
+    reliability,
+    spearman,
+)
+from answerkey.calibrate.calibration import CalibrationOptions, LabelColumns, calibrate_metric, direction_of
+from answerkey.calibrate.calibration_report import calibration_json
 from answerkey.calibrate.resampling import auroc_draws, interval95
-from answerkey.calibrate.threshold import best_threshold, cross_validated
 from answerkey.errors import InputError
 from answerkey.types import Better, Score
 
@@ -143,8 +147,8 @@ def toy(n: int = 120, seed: int = 8) -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_pinned_direction_shows_a_metric_that_points_the_wrong_way():
     values, labels = toy()
-    rows = Rows(labels.tolist(), [10] * len(labels))
-    pinned = calibrate_metric("m", "higher", [scores_of(values)], rows, Asked(positive="bad"))
+    rows = LabelColumns(labels.tolist(), [10] * len(labels))
+    pinned = calibrate_metric("m", "higher", [scores_of(values)], rows, CalibrationOptions(positive="bad"))
     guessed = calibrate_metric("m", "higher", [scores_of(values)], rows)
     assert pinned.auroc is not None
     assert guessed.auroc == pytest.approx(1 - pinned.auroc)
@@ -158,7 +162,9 @@ def test_a_metric_that_only_measures_length_is_unmasked():
     labels = (random.random(300) < 0.4).astype(float)
     lengths = (100 + 100 * labels + random.normal(0, 60, 300)).astype(int)
     values = lengths / 500 + random.normal(0, 0.05, 300)
-    found = calibrate_metric("m", "lower", [scores_of(values)], Rows(labels.tolist(), lengths.tolist()))
+    found = calibrate_metric(
+        "m", "lower", [scores_of(values)], LabelColumns(labels.tolist(), lengths.tolist())
+    )
     assert found.length_auroc is not None
     assert found.length_auroc > 0.8
     assert any("answer length alone" in note for note in found.notes)
@@ -167,8 +173,8 @@ def test_a_metric_that_only_measures_length_is_unmasked():
 def test_the_json_keeps_its_keys_and_its_numbers_can_be_checked():
     values, labels = toy()
     scores = [*scores_of(values), Score.failed("boom"), Score.not_applicable("no")]
-    rows = Rows([*labels.tolist(), 1.0, 0.0], [5] * (len(labels) + 2))
-    found = calibrate_metric("m", "higher", [scores], rows, Asked(positive="good"))
+    rows = LabelColumns([*labels.tolist(), 1.0, 0.0], [5] * (len(labels) + 2))
+    found = calibrate_metric("m", "higher", [scores], rows, CalibrationOptions(positive="good"))
     data = json.loads(json.dumps(calibration_json(found), allow_nan=False))
     assert {
         "n",
@@ -191,34 +197,36 @@ def test_the_json_keeps_its_keys_and_its_numbers_can_be_checked():
 def test_labels_that_are_grades_are_cut_in_the_middle_unless_told():
     values = np.linspace(0, 1, 50)
     grades = np.round(values * 4) + 1
-    rows = Rows(grades.tolist(), [5] * 50)
+    rows = LabelColumns(grades.tolist(), [5] * 50)
     found = calibrate_metric("m", "higher", [scores_of(values)], rows)
     assert (found.label_cut, found.auroc) == (3.0, 1.0)
     assert found.spearman == pytest.approx(stats.spearmanr(values, grades)[0])
     assert calibrate_metric(
-        "m", "higher", [scores_of(values)], rows, Asked(label_cut=4.5)
+        "m", "higher", [scores_of(values)], rows, CalibrationOptions(label_cut=4.5)
     ).positives == np.sum(grades == 5)
 
 
 def test_one_sided_labels_and_no_values_are_said():
-    found = calibrate_metric("m", "higher", [scores_of(np.linspace(0, 1, 9))], Rows([1.0] * 9, [5] * 9))
+    found = calibrate_metric(
+        "m", "higher", [scores_of(np.linspace(0, 1, 9))], LabelColumns([1.0] * 9, [5] * 9)
+    )
     assert found.auroc is None
     assert "one side" in found.notes[0]
     json.dumps(calibration_json(found), allow_nan=False)
     with pytest.raises(InputError, match="needs passages"):
-        calibrate_metric("m", "higher", [[Score.not_applicable("needs passages")]], Rows([1.0], [5]))
+        calibrate_metric("m", "higher", [[Score.not_applicable("needs passages")]], LabelColumns([1.0], [5]))
 
 
 def test_a_judges_noise_over_repeats():
     values, labels = toy()
     random = np.random.default_rng(10)
     repeats = [scores_of(values + random.normal(0, 0.05, len(values))) for _ in range(5)]
-    found = calibrate_metric("m", "higher", repeats, Rows(labels.tolist(), [5] * len(labels)))
+    found = calibrate_metric("m", "higher", repeats, LabelColumns(labels.tolist(), [5] * len(labels)))
     assert found.noise is not None
     assert found.noise.sd == pytest.approx(0.05, rel=0.15)
     assert found.noise.flips is not None
     assert 0 < found.noise.flips < 0.6
-    same = calibrate_metric("m", "higher", repeats[:1] * 3, Rows(labels.tolist(), [5] * len(labels)))
+    same = calibrate_metric("m", "higher", repeats[:1] * 3, LabelColumns(labels.tolist(), [5] * len(labels)))
     assert same.noise is not None
     assert (same.noise.sd, same.noise.flips) == (0.0, 0.0)
 

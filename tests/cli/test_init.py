@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from answerkey.cli.main import answerkey
 from answerkey.errors import InputError, StorageError
-from answerkey.viewer.shelf import Shelf
+from answerkey.viewer.library import RunLibrary
 
 
 def test_the_suite_runs_at_once_and_finds_the_wrong_answer(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_the_suite_runs_at_once_and_finds_the_wrong_answer(tmp_path: Path) -> No
     assert done.exit_code == 0, done.output
     (failures,) = (tmp_path / "mybot" / "results").glob("*/failures.txt")
     assert "12 months" in failures.read_text(encoding="utf-8")
-    assert Shelf(tmp_path).runs() == [failures.parent], "seen from the folder above too"
+    assert RunLibrary(tmp_path).runs() == [failures.parent], "seen from the folder above too"
 
 
 def test_what_is_commented_out_is_toml_too(tmp_path: Path) -> None:

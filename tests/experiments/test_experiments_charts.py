@@ -9,7 +9,7 @@ import pytest
 from tests.support.made_documents import WordEmbedder, write_suite
 
 from answerkey.experiments.sweep import prepare, run_sweep
-from answerkey.reports.charts.sweep import alpha_chart, spread_labels
+from answerkey.reports.charts.sweep_charts import alpha_chart, spread_labels
 from answerkey.runs.suite import load_suite
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from answerkey.reports.csv import ResultsCsv, inert
 from answerkey.reports.markdown import cell, markdown_report
-from answerkey.reports.table import Table, inert
 from answerkey.runs.records import result_line
 from answerkey.runs.summary import summarise
 from answerkey.types import Case, Outcome, Response, Score, Verdict
@@ -23,7 +23,7 @@ def outcome(n: int, route: str, **scores: Score) -> Outcome:
 
 def rows_of(outcomes: list[Outcome], *metrics: str) -> list[list[str]]:
     file = io.StringIO()
-    table = Table(file, metrics)
+    table = ResultsCsv(file, metrics)
     for one in outcomes:
         table.add(result_line(one))
     file.seek(0)

@@ -11,12 +11,11 @@ import pytest
 from tests.support.viewer_world import PROFILE, make_run, plain
 
 from answerkey.profiles import load_profile
-from answerkey.reports.charts.run import run_charts
+from answerkey.reports.charts.run_charts import run_charts
 from answerkey.reports.charts.style import DARK, LIGHT, dark_twin, scale_of
 from answerkey.reports.explain import explain
-from answerkey.reports.html import MOST_CASES
+from answerkey.reports.html import MOST_CASES, satisfying
 from answerkey.reports.inert import label, shown
-from answerkey.reports.pages import satisfying
 from answerkey.reports.rows import read_rows, worst_first
 from answerkey.reports.write import write_reports
 from answerkey.runs.store import open_run

@@ -14,9 +14,8 @@ from tests.support.viewer_world import HOSTILE, make_run
 from answerkey.cli.view import command
 from answerkey.errors import SettingsError
 from answerkey.types import Case, Outcome, Response, Score, Verdict
-from answerkey.viewer.app import make_app
+from answerkey.viewer.app import address, make_app
 from answerkey.viewer.guard import Rules
-from answerkey.viewer.serve import address
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker makes the world once
 

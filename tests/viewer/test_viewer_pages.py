@@ -23,7 +23,7 @@ from answerkey.reports.rows import read_rows
 from answerkey.runs.store import write_manifest
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 from answerkey.viewer.app import make_app
-from answerkey.viewer.diff import diff
+from answerkey.viewer.compare_page import diff
 from answerkey.viewer.guard import Rules
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker makes the world once

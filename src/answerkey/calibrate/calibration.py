@@ -1,28 +1,96 @@
-"""One metric against human labels, with the baselines that unmask it beside it."""
+"""One metric against human labels, with the baselines beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from answerkey.calibrate.agreement import Agreement, agreement, auroc, spearman
-from answerkey.calibrate.direction import Direction, Meaning, direction_of
-from answerkey.calibrate.noise import Noise, judge_noise
-from answerkey.calibrate.reliability import Reliability, reliability
+from answerkey.calibrate.agreement import (
+    Agreement,
+    Aim,
+    Reliability,
+    agreement,
+    auroc,
+    best_threshold,
+    cross_validated,
+    reliability,
+    spearman,
+)
 from answerkey.calibrate.resampling import auroc_draws, draws_for, interval95
-from answerkey.calibrate.threshold import Aim, best_threshold, cross_validated
 from answerkey.errors import InputError
 from answerkey.types import Better, Score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+
+Meaning = Literal["good", "bad"]
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """`sign` is 1 where higher values should go with label 1, else -1."""
+
+    sign: int
+    label_means: Meaning | None
+    guessed: bool
+
+    @property
+    def told(self) -> str:
+        return f"{'higher' if self.sign > 0 else 'lower'} values go with label 1"
+
+    def turned(self, raw_auroc: float) -> float:
+        return raw_auroc if self.sign > 0 else 1 - raw_auroc
+
+
+def direction_of(better: Better, raw_auroc: float | None, positive: Meaning | None) -> Direction:
+    """From the metric's direction and what label 1 means, if that is given; else by what fits."""
+    fits = 1 if raw_auroc is None or raw_auroc >= 0.5 else -1
+    if better == "neither":
+        return Direction(fits, positive, guessed=True)
+    high_is_good = better == "higher"
+    if positive is None:
+        meaning: Meaning = "good" if high_is_good == (fits > 0) else "bad"
+        return Direction(fits, meaning, guessed=True)
+    return Direction(1 if high_is_good == (positive == "good") else -1, positive, guessed=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatNoise:
+    """`sd` is the typical spread of one row's values over the repeats; `flips` the share of rows whose side of the
+    threshold is not always the same, None without a threshold."""
+
+    repeats: int
+    rows: int
+    sd: float
+    flips: float | None
+
+
+def judge_noise(repeats: Sequence[Sequence[Score]], sign: int, threshold: float | None) -> RepeatNoise | None:
+    """None for a single pass, or where no row has a value every time."""
+    import numpy as np
+
+    if len(repeats) < 2:
+        return None
+    complete = [row for row in zip(*repeats, strict=True) if all(score.value is not None for score in row)]
+    if not complete:
+        return None
+    values = sign * np.array([[score.value for score in row] for row in complete], dtype=float)
+    spread = values - values[:, :1]  # so that equal values have no spread at all, not even a rounding
+    sd = float(np.sqrt(spread.var(axis=1, ddof=1).mean()))
+    flips = None
+    if threshold is not None:
+        above = values > threshold
+        flips = float(np.mean(above.any(axis=1) & ~above.all(axis=1)))
+    return RepeatNoise(len(repeats), len(complete), sd, flips)
+
+
 _ENOUGH = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CalibrationOptions:
     """What the user may pin: the meaning of label 1, the cut of labels that are not 0 and 1, and what is best."""
 
     positive: Meaning | None = None
@@ -31,7 +99,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class LabelColumns:
     """Labels, groups and answer lengths of the labelled rows, in order."""
 
     labels: Sequence[float]
@@ -63,17 +131,21 @@ class Calibration:
     reliability: Reliability
     draws: int
     groups: int | None
-    noise: Noise | None = None
+    noise: RepeatNoise | None = None
     notes: list[str] = field(default_factory=list[str])
 
 
 def calibrate_metric(
-    metric: str, better: Better, repeats: Sequence[Sequence[Score]], rows: Rows, asked: Asked | None = None
+    metric: str,
+    better: Better,
+    repeats: Sequence[Sequence[Score]],
+    rows: LabelColumns,
+    asked: CalibrationOptions | None = None,
 ) -> Calibration:
     """`repeats` holds the scores of every row, once for each time they were computed; the first is judged."""
     import numpy as np
 
-    asked = asked or Asked()
+    asked = asked or CalibrationOptions()
     kept = [n for n, score in enumerate(repeats[0]) if score.value is not None]
     if not kept:
         reason = next((s.error or s.reason for s in repeats[0] if s.error or s.reason), "no value")

@@ -1,10 +1,10 @@
-"""Answers with human labels: a case file with a label column, or a run with `labels.jsonl` beside it."""
+"""Answers with human labels, and their scores."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -15,8 +15,10 @@ from answerkey.cases.columns import row_to_case
 from answerkey.cases.load import load_cases
 from answerkey.cases.tables import Row, csv_rows, json_rows, jsonl_rows, parquet_rows
 from answerkey.errors import InputError, did_you_mean
+from answerkey.runs.score import make_tools
 from answerkey.runs.store import is_run, read_outcomes
-from answerkey.types import Case, Pair, Response
+from answerkey.runs.suite import Suite
+from answerkey.types import Case, Pair, Response, Score
 
 LABELS = "labels.jsonl"
 _ROWS: dict[str, Callable[[Path, str], Iterator[Row]]] = {
@@ -150,3 +152,46 @@ def _how_to_label(path: Path, label: str) -> str:
     if is_run(path):
         return f'label answers in `answerkey view`, or write {LABELS} into the run: {{"id": …, "label": 1}}'
     return f'add a column "{label}" of 0 and 1, or name yours with --label'
+
+
+CHUNK = 256
+Progress = Callable[[int, int], None]
+
+
+def measure(
+    labelled: Labelled, suite: Suite, repeats: int = 1, progress: Progress | None = None
+) -> list[dict[str, list[Score]]]:
+    """For each repeat, the column of scores of every metric of the suite. A judge is asked anew each time."""
+    names = suite.metrics
+    if repeats == 1 and all(any(name in known for known in labelled.known) for name in names):
+        return [{name: [Score(known.get(name)) for known in labelled.known] for name in names}]
+    if repeats > 1:
+        suite = replace(suite, judge=_uncached(suite.judge))
+    tools = make_tools(suite, None)
+    try:
+        done, total = 0, repeats * len(labelled)
+        passes: list[dict[str, list[Score]]] = []
+        for _ in range(repeats):
+            columns: dict[str, list[Score]] = {name: [] for name in names}
+            for chunk in _chunks(labelled.pairs):
+                for scores in tools.plan.score(chunk):
+                    for name in names:
+                        columns[name].append(scores[name])
+                done += len(chunk)
+                if progress:
+                    progress(done, total)
+            passes.append(columns)
+        return passes
+    finally:
+        tools.close()
+
+
+def _chunks(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:
+    return [pairs[n : n + CHUNK] for n in range(0, len(pairs), CHUNK)]
+
+
+def _uncached(judge: Any) -> Any:
+    """The same judge without its memory; the local judge has none."""
+    if judge is None or judge == "local" or (isinstance(judge, dict) and judge.get("preset") == "local"):
+        return judge
+    return {**({"preset": judge} if isinstance(judge, str) else judge), "cache": False}

@@ -84,7 +84,7 @@ def command(**given: Any) -> None:
       answerkey calibrate results/bot_20260102_030405 --metric rubric.accuracy --plot reliability.png
     """
     options = CalibrateOptions(**given)
-    from answerkey.calibrate.export import calibration_json
+    from answerkey.calibrate.calibration_report import calibration_json
 
     if (options.plot or options.profile) and len(options.metrics) > 1:
         raise click.UsageError("--plot and --write-threshold need exactly one --metric")
@@ -94,22 +94,21 @@ def command(**given: Any) -> None:
         rows = {calibration.metric: calibration_json(calibration) for calibration in calibrations}
         print_json(rows[first.metric] if len(rows) == 1 else {"metrics": rows})
     else:
-        from answerkey.reports.calibration import calibration_text
+        from answerkey.calibrate.calibration_report import calibration_text
 
         show("\n".join(map(calibration_text, calibrations)).rstrip("\n"))
     if options.plot:
         _plot(first, options.plot)
     if options.profile:
-        from answerkey.calibrate.write_threshold import write_threshold
+        from answerkey.calibrate.calibration_report import write_threshold
 
         floor = write_threshold(options.profile, first)
         say(f"{options.profile}: floor of {first.metric} set to {floor:g}")
 
 
 def _calibrations(options: CalibrateOptions) -> list[Calibration]:
-    from answerkey.calibrate.calibration import Asked, Rows, calibrate_metric
-    from answerkey.calibrate.labelled import read_labelled
-    from answerkey.calibrate.measure import measure
+    from answerkey.calibrate.calibration import CalibrationOptions, LabelColumns, calibrate_metric
+    from answerkey.calibrate.labelled import measure, read_labelled
     from answerkey.metrics.registry import find
     from answerkey.runs.suite import suite_of
 
@@ -128,8 +127,8 @@ def _calibrations(options: CalibrateOptions) -> list[Calibration]:
         say(f"{labelled.unlabelled} rows have no label and are left out")
     passes = measure(labelled, suite_of(table, Path()), options.repeats, _progress())
     lengths = [len(response.answer or "") for _, response in labelled.pairs]
-    rows = Rows(labelled.labels, lengths, labelled.groups)
-    asked = Asked(options.positive, options.label_cut, options.aim)
+    rows = LabelColumns(labelled.labels, lengths, labelled.groups)
+    asked = CalibrationOptions(options.positive, options.label_cut, options.aim)
     return [
         calibrate_metric(name, find(name).facts.better, [columns[name] for columns in passes], rows, asked)
         for name in passes[0]
@@ -153,7 +152,7 @@ def _progress() -> Callable[[int, int], None]:
 
 def _plot(calibration: Calibration, path: Path) -> None:
     from answerkey.errors import StorageError
-    from answerkey.reports.charts.calibration import reliability_chart
+    from answerkey.reports.charts.reliability_chart import reliability_chart
     from answerkey.reports.charts.style import png, svg
 
     try:

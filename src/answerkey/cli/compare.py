@@ -63,7 +63,7 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
     else:
         show(comparison_text(comparison, cases).rstrip("\n"))
     if out:
-        from answerkey.reports.write_comparison import write_comparison
+        from answerkey.reports.write import write_comparison
 
         write_comparison(comparison, out, cases)
         say(f"wrote comparison.html, .md, .txt, .json and plots/ to {out}")

@@ -126,7 +126,7 @@ def _run(suite: Path, out: Path) -> DemoRun:
 
 def _compare(a: DemoRun, b: DemoRun, folder: Path) -> dict[str, str]:
     from answerkey.compare.comparison import compare_runs, comparison_json
-    from answerkey.reports.write_comparison import write_comparison
+    from answerkey.reports.write import write_comparison
 
     comparison = compare_runs(a.folder, b.folder)
     write_comparison(comparison, folder)
@@ -137,7 +137,7 @@ def _compare(a: DemoRun, b: DemoRun, folder: Path) -> dict[str, str]:
 def _sweep(suite: Path, out: Path) -> dict[str, str]:
     from answerkey.experiments.sweep import prepare, run_sweep
     from answerkey.experiments.sweep_files import summary, write_files
-    from answerkey.reports.charts.sweep import draw_sweep
+    from answerkey.reports.charts.sweep_charts import draw_sweep
     from answerkey.runs.store import new_folder
     from answerkey.runs.suite import load_suite
 

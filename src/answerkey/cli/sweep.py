@@ -56,7 +56,7 @@ def command(
     folder = new_folder(out or loaded.folder / loaded.run.out, f"{loaded.name}_sweep")
     write_files(sweep, folder)
     if not no_plots:
-        from answerkey.reports.charts.sweep import draw_sweep
+        from answerkey.reports.charts.sweep_charts import draw_sweep
 
         say("drawing charts")
         draw_sweep(sweep, folder / "plots")
@@ -105,7 +105,7 @@ def _trace(sweep: Sweep, query: str, *, as_json: bool) -> None:
 def _show(sweep: Sweep, figures: dict[str, Any]) -> None:
     """The methods at the standard K as a table, then the best method and setting."""
     from answerkey.experiments.grid import METRICS
-    from answerkey.reports.charts.sweep import method_rows
+    from answerkey.reports.charts.sweep_charts import method_rows
 
     k = sweep.ks[sweep.standard]
     show(f"{f'K = {k}':<26}" + "".join(f"{name:>10}" for name in METRICS) + f"{'ms mean ± sd':>16}{'p95':>8}")

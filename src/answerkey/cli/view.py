@@ -35,8 +35,8 @@ def command(folder: Path | None, port: int | None, host: str, token: str, open_b
       answerkey view results
       answerkey view results/support-bot_20260102_030405 --port 9000 --open
     """
+    from answerkey.viewer.app import serve
     from answerkey.viewer.guard import Rules
-    from answerkey.viewer.serve import serve
 
     def ready(address: str) -> None:
         click.echo(address)

@@ -13,7 +13,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _ROOM = 200  # the counts are known last: the head is written over this many blanks
 
 
-class Junit:
+class JunitFile:
     def __init__(self, file: IO[str], name: str) -> None:
         self._file, self._name = file, name
         self._tests = self._failures = self._errors = 0

@@ -1,9 +1,12 @@
-"""The viewer's pages, as an ASGI application."""
+"""The viewer as an ASGI application, and the server that runs it."""
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,16 +16,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from answerkey.errors import AnswerkeyError, StorageError
-from answerkey.viewer.guard import Guard, Rules
-from answerkey.viewer.page_case import case_page, label_case
-from answerkey.viewer.page_compare import compare_page
-from answerkey.viewer.page_live import live_events, live_page
-from answerkey.viewer.page_run import run_file, run_page
-from answerkey.viewer.page_runs import runs_page
-from answerkey.viewer.page_sweep import sweep_file, sweep_page
-from answerkey.viewer.respond import problem, templates
-from answerkey.viewer.shelf import Shelf
+from answerkey.errors import AnswerkeyError, SettingsError, StorageError
+from answerkey.viewer.case_page import case_page, label_case
+from answerkey.viewer.compare_page import compare_page
+from answerkey.viewer.guard import Guard, Rules, is_loopback
+from answerkey.viewer.library import RunLibrary
+from answerkey.viewer.list_page import runs_page, sweep_file, sweep_page
+from answerkey.viewer.live_page import live_events, live_page
+from answerkey.viewer.render import problem, templates
+from answerkey.viewer.run_page import run_file, run_page
 
 
 def make_app(root: Path, rules: Rules) -> Starlette:
@@ -45,7 +47,7 @@ def make_app(root: Path, rules: Rules) -> Starlette:
         middleware=[Middleware(Guard, rules=rules)],
         exception_handlers={AnswerkeyError: _wrong, HTTPException: _http},
     )
-    app.state.shelf = Shelf(root)
+    app.state.library = RunLibrary(root)
     templates()
     return app
 
@@ -64,3 +66,47 @@ def _wrong(request: Request, error: Exception) -> Response:
 def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     return problem(request, "There is no such page." if status == 404 else str(error), status)
+
+
+PORT = 8765
+
+
+def serve(root: Path, rules: Rules, port: int | None, ready: Callable[[str], None]) -> None:
+    """`ready` is called with the address once the socket listens. Without a port: the usual one, or any free one."""
+    import uvicorn
+
+    app = make_app(root, rules)
+    listening = _listen(rules.host, port)
+    config = uvicorn.Config(
+        app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1
+    )
+    ready(address(rules, listening.getsockname()[1]))
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listening.close()
+
+
+def address(rules: Rules, port: int) -> str:
+    name = "127.0.0.1" if rules.host in ("0.0.0.0", "::") else rules.host
+    name = f"[{name}]" if ":" in name else name
+    return f"http://{name}:{port}/{f'?token={quote(rules.token)}' if rules.token else ''}"
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    problem = ""
+    for wanted in [PORT, 0] if port is None else [port]:
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, wanted))
+            listening.listen(128)
+            return listening
+        except OSError as error:
+            listening.close()
+            problem = error.strerror or str(error)
+    hint = "" if is_loopback(host) else " and --host must be an address of this machine"
+    raise SettingsError(f"cannot listen on {host}, port {port}: {problem}; choose another --port{hint}")

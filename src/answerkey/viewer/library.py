@@ -19,7 +19,7 @@ _DEPTH = 4  # from the folder above a bot's own: mybot/results/<run>/run.json
 _QUIET = 30.0  # seconds without a new line after which a run is no longer taken to be going on
 
 
-class Shelf:
+class RunLibrary:
     """Everything is looked up again at each request: a run may have ended since."""
 
     def __init__(self, root: Path) -> None:
@@ -59,12 +59,12 @@ class Shelf:
         raise InputError(f'no {what} "{key}" here')
 
 
-def entry(shelf: Shelf, folder: Path) -> Json:
+def entry(library: RunLibrary, folder: Path) -> Json:
     """A line of the list of runs."""
     manifest = read_manifest(folder)
     summary = read_summary(folder)
     return {
-        "run": shelf.key(folder),
+        "run": library.key(folder),
         "name": manifest["name"],
         "created": manifest.get("created", ""),
         "state": state_of(folder, manifest),

@@ -22,7 +22,7 @@ LABELS = ("good", "bad", "labelled", "unlabelled")
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class CaseQuery:
     """Empty text means no wish. `under` keeps the cases whose `metric` is under that value."""
 
     q: str = ""
@@ -39,14 +39,16 @@ class Query:
     def address(self, **changes: Any) -> str:
         """The same wishes as an address, with some changed; what equals the default is left out."""
         new = replace(self, **changes)
-        plain = Query()
+        plain = CaseQuery()
         given = {name: value for name, value in asdict(new).items() if value != getattr(plain, name)}
         return f"?{urlencode(given, errors='replace')}" if given else "?"
 
 
-def read_query(params: Mapping[str, str]) -> Query:
+def read_query(params: Mapping[str, str]) -> CaseQuery:
     given = {
-        name: params[name][:500] for name in Query.__dataclass_fields__ if name in params and name != "page"
+        name: params[name][:500]
+        for name in CaseQuery.__dataclass_fields__
+        if name in params and name != "page"
     }
     page = params.get("page", "1")
     under = given.get("under", "")
@@ -57,10 +59,10 @@ def read_query(params: Mapping[str, str]) -> Query:
             float(under)
         except ValueError:
             raise InputError(f"under: expected a number, got {under!r}") from None
-    return Query(**given, page=int(page))
+    return CaseQuery(**given, page=int(page))
 
 
-def select(folder: Path, query: Query) -> list[int]:
+def select(folder: Path, query: CaseQuery) -> list[int]:
     """The places in the run's rows that the query wants, in its order; kept until the run or its labels change."""
     changed = f"{journal_state(folder)} {_changed(folder / 'labels.jsonl') if query.label else ''}"
     return _select(folder, changed, replace(query, page=1))
@@ -71,7 +73,7 @@ def _changed(path: Path) -> str:
 
 
 @lru_cache(maxsize=64)
-def _select(folder: Path, changed: str, query: Query) -> list[int]:
+def _select(folder: Path, changed: str, query: CaseQuery) -> list[int]:
     rows = read_rows(folder)
     wanted = set(matching(folder, rows, query.q)) if query.q else None
     tests = _tests(folder, rows, query)
@@ -80,7 +82,7 @@ def _select(folder: Path, changed: str, query: Query) -> list[int]:
     ]
 
 
-def _tests(folder: Path, rows: Rows, query: Query) -> list[Callable[[int], bool]]:
+def _tests(folder: Path, rows: Rows, query: CaseQuery) -> list[Callable[[int], bool]]:
     tests: list[Callable[[int], bool]] = []
     for name in ("status", "route", "type"):
         wish, column = getattr(query, name), getattr(rows, name)
@@ -102,7 +104,7 @@ def _label_fits(wish: str, label: Any) -> bool:
     return (label is not None) == (wish == "labelled")
 
 
-def _ordered(rows: Rows, query: Query) -> list[int]:
+def _ordered(rows: Rows, query: CaseQuery) -> list[int]:
     down = bool(query.down)
     if query.sort in ("worst", "order"):
         order = worst_first(rows) if query.sort == "worst" else list(range(len(rows)))

@@ -8,15 +8,15 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from answerkey.errors import InputError
-from answerkey.reports.charts.run import run_charts
-from answerkey.reports.pages import directions, satisfying
+from answerkey.reports.charts.run_charts import run_charts
+from answerkey.reports.html import directions, satisfying
 from answerkey.reports.rows import Rows, read_rows
 from answerkey.runs.store import open_run, read_manifest
 from answerkey.types import Json, Profile
+from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select
 from answerkey.viewer.labels import read_labels
-from answerkey.viewer.query import LABELS, PAGE, Query, facets, read_query, select
-from answerkey.viewer.respond import respond
-from answerkey.viewer.shelf import Shelf, figures_of, state_of
+from answerkey.viewer.library import RunLibrary, figures_of, state_of
+from answerkey.viewer.render import respond
 
 MOST_COLUMNS = 7
 FILES = (
@@ -32,8 +32,8 @@ FILES = (
 
 
 def run_page(request: Request) -> Response:
-    shelf: Shelf = request.app.state.shelf
-    folder = shelf.run(request.path_params["run"])
+    library: RunLibrary = request.app.state.library
+    folder = library.run(request.path_params["run"])
     query = read_query(request.query_params)
     run, manifest, rows = open_run(folder), read_manifest(folder), read_rows(folder)
     figures = figures_of(folder, manifest, run.profile)
@@ -42,7 +42,7 @@ def run_page(request: Request) -> Response:
     page = min(query.page, pages)
     labels = read_labels(folder)
     data = {
-        "run": shelf.key(folder),
+        "run": library.key(folder),
         "state": state_of(folder, manifest),
         "summary": figures,
         "charts": run_charts(figures, rows, run.profile),
@@ -77,16 +77,16 @@ def columns(rows: Rows, profile: Profile | None) -> list[str]:
     return [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS]
 
 
-def _told(query: Query) -> Json:
-    return {name: getattr(query, name) for name in Query.__dataclass_fields__}
+def _told(query: CaseQuery) -> Json:
+    return {name: getattr(query, name) for name in CaseQuery.__dataclass_fields__}
 
 
-def _addresses(query: Query, rows: Rows, page: int, pages: int) -> Json:
+def _addresses(query: CaseQuery, rows: Rows, page: int, pages: int) -> Json:
     """Where the table's links lead: each keeps the other wishes."""
     sorts = ("worst", "id", "status", "score", "route", "type", "seconds", *rows.metrics)
     return {
         "here": query.address(page=page),
-        "clear": Query(sort=query.sort, down=query.down).address(),
+        "clear": CaseQuery(sort=query.sort, down=query.down).address(),
         "sort": {name: query.address(sort=name, down=_turned(query, name), page=1) for name in sorts},
         "first": query.address(page=1) if page > 1 else None,
         "previous": query.address(page=page - 1) if page > 1 else None,
@@ -95,14 +95,14 @@ def _addresses(query: Query, rows: Rows, page: int, pages: int) -> Json:
     }
 
 
-def _turned(query: Query, name: str) -> str:
+def _turned(query: CaseQuery, name: str) -> str:
     return "1" if query.sort == name and not query.down else ""
 
 
 def run_file(request: Request) -> Response:
     """One of the run's reports, to keep; a picture, to show. Nothing else of the folder can be asked for."""
-    shelf: Shelf = request.app.state.shelf
-    return send_file(shelf.run(request.path_params["run"]), request.path_params["name"])
+    library: RunLibrary = request.app.state.library
+    return send_file(library.run(request.path_params["run"]), request.path_params["name"])
 
 
 def send_file(folder: Path, name: str) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from answerkey.reports.charts.spread import metric_chart, score_chart, time_chart
+from answerkey.reports.charts.distribution_charts import metric_chart, score_chart, time_chart
 from answerkey.reports.charts.style import (
     BLUE,
     GREEN,

@@ -1,22 +1,29 @@
-"""A run in progress, followed through what is added to its journals."""
+"""A run in progress: a page, and the stream of events that keeps it up to date."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import Counter, deque
+from collections.abc import AsyncIterator
 from pathlib import Path
+
+import anyio
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from answerkey.reports.inert import label
 from answerkey.runs.store import RESPONSES, SCORES, read_manifest
 from answerkey.types import Json
-from answerkey.viewer.shelf import state_of
+from answerkey.viewer.library import RunLibrary, state_of
+from answerkey.viewer.render import respond
 
 _LATEST = 12
 _WINDOW = 30.0
 
 
-class Tail:
+class LiveRun:
     """Reads only what is new at each look. A case scored twice counts once, as it was last."""
 
     def __init__(self, folder: Path) -> None:
@@ -91,3 +98,40 @@ def _told(case: str, verdict: Json) -> Json:
     """A line of the page. It is put there by script, so its text is made inert here."""
     why = label(verdict.get("justification", ""), 160)
     return {"id": label(case), "status": label(verdict["status"]), "score": verdict.get("score"), "why": why}
+
+
+_EVERY = 0.5
+_HEARTBEAT = 20  # looks without news after which a comment keeps the line open
+
+
+def live_page(request: Request) -> Response:
+    library: RunLibrary = request.app.state.library
+    folder = library.run(request.path_params["run"])
+    return respond(request, "live.html", {"run": library.key(folder), "live": LiveRun(folder).look()})
+
+
+async def live_events(request: Request) -> Response:
+    library: RunLibrary = request.app.state.library
+    folder = library.run(request.path_params["run"])
+    headers = {"X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(request, folder), media_type="text/event-stream", headers=headers)
+
+
+async def _events(request: Request, folder: Path) -> AsyncIterator[str]:
+    """A message whenever something changed; `done` when the run is over, and then no more."""
+    tail, before, quiet = LiveRun(folder), "", 0
+    while not await request.is_disconnected():
+        now = await run_in_threadpool(tail.look)
+        told = json.dumps(now, allow_nan=False)
+        if _news(now) != before or quiet >= _HEARTBEAT:
+            yield f"data: {told}\n\n"
+            before, quiet = _news(now), 0
+        if now["state"] != "in progress":
+            yield f"event: done\ndata: {told}\n\n"
+            return
+        quiet += 1
+        await anyio.sleep(_EVERY)
+
+
+def _news(now: Json) -> str:
+    return f"{now['answered']} {now['done']} {now['state']}"

@@ -1,7 +1,8 @@
-"""Two runs side by side: the verdict's sentence, the figures, and the answers that differ, word by word."""
+"""Two runs side by side: the verdict, the figures, and the answers that differ, word by word."""
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,26 +11,53 @@ from starlette.responses import Response
 
 from answerkey.compare.comparison import Comparison, compare_runs, comparison_json
 from answerkey.errors import InputError, did_you_mean
-from answerkey.reports.charts.compare import case_chart, metric_chart
+from answerkey.reports.charts.comparison_charts import case_chart, metric_chart
 from answerkey.reports.comparison import HEADER, notes
 from answerkey.reports.comparison import rows as table_rows
 from answerkey.reports.rows import Rows, journal_state, read_outcome, read_rows
 from answerkey.types import Json, Outcome
-from answerkey.viewer.diff import LONGEST, diff
-from answerkey.viewer.respond import respond
-from answerkey.viewer.shelf import Shelf
+from answerkey.viewer.library import RunLibrary
+from answerkey.viewer.render import respond
+
+LONGEST = 20_000
+_PIECES = re.compile(r"\s*\S+|\s+\Z")
+_ALIKE = 0.35  # below it the few words in common are chance, and marking them hides that all is new
+
+
+def diff(a: str, b: str) -> tuple[list[Json], list[Json]]:
+    """Each side in pieces with `kind` same, removed or added. Very long answers are cut before they are compared."""
+    from rapidfuzz.distance import Indel
+
+    left, right = _PIECES.findall(a[:LONGEST]), _PIECES.findall(b[:LONGEST])
+    if Indel.normalized_similarity(left, right) < _ALIKE:
+        return [{"text": a[:LONGEST], "kind": "removed"}], [{"text": b[:LONGEST], "kind": "added"}]
+    side_a: list[Json] = []
+    side_b: list[Json] = []
+    for step in Indel.opcodes(left, right):
+        gone = "".join(left[step.src_start : step.src_end])
+        came = "".join(right[step.dest_start : step.dest_end])
+        if step.tag == "equal":
+            side_a.append({"text": gone, "kind": "same"})
+            side_b.append({"text": came, "kind": "same"})
+            continue
+        if gone:
+            side_a.append({"text": gone, "kind": "removed"})
+        if came:
+            side_b.append({"text": came, "kind": "added"})
+    return side_a, side_b
+
 
 PAGE = 20
 SHOWS = ("degraded", "improved", "changed", "all")
 
 
 def compare_page(request: Request) -> Response:
-    shelf: Shelf = request.app.state.shelf
-    keys = [shelf.key(folder) for folder in shelf.runs()]
+    library: RunLibrary = request.app.state.library
+    keys = [library.key(folder) for folder in library.runs()]
     a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
     if not (a and b):
         return respond(request, "compare.html", {"runs": keys, "a": a, "b": b, "comparison": None})
-    side_a, side_b = shelf.run(a), shelf.run(b)
+    side_a, side_b = library.run(a), library.run(b)
     show, page = _wishes(request)
     comparison = _compared(side_a, side_b, f"{journal_state(side_a)} {journal_state(side_b)}")
     rows_a, rows_b = read_rows(side_a), read_rows(side_b)

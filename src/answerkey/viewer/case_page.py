@@ -11,10 +11,10 @@ from answerkey.errors import InputError
 from answerkey.reports.explain import explain
 from answerkey.reports.rows import read_outcome, read_rows
 from answerkey.runs.store import open_run
+from answerkey.viewer.case_query import read_query, select
 from answerkey.viewer.labels import add_label, read_labels
-from answerkey.viewer.query import read_query, select
-from answerkey.viewer.respond import respond, wants_json
-from answerkey.viewer.shelf import Shelf
+from answerkey.viewer.library import RunLibrary
+from answerkey.viewer.render import respond, wants_json
 
 LONGEST = 20_000
 MOST_BYTES = 100_000
@@ -22,8 +22,8 @@ MOST_BYTES = 100_000
 
 def case_page(request: Request) -> Response:
     """Long texts are cut on the page unless `full` asks for them; the JSON is always whole."""
-    shelf: Shelf = request.app.state.shelf
-    folder, n = shelf.run(request.path_params["run"]), request.path_params["n"]
+    library: RunLibrary = request.app.state.library
+    folder, n = library.run(request.path_params["run"]), request.path_params["n"]
     rows, query = read_rows(folder), read_query(request.query_params)
     if n >= len(rows):
         raise InputError(f"no case {n} here: the run has {len(rows)}")
@@ -31,7 +31,7 @@ def case_page(request: Request) -> Response:
     chosen = select(folder, query)
     place = chosen.index(n) if n in chosen else None
     data = {
-        "run": shelf.key(folder),
+        "run": library.key(folder),
         "n": n,
         "case": explain(read_outcome(folder, rows, n), open_run(folder).profile, None if whole else LONGEST),
         "label": read_labels(folder).get(rows.id[n], {"label": None, "note": "", "at": ""}),
@@ -47,8 +47,8 @@ def case_page(request: Request) -> Response:
 
 async def label_case(request: Request) -> Response:
     """Keep a person's label and note, then show the case again."""
-    shelf: Shelf = request.app.state.shelf
-    folder, n = shelf.run(request.path_params["run"]), request.path_params["n"]
+    library: RunLibrary = request.app.state.library
+    folder, n = library.run(request.path_params["run"]), request.path_params["n"]
     rows = read_rows(folder)
     if n >= len(rows):
         raise InputError(f"no case {n} here: the run has {len(rows)}")

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from answerkey.reports.charts.style import config
+from answerkey.reports.html import environment
 from answerkey.reports.inert import shown
-from answerkey.reports.pages import environment
 from answerkey.types import Json
 
 _CHART_LOOKS = {"light": config(), "dark": config(dark=True)}

@@ -18,7 +18,7 @@ _TAKEN = {*_COLUMNS, *_VERDICT}
 _FORMULA = ("=", "+", "-", "@", "\t")
 
 
-class Table:
+class ResultsCsv:
     """Every column has a name of its own: the verdict's `route_score` is the metric's, and is written once; any other
     metric that is called like a column is `scores.<name>`, as its place in results.jsonl is.
     """
