@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from answerkey.embed.cache import VectorCache
+from answerkey.cache import DiskCache
 from answerkey.errors import EndpointError, SettingsError
 
 if TYPE_CHECKING:
@@ -75,13 +76,13 @@ def unit_rows(given: Any, count: int, dimension: int | None, source: str) -> Vec
 
 KEPT_IN_MEMORY = 20_000
 # What is computed between two writes to disk: an interrupted run loses no more.
-TEXTS_A_WRITE = 2_048
+TEXTS_PER_WRITE = 2_048
 
 
 class CachedEmbedder:
     """`cache` None keeps vectors in memory only."""
 
-    def __init__(self, inner: Embedder, cache: VectorCache | None = None) -> None:
+    def __init__(self, inner: Embedder, cache: DiskCache | None = None) -> None:
         self.inner = inner
         self.cache = cache
         self.name, self.digest, self.precision = inner.name, inner.digest, inner.precision
@@ -101,13 +102,13 @@ class CachedEmbedder:
         found = self._remembered(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing and self.cache:
-            found |= self._usable(self.cache.get(self._model, missing))
+            found |= self._stored(self.cache, missing)
             missing = [text for text in missing if text not in found]
-        for start in range(0, len(missing), TEXTS_A_WRITE):
-            part = missing[start : start + TEXTS_A_WRITE]
+        for start in range(0, len(missing), TEXTS_PER_WRITE):
+            part = missing[start : start + TEXTS_PER_WRITE]
             new = dict(zip(part, self.inner.embed(part), strict=True))
             if self.cache:
-                self.cache.put(self._model, new)
+                self.cache.put({self._key(text): row.astype("<f4").tobytes() for text, row in new.items()})
             found |= new
         self._remember(found)
         if not texts:
@@ -125,8 +126,21 @@ class CachedEmbedder:
         found = dict(zip(unique, inner(unique), strict=True))
         return [found[text] for text in texts]
 
-    def _usable(self, stored: dict[str, Vectors]) -> dict[str, Vectors]:
-        return {text: vector for text, vector in stored.items() if len(vector) == self.dimension}
+    def _stored(self, cache: DiskCache, texts: Sequence[str]) -> dict[str, Vectors]:
+        """The vectors on disk, those of length 1 and of the right dimension."""
+        import numpy as np
+
+        by_key = {self._key(text): text for text in texts}
+        found = {
+            by_key[key]: np.frombuffer(blob, dtype="<f4")
+            for key, blob in cache.get(list(by_key)).items()
+            if len(blob) == 4 * self.dimension
+        }
+        return {text: vector for text, vector in found.items() if abs(float(vector @ vector) - 1) < 1e-3}
+
+    def _key(self, text: str) -> bytes:
+        named = f"{self._model}\0{text}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(named, digest_size=20).digest()
 
     def _remembered(self, texts: Sequence[str]) -> dict[str, Vectors]:
         with self._lock:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from answerkey.embed.cache import cache_folder
+from answerkey.cache import cache_folder
 from answerkey.errors import StorageError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from answerkey.embed.cache import VectorCache, cache_folder
+from answerkey.cache import DiskCache, cache_folder
 from answerkey.embed.embedder import CachedEmbedder, Embedder
 from answerkey.errors import SettingsError, did_you_mean
 
@@ -48,7 +48,7 @@ def load_embedder(name: str = DEFAULT_MODEL, **options: Any) -> CachedEmbedder:
 
 @lru_cache(maxsize=8)
 def _load(name: str, options: Options, folder: Path) -> CachedEmbedder:
-    cache = VectorCache(folder / "vectors.sqlite") if options.cache else None
+    cache = DiskCache(folder / "vectors.sqlite") if options.cache else None
     return CachedEmbedder(_inner(name, options), cache)
 
 

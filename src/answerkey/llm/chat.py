@@ -5,10 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+
+from answerkey.cache import DiskCache, cache_folder
 from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError
 from answerkey.types import Json
 
@@ -153,3 +158,23 @@ def _give_a_moment(threads: Sequence[threading.Thread], seconds: float = 1.0) ->
     until = time.monotonic() + seconds
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
+
+
+class ReplyCache:
+    """Replies kept on disk, under a hash of everything that shaped them."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._disk = DiskCache((folder or cache_folder()) / "replies.sqlite")
+
+    def get(self, key: str) -> Reply | None:
+        for value in self._disk.get([key.encode()]).values():
+            with suppress(msgspec.MsgspecError, ValueError):
+                return msgspec.json.decode(value, type=Reply)
+        return None
+
+    def put(self, key: str, reply: Reply) -> None:
+        with suppress(ValueError):  # half a surrogate pair: such a reply is asked for again
+            self._disk.put({key.encode(): msgspec.json.encode(reply)})
+
+    def drop(self, key: str) -> None:
+        self._disk.drop(key.encode())

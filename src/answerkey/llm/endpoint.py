@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from answerkey.cache import digest
 from answerkey.errors import EndpointError
-from answerkey.llm.cache import digest
 from answerkey.llm.chat import CallFailed, Message, Reply, Schema
 from answerkey.llm.failures import (
     Failure,
@@ -169,7 +169,7 @@ class Endpoint:
         return CallFailed(str(failure), failure.raw)
 
     def _hide_key(self, text: str) -> str:
-        return text.replace(self.settings.key, "[key]") if self.settings.key else text
+        return text.replace(self.settings.key, "***") if self.settings.key else text
 
 
 def _text(message: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from answerkey.llm.cache import digest
+from answerkey.cache import digest
 from answerkey.llm.chat import Message, Reply, Schema
 
 Line = str | Reply | Exception

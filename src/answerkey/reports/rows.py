@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from answerkey.embed.cache import cache_folder
+from answerkey.cache import cache_folder
 from answerkey.errors import StorageError
 from answerkey.files import read_json, write_file
 from answerkey.runs.engines.parts import PartsIndex, list_parts, records_in

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from answerkey.cache import digest, kept_file
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.retrieval.cache import digest, kept
 from answerkey.retrieval.top import Top, merge_blocks, select_top
 from answerkey.text import words
 
@@ -72,17 +72,17 @@ class Bm25:
 
 def build_bm25(texts: Sequence[str], formula: Formula) -> Bm25:
     """The index of the texts, from the cache where the same texts and formula were seen before."""
-    key = digest(["bm25-1", formula.variant, repr(formula.k1), repr(formula.b), *texts])
-    cached = kept("bm25", key, ".npz")
-    if cached.found:
-        with np.load(cached.path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in ("data", "indices", "indptr")}
-            vocabulary: list[str] = json.loads(stored["words"].tobytes())
-    else:
+    key = digest("bm25-2", formula.variant, formula.k1, formula.b, texts)
+
+    def make() -> bytes:
         arrays, vocabulary = _weigh([words(text) for text in texts], formula)
         buffer = io.BytesIO()
         np.savez(buffer, words=np.frombuffer(json.dumps(vocabulary).encode(), np.uint8), **arrays)
-        cached.write(buffer.getvalue())
+        return buffer.getvalue()
+
+    with np.load(io.BytesIO(kept_file("bm25", key, make)), allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in ("data", "indices", "indptr")}
+        vocabulary: list[str] = json.loads(stored["words"].tobytes())
     return _assembled(arrays, vocabulary, len(texts))
 
 

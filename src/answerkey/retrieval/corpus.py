@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from answerkey.cache import kept_file
 from answerkey.errors import InputError, SettingsError, did_you_mean
-from answerkey.retrieval.cache import kept
 from answerkey.retrieval.rankings import clean_id
 from answerkey.retrieval.trec import read_text
 
@@ -115,16 +115,16 @@ def read_pdf(file: Path) -> list[str]:
         raw = file.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from None
-    cached = kept("pages", sha256(_FORMAT.encode() + raw).hexdigest(), ".json")
-    if cached.found:
-        return json.loads(cached.path.read_bytes())
-    pages = _extract(file, raw)
-    if not any(page.strip() for page in pages):
-        raise InputError(
-            f"{file} has {len(pages)} pages and no text: it looks scanned; run it through OCR first"
-        )
-    cached.write(json.dumps(pages).encode())
-    return pages
+
+    def make() -> bytes:
+        pages = _extract(file, raw)
+        if not any(page.strip() for page in pages):
+            raise InputError(
+                f"{file} has {len(pages)} pages and no text: it looks scanned; run it through OCR first"
+            )
+        return json.dumps(pages).encode()
+
+    return json.loads(kept_file("pages", sha256(_FORMAT.encode() + raw).hexdigest(), make))
 
 
 def _extract(file: Path, raw: bytes) -> list[str]:

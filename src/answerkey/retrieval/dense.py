@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from answerkey.retrieval.cache import digest, kept
+from answerkey.cache import digest, kept_file
 from answerkey.retrieval.top import Top, merge_blocks, select_top
 
 if TYPE_CHECKING:
@@ -55,15 +55,14 @@ class Exact:
 
 def embed_chunks(texts: Sequence[str], embed: Embedder, step: Callable[[str], None] = lambda _: None) -> Any:
     """The vectors of the texts, from the cache where the same texts and model were seen before; `step` is told how far it is."""
-    key = digest(["vectors-1", embed.name, embed.digest, embed.precision, *texts])
-    cached = kept("vectors", key, ".npy")
-    if cached.found:
-        return np.load(cached.path, allow_pickle=False)
-    vectors = _embedded(texts, embed, step)
-    buffer = io.BytesIO()
-    np.save(buffer, vectors, allow_pickle=False)
-    cached.write(buffer.getvalue())
-    return vectors
+    key = digest("vectors-2", embed.name, embed.digest, embed.precision, list(texts))
+
+    def make() -> bytes:
+        buffer = io.BytesIO()
+        np.save(buffer, _embedded(texts, embed, step), allow_pickle=False)
+        return buffer.getvalue()
+
+    return np.load(io.BytesIO(kept_file("vectors", key, make)), allow_pickle=False)
 
 
 def _embedded(texts: Sequence[str], embed: Embedder, step: Callable[[str], None]) -> Any:

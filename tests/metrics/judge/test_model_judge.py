@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ import pytest
 from tests.support.fake_endpoint import FakeEndpoint, Hang, Request, Said, completion, error, grades, verdict
 
 from answerkey.errors import EndpointError, SettingsError
-from answerkey.llm.cache import ReplyCache
-from answerkey.llm.chat import CallFailed, Reply
+from answerkey.llm.chat import CallFailed, Reply, ReplyCache
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.exam import take_exam
 from answerkey.metrics.judge.judged_metrics import load_judge
@@ -300,9 +300,9 @@ class TestCache:
         monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path))
         with FakeEndpoint(lambda r: grades()) as endpoint:
             self.judged(endpoint)
-            for n, path in enumerate(sorted(tmp_path.rglob("*.json"))):
-                if n < 4:
-                    path.write_text(path.read_text()[:50])
+            with sqlite3.connect(tmp_path / "replies.sqlite") as connection:
+                connection.execute("UPDATE entries SET value = substr(value, 1, 50) WHERE id <= 4")
+            connection.close()
             assert self.judged(endpoint)[1] == 4
             assert self.judged(endpoint)[1] == 0
 
@@ -313,8 +313,8 @@ class TestCache:
         with FakeEndpoint(lambda r: completion(reply)) as endpoint:
             self.judged(endpoint, api_key_env="MY_KEY")
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
-        assert len(files) == 10
-        assert not any("secret" in path.read_text() for path in files)
+        assert any(b"your key is ***" in path.read_bytes() for path in files)
+        assert not any(b"secret" in path.read_bytes() for path in files)
 
 
 @pytest.mark.network

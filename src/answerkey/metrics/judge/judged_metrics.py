@@ -40,7 +40,7 @@ def load_judge(settings: Mapping[str, Any] | str, embed: Any = None) -> Judge:
                 f'the local judge takes no settings, got "{next(k for k in table if k != "preset")}"'
             )
         return LocalJudge(embed)
-    from answerkey.llm.cache import ReplyCache
+    from answerkey.llm.chat import ReplyCache
     from answerkey.llm.endpoint import Endpoint
     from answerkey.llm.settings import PRESETS, read_settings
     from answerkey.metrics.judge.model_judge import ModelJudge

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from answerkey.llm.cache import digest
+from answerkey.cache import digest
 from answerkey.metrics.plan import make_plan
 from answerkey.metrics.sentences import sentence_spans
 from answerkey.text import CITATION, normalise, words

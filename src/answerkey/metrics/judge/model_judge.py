@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from answerkey.llm.cache import ReplyCache, digest
-from answerkey.llm.chat import CallFailed, Chat, Message, Reply, Usage, in_threads, total
+from answerkey.cache import digest
+from answerkey.llm.chat import CallFailed, Chat, Message, Reply, ReplyCache, Usage, in_threads, total
 from answerkey.llm.verdict import Read, read_verdict
 from answerkey.metrics.judge.prompt import Prompt, load_prompt, new_marker
 from answerkey.types import Json, Pair, Score

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from answerkey.llm.cache import digest
+from answerkey.cache import digest
 from answerkey.llm.chat import Message, Schema
 from answerkey.types import Case, Pair, Response
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from answerkey.cache import DiskCache, digest
 from answerkey.errors import EndpointError
-from answerkey.llm.cache import ReplyCache, digest
-from answerkey.llm.chat import Reply, Usage, in_threads
+from answerkey.llm.chat import Reply, ReplyCache, Usage, in_threads
 from answerkey.llm.scripted import ScriptedChat
 
 KEY = digest("a question")
@@ -18,45 +17,28 @@ REPLY = Reply(
 )
 
 
-def entry(folder: Path) -> Path:
-    return next(folder.rglob("*.json"))
-
-
 def test_a_reply_comes_back_as_it_was(tmp_path: Path) -> None:
     ReplyCache(tmp_path).put(KEY, REPLY)
     assert ReplyCache(tmp_path).get(KEY) == REPLY
     assert ReplyCache(tmp_path).get(digest("another")) is None
-    assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] == [".json"]
 
 
 @pytest.mark.parametrize(
-    "damage",
-    ["torn", "empty", "binary", "other key", "edited", "wrong type", "missing field", "old format", "list"],
+    "written", [b"", b"\0\1", b'{"text": 5}', b"{}", b"[]", b'{"text": "a"', b'{"text": "a", "cost": "1"}']
 )
-def test_a_damaged_entry_is_dropped(tmp_path: Path, damage: str) -> None:
+def test_an_entry_that_is_no_reply_counts_as_absent(tmp_path: Path, written: bytes) -> None:
     cache = ReplyCache(tmp_path)
-    cache.put(KEY, REPLY)
-    path = entry(tmp_path)
-    whole = json.loads(path.read_text())
-    reply = whole["reply"]
-    written = {
-        "torn": path.read_text()[:40],
-        "empty": "",
-        "binary": "\x00\x01",
-        "other key": json.dumps({**whole, "key": digest("other")}),
-        "edited": json.dumps({**whole, "reply": {**reply, "text": "5"}}),
-        "wrong type": json.dumps(
-            {**whole, "reply": {**reply, "text": 5}, "sum": digest({**reply, "text": 5})}
-        ),
-        "missing field": json.dumps({**whole, "reply": {"text": "x"}, "sum": digest({"text": "x"})}),
-        "old format": json.dumps({**whole, "format": 0}),
-        "list": "[]",
-    }[damage]
-    path.write_text(written)
+    DiskCache(tmp_path / "replies.sqlite").put({KEY.encode(): written})
     assert cache.get(KEY) is None
-    assert not path.exists()
     cache.put(KEY, REPLY)
     assert cache.get(KEY) == REPLY
+    cache.drop(KEY)
+    assert cache.get(KEY) is None
+
+
+def test_a_reply_that_utf8_cannot_hold_is_not_kept(tmp_path: Path) -> None:
+    ReplyCache(tmp_path).put(KEY, Reply("half \ud800"))
+    assert ReplyCache(tmp_path).get(KEY) is None
 
 
 def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(tmp_path: Path) -> None:

@@ -1,0 +1,220 @@
+"""How settings are declared and read: a type, limits, a default and a line of help per setting, in one place.
+
+    class RunTable(Table):
+        workers: Annotated[int, about("Questions asked at the same time.", ge=1)] = 5
+
+    read_table(RunTable, {"workers": 3}, "[run]").workers         # 3
+    read_table(RunTable, {"worker": 3}, "[run]")                  # [run] has no setting "worker"; did you mean "workers"?
+
+The declaration also feeds docs/reference/suite.md through `settings_of`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
+
+import msgspec
+
+from answerkey.errors import SettingsError, did_you_mean
+
+Check = Callable[[Any], Any]
+
+
+class Table(msgspec.Struct, frozen=True):
+    """The settings of one table of a suite."""
+
+
+TableType = TypeVar("TableType", bound=Table)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting as it is declared. `type` comes without its annotations; `checks` raise ValueError or return the value."""
+
+    name: str
+    type: Any
+    limited: Any
+    default: Any
+    help: str
+    expected: str
+    checks: tuple[Check, ...]
+
+    def read(self, value: Any, where: str) -> Any:
+        """The value in its type, or an error that says what was expected."""
+        try:
+            read = msgspec.convert(value, self.limited, dec_hook=_path)
+            if not all(map(_finite, read if isinstance(read, tuple) else (read,))):
+                raise ValueError
+            for check in self.checks:
+                read = check(read)
+        except (msgspec.ValidationError, ValueError, OverflowError) as error:
+            expected = str(error) if type(error) is ValueError and str(error) else self.expected
+            hint = did_you_mean(value, choices_of(self.type)) if isinstance(value, str) else ""
+            raise SettingsError(f"{where} {self.name} = {shown(value)}: expected {expected}{hint}") from None
+        return read
+
+
+def about(help: str, **limits: Any) -> msgspec.Meta:
+    """The help text of a setting and its limits: `ge`, `gt`, `le`, `lt`, `min_length`."""
+    return msgspec.Meta(description=help, **limits)
+
+
+def read_table(
+    kind: type[TableType], given: Any, where: str, folder: Path | None = None, others: Iterable[str] = ()
+) -> TableType:
+    """The settings of a table, checked. Paths are relative to `folder`; keys named in `others` are left to the caller."""
+    if not isinstance(given, Mapping):
+        raise SettingsError(f"{where} = {shown(given)}: expected a table {where}")
+    known = settings_of(kind)
+    check_keys(given, [*known, *others], where)
+    values = {name: known[name].read(value, where) for name, value in given.items() if name in known}
+    if folder is not None:
+        values = {n: folder / value if isinstance(value, Path) else value for n, value in values.items()}
+    for setting in known.values():
+        if setting.default is msgspec.NODEFAULT and setting.name not in values:
+            raise SettingsError(
+                f"{where} needs {setting.name}: {setting.help[:1].lower()}{setting.help[1:].rstrip('.')}"
+            )
+    return kind(**values)
+
+
+def check_keys(given: Mapping[Any, Any], known: Iterable[str], where: str) -> None:
+    """Raise for the first key that is not known."""
+    names = list(dict.fromkeys(known))
+    for key in given:
+        if key not in names:
+            hint = did_you_mean(str(key), names) or f"; it has {', '.join(names)}"
+            raise SettingsError(f'{where} has no setting "{shown(key).strip(chr(34))}"{hint}')
+
+
+@cache
+def settings_of(kind: type[Table]) -> Mapping[str, Setting]:
+    """Every setting of a table, by name, in the order of its declaration."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: _setting(field, hints[field.name]) for field in msgspec.structs.fields(kind)}
+
+
+def _setting(field: msgspec.structs.FieldInfo, annotated: Any) -> Setting:
+    base, *notes = get_args(annotated) if get_origin(annotated) is Annotated else (annotated,)
+    metas = [note for note in notes if isinstance(note, msgspec.Meta)]
+    help = next((meta.description for meta in metas if meta.description), "")
+    checks = tuple(note for note in notes if callable(note))
+    default = field.default if field.default_factory is msgspec.NODEFAULT else None
+    return Setting(field.name, base, _limited(base, metas), default, help, _expected(base, metas), checks)
+
+
+def _limited(kind: Any, metas: Iterable[msgspec.Meta]) -> Any:
+    """The type with its limits, which belong to the value and not to `None`."""
+    options = [option for option in _options(kind) if option is not type(None)]
+    limited: Any = Union[tuple(options)]  # noqa: UP007  made of a list
+    for meta in metas:
+        limited = Annotated[limited, meta]
+    return limited if len(options) == len(_options(kind)) else limited | None
+
+
+def _expected(kind: Any, metas: Iterable[msgspec.Meta]) -> str:
+    """What a value of this type is called."""
+    options = [option for option in _options(kind) if option is not type(None)]
+    if choices := list(choices_of(kind)):
+        return " or ".join(filter(None, [", ".join(choices[:-1]), choices[-1]]))
+    names = " or ".join(
+        dict.fromkeys(_NAMES.get(get_origin(option) or option, "a value") for option in options)
+    )
+    if get_origin(kind) is tuple:
+        item, *notes = get_args(get_args(kind)[0]) or get_args(kind)
+        own = "".join(_limits(note for note in notes if isinstance(note, msgspec.Meta)))
+        return f"a list of {_PLURALS.get(item, 'values')}{own}"
+    return names + "".join(_limits(metas))
+
+
+def _finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _limits(metas: Iterable[msgspec.Meta]) -> Iterator[str]:
+    for meta in metas:
+        if meta.ge is not None and meta.le is not None:
+            yield f" from {meta.ge:g} to {meta.le:g}"
+        elif meta.ge is not None:
+            yield f" of {meta.ge:g} or more"
+        elif meta.gt is not None:
+            yield f" above {meta.gt:g}"
+
+
+_NAMES: Mapping[Any, str] = {
+    str: "text", int: "a whole number", float: "a number", bool: "true or false", Path: "a path",
+    tuple: "a list", list: "a list", dict: "a table",
+}  # fmt: skip
+_PLURALS: Mapping[Any, str] = {str: "strings", int: "whole numbers", float: "numbers"}
+
+
+def _options(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def choices_of(kind: Any) -> tuple[str, ...]:
+    """The values of a setting that has a fixed list of them."""
+    return tuple(c for o in _options(kind) if get_origin(o) is Literal for c in get_args(o))
+
+
+def _path(kind: Any, value: Any) -> Any:
+    if kind is Path and isinstance(value, str | Path) and str(value) and "\0" not in str(value):
+        return Path(value)
+    raise ValueError
+
+
+def shown(value: Any) -> str:
+    """A value as TOML writes it, on one short line without control characters."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    try:
+        text = f'"{value}"' if isinstance(value, str | Path) else repr(value)
+    except ValueError:  # a number with more digits than Python prints
+        text = "a very large number"
+    plain = "".join(ch if ch.isprintable() else f"\\u{ord(ch):04x}" for ch in text[:80])
+    return plain if len(text) <= 80 else f"{plain[:70]}…"
+
+
+def sorted_values(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A check that every list passes: each value once, in order."""
+    return tuple(sorted(set(values)))
+
+
+def one_line(value: str) -> str:
+    """A check: text on one line, without blanks around it."""
+    if not value.strip() or not value.isprintable():
+        raise ValueError("text on one line")
+    return value.strip()
+
+
+def web_address(value: str) -> str:
+    """A check: an address without a password, query or fragment; a closing slash is dropped."""
+    example = "an address such as http://127.0.0.1:8080/v1"
+    try:
+        parts = urlsplit(one_line(value))
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise ValueError(example) from None
+    if parts.username or parts.password:
+        raise SettingsError("an address holds a password; give the key with api_key_env instead")
+    if not usable or parts.query or parts.fragment:
+        raise ValueError(example)
+    return value.strip().rstrip("/")
+
+
+def variable_name(value: str) -> str:
+    """A check: the name of an environment variable. What is no name may be a key, so the value is not repeated."""
+    looks_like_key = re.match(r"(sk|gsk|pk|hf|xai)[-_][A-Za-z0-9]{12,}", value)
+    if value and (not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) or looks_like_key):
+        raise SettingsError(
+            "api_key_env: expected the name of an environment variable, such as MY_KEY, not the key itself"
+        )
+    return value

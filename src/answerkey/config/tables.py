@@ -1,0 +1,164 @@
+"""Every setting of the tables [run], [gate], [judge], [embedding] and [retrieval]."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from answerkey.config.declare import Table, about, one_line, sorted_values, variable_name, web_address
+from answerkey.errors import SettingsError
+
+DEFAULT_MODEL = "all-MiniLM-L6-v2"
+INT8_MODEL = f"{DEFAULT_MODEL}:int8"
+ALPHAS = tuple(step / 10 for step in range(11))
+KS = (3, 5, 7, 10, 15, 20)
+
+ChunkBy = Literal["page", "words", "heading"]
+IdStyle = Literal["auto", "page", "document", "document#page"]
+Formula = Literal["robertson", "lucene", "atire", "bm25l", "bm25+"]
+
+
+class RunTable(Table, frozen=True):
+    """[run]: how the run goes."""
+
+    workers: Annotated[int, about("Questions asked at the same time.", ge=1)] = 5
+    timeout: Annotated[float, about("Seconds to wait for one answer.", ge=0.001)] = 30.0
+    stop_below: Annotated[
+        float | None, about("Stop at the first case below this score, on the profile's own scale.")
+    ] = None
+    out: Annotated[str, about("Folder for the run folders, relative to the suite.")] = "results"
+    max_cost: Annotated[
+        float | None, about("Stop when answers and judge together have cost this much.", ge=0)
+    ] = None
+    max_minutes: Annotated[float | None, about("Stop after this many minutes.", ge=0)] = None
+
+
+class GateTable(Table, frozen=True):
+    """[gate]: what a run must reach."""
+
+    require: Annotated[tuple[str, ...], about("Conditions such as `user_satisfaction >= 0.70`.")] = ()
+
+
+class ChatTable(Table, frozen=True):
+    """A language model: where it is and how it is asked."""
+
+    preset: Annotated[
+        str | None, about("`groq`, `openai`, `ollama`, `vllm` or `llama-cpp`; for a judge also `local`.")
+    ] = None
+    base_url: Annotated[str, about("Address of an OpenAI-compatible endpoint, up to `/v1`."), web_address] = (
+        ""
+    )
+    model: Annotated[str, about("The model's name; overrides the preset's model."), one_line] = ""
+    api_key_env: Annotated[
+        str, about("Name of the environment variable with the key, never the key itself."), variable_name
+    ] = ""
+    concurrency: Annotated[int, about("Requests at the same time.", ge=1)] = 20
+    requests_per_minute: Annotated[int, about("Requests per minute; 0 is no limit.", ge=0)] = 0
+    timeout: Annotated[float, about("Seconds for one reply.", ge=0.001)] = 30.0
+    temperature: Annotated[float, about("Sampling temperature.", ge=0)] = 0.0
+    max_tokens: Annotated[int, about("Longest reply, in tokens.", ge=1)] = 2048
+    price_in: Annotated[float | None, about("Price per million prompt tokens.", ge=0)] = None
+    price_out: Annotated[float | None, about("Price per million completion tokens.", ge=0)] = None
+
+
+class JudgeTable(ChatTable, frozen=True):
+    """[judge]: a language model that scores answers."""
+
+    votes: Annotated[int, about("Ask this many times and take the median.", ge=1, le=99)] = 1
+    cache: Annotated[bool, about("`false` keeps no reply on disk.")] = True
+
+
+class EmbeddingTable(Table, frozen=True):
+    """[embedding]: the model that turns text into vectors."""
+
+    model: Annotated[
+        str,
+        about(
+            "`all-MiniLM-L6-v2` (packaged), `all-MiniLM-L6-v2:int8`, an `org/model`, a model of an endpoint, or `none`."
+        ),
+    ] = DEFAULT_MODEL
+    backend: Annotated[
+        Literal["minilm", "sentence-transformers", "http"] | None,
+        about("Default: chosen by the model's name."),
+    ] = None
+    base_url: Annotated[
+        str | None, about("An OpenAI-compatible endpoint with `/embeddings`."), web_address
+    ] = None
+    api_key_env: Annotated[str, about("Name of the environment variable with its key."), variable_name] = ""
+    timeout: Annotated[float, about("Seconds for one request.", ge=0.001)] = 30.0
+    threads: Annotated[int | None, about("Threads of the packaged model. Default: one per core.", ge=1)] = (
+        None
+    )
+    cache: Annotated[bool, about("`false` keeps no vector on disk.")] = True
+
+
+class RetrievalTable(Table, frozen=True):
+    """[retrieval]: what `sweep` and `diagnose` search, how it is chunked and how it is ranked."""
+
+    documents: Annotated[Path | None, about("A file, a folder (text, Markdown, PDF) or a BEIR folder.")] = (
+        None
+    )
+    ids: Annotated[
+        IdStyle, about("How labels name pages: `auto`, `page`, `document` or `document#page`.")
+    ] = "auto"
+    chunk_by: Annotated[ChunkBy, about("`page`, `words` or `heading`.")] = "page"
+    chunk_size: Annotated[int, about("Words per chunk.", ge=1)] = 200
+    chunk_overlap: Annotated[int, about("Words that a chunk shares with the next.", ge=0)] = 40
+    index: Annotated[Path | None, about("An existing FAISS index, with `chunks`.")] = None
+    chunks: Annotated[Path | None, about("A JSONL file with the page and text of each row of the index.")] = (
+        None
+    )
+    qdrant_url: Annotated[
+        str | None, about("An existing Qdrant server, with `qdrant_collection`."), one_line
+    ] = None
+    qdrant_collection: Annotated[str | None, about("The collection."), one_line] = None
+    qdrant_api_key_env: Annotated[
+        str | None, about("Name of the environment variable with its key."), variable_name
+    ] = None
+    text_field: Annotated[str, about("Field of a point's payload that holds the text."), one_line] = "text"
+    page_field: Annotated[str, about("Field that holds the page."), one_line] = "page"
+    alphas: Annotated[
+        tuple[Annotated[float, about("", ge=0, le=1)], ...],
+        about("Weights of dense search to try: 0 is BM25 only, 1 is dense only.", min_length=1),
+        sorted_values,
+    ] = ALPHAS
+    ks: Annotated[
+        tuple[Annotated[int, about("", ge=1)], ...],
+        about("Numbers of passages to try.", min_length=1),
+        sorted_values,
+    ] = KS
+    alpha: Annotated[float, about("Weight of dense search for the `rag` bot.", ge=0, le=1)] = 0.5
+    pool: Annotated[int, about("Candidates per search that are fused.", ge=1)] = 100
+    fusion: Annotated[Literal["weighted", "rrf"], about("`weighted` or `rrf`.")] = "weighted"
+    bm25: Annotated[Formula, about("Formula: `robertson`, `lucene`, `atire`, `bm25l` or `bm25+`.")] = (
+        "robertson"
+    )
+    k1: Annotated[float, about("k1 of BM25.", ge=0)] = 1.5
+    b: Annotated[float, about("b of BM25.", ge=0, le=1)] = 0.75
+    unit: Annotated[
+        Literal["page", "chunk"],
+        about("`page` merges the chunks of a page before measuring; `chunk` counts each."),
+    ] = "page"
+    reranker: Annotated[str | None, about("`module:function` that scores passages again."), one_line] = None
+    rewriter: Annotated[
+        str | None, about("`module:function` that rewrites questions before the search."), one_line
+    ] = None
+
+    def __post_init__(self) -> None:
+        sources = [self.documents, self.index, self.qdrant_url]
+        if sum(source is not None for source in sources) != 1:
+            raise SettingsError("[retrieval] needs one of documents, index (with chunks) or qdrant_url")
+        if (self.qdrant_url is None) != (self.qdrant_collection is None):
+            raise SettingsError("[retrieval] needs both qdrant_url and qdrant_collection, or neither")
+        if self.index is not None and self.chunks is None:
+            raise SettingsError(
+                "[retrieval] index needs chunks: a JSONL file with the page and text of each row"
+            )
+        if self.pool < max(self.ks):
+            raise SettingsError(
+                f"[retrieval] pool = {self.pool}: expected at least the largest K, {max(self.ks)}"
+            )
+        if self.chunk_overlap >= self.chunk_size:
+            raise SettingsError(
+                f"[retrieval] chunk_overlap = {self.chunk_overlap}: expected less than chunk_size, {self.chunk_size}"
+            )

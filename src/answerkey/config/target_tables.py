@@ -1,0 +1,204 @@
+"""Every setting of the [target] table, one declaration per kind of target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from answerkey.config.declare import Table, about, variable_name
+from answerkey.config.tables import RetrievalTable
+
+Skill = Literal["periods", "spelling", "clarify", "executive"]
+Model = str | dict[str, Any]
+
+
+class LiveTable(Table, frozen=True):
+    """Settings of every target that is asked while the run goes on."""
+
+    kind: Annotated[
+        str,
+        about(
+            "`recorded`, `python`, `http`, `command`, `rag`, `faq`, `full-context` or `routed-kpi`; "
+            "optional where another setting implies it."
+        ),
+    ] = ""
+    timeout: Annotated[float | None, about("Seconds for one answer. Default: that of `[run]`.", gt=0)] = None
+    concurrency: Annotated[
+        int, about("Questions asked at the same time; 0 is no limit besides the workers.", ge=0)
+    ] = 0
+    retries: Annotated[int, about("Times to ask again after a network error.", ge=0)] = 0
+    retry_wait: Annotated[float, about("Seconds before the first retry, doubled each time.", gt=0)] = 1.0
+    warmup: Annotated[int, about("Questions asked and discarded before the first that counts.", ge=0)] = 0
+    warmup_question: Annotated[str, about("The question asked for the warm-up.")] = "Hello"
+
+
+class RecordedTable(Table, frozen=True):
+    """kind = "recorded": answers that were given before."""
+
+    kind: Annotated[str, about("`recorded`.")] = "recorded"
+    answers: Annotated[
+        str, about("A second file with `id` and `answer`. Default: the answers in the cases.")
+    ] = ""
+
+
+class PythonTable(LiveTable, frozen=True):
+    """kind = "python": a function of yours."""
+
+    call: Annotated[
+        str,
+        about(
+            "`module:function`, next to the suite or installed; it takes the question, and optionally the history."
+        ),
+    ] = ""
+    make: Annotated[
+        str,
+        about(
+            "`module:function` that takes the table and the folder and returns an object with `ask` and `close`."
+        ),
+    ] = ""
+
+
+class ReplyTable(LiveTable, frozen=True):
+    """Where things are in the reply of an `http` or `command` target, as JSON paths."""
+
+    answer: Annotated[str, about("The answer, such as `$.answer`.")] = ""
+    passages: Annotated[
+        str, about("The passages: `$.sources[*].text`, or objects with text, id, score and page.")
+    ] = ""
+    route: Annotated[str, about("The route that the bot took.")] = ""
+    sources: Annotated[str, about("The sources that it names.")] = ""
+    retrieved: Annotated[str, about("The ranking of page or document ids.")] = ""
+    prompt_tokens: Annotated[str, about("Prompt tokens.")] = ""
+    completion_tokens: Annotated[str, about("Completion tokens.")] = ""
+    cost: Annotated[str, about("The cost of the answer.")] = ""
+    error: Annotated[str, about("An error reported inside a reply.")] = ""
+
+
+class EndpointTable(ReplyTable, frozen=True):
+    """What every kind of HTTP endpoint takes."""
+
+    headers: Annotated[
+        dict[str, str], about("A table; `${NAME}` is read from the environment and kept out of every file.")
+    ] = msgspec.field(default_factory=dict[str, str])
+    api_key_env: Annotated[
+        str, about("Name of the environment variable with the key, sent as a bearer token."), variable_name
+    ] = ""
+
+
+class HttpTable(EndpointTable, frozen=True):
+    """kind = "http" with `url`: any JSON endpoint."""
+
+    url: Annotated[str, about("The address; it may contain `{question}`.")] = ""
+    method: Annotated[
+        Literal["GET", "POST", "PUT", "PATCH", "get", "post", "put", "patch"] | None,
+        about("GET, POST, PUT or PATCH. Default: POST, or GET where the question is in the address."),
+    ] = None
+    body: Annotated[Any, about("Sent as JSON, with `{question}`, `{history}` and `{id}` filled in.")] = None
+    params: Annotated[dict[str, Any], about("Query parameters, filled in the same way.")] = msgspec.field(
+        default_factory=dict[str, Any]
+    )
+
+
+class OpenAiTable(EndpointTable, frozen=True):
+    """kind = "http" with `openai`: an OpenAI-compatible chat endpoint."""
+
+    openai: Annotated[str, about("Base address of the endpoint, up to `/v1`.")] = ""
+    chat: Annotated[str, about("Another name for `openai`.")] = ""
+    model: Annotated[str, about("The model. Default: the first that the endpoint lists.")] = ""
+    system: Annotated[str, about("The system message.")] = ""
+    body: Annotated[
+        dict[str, Any], about("More fields of the request, such as `{temperature = 0, max_tokens = 300}`.")
+    ] = msgspec.field(default_factory=dict[str, Any])
+
+
+class GradioTable(EndpointTable, frozen=True):
+    """kind = "http" with `gradio`: a Gradio app."""
+
+    gradio: Annotated[str, about("Address of the app.")] = ""
+    api_name: Annotated[str, about("The function to call.")] = "/predict"
+    data: Annotated[tuple[Any, ...], about("The inputs of the function.")] = ("{question}",)
+
+
+class CommandTable(ReplyTable, frozen=True):
+    """kind = "command": a program that reads and writes JSON lines."""
+
+    run: Annotated[
+        str | list[str],
+        about(
+            "The program and its arguments; it reads one JSON line per question and writes one per answer."
+        ),
+    ] = ""
+    processes: Annotated[int, about("Copies of the program that run at the same time.", ge=1)] = 1
+
+
+class FaqTable(Table, frozen=True):
+    """kind = "faq": the answer of the nearest known question."""
+
+    faq: Annotated[Path, about("A CSV, JSON or JSONL file with the columns question and answer.")]
+    minimum: Annotated[float, about("Cosine below which the bot finds no match.", ge=0, le=1)] = 0.0
+
+
+class RagTable(RetrievalTable, frozen=True):
+    """kind = "rag": answers from documents; takes every setting of `[retrieval]` as well."""
+
+    k: Annotated[int, about("Passages per answer.", ge=1)] = 5
+    minimum: Annotated[
+        float, about("Without a model: cosine of the nearest sentence below which the bot declines.")
+    ] = 0.35
+    llm: Annotated[
+        Model | None,
+        about(
+            "A language model that writes the answer: a preset or a table like `[judge]`. Default: extracts it."
+        ),
+    ] = None
+    embedding: Annotated[
+        Model | None, about("The embedding model: a name or a table like `[embedding]`.")
+    ] = None
+
+
+class FullContextTable(Table, frozen=True):
+    """kind = "full-context": all documents in one prompt."""
+
+    knowledge: Annotated[Path, about("A file or a folder of text that goes into the prompt as a whole.")]
+    llm: Annotated[Model, about("The language model: a preset or a table like `[judge]`.")]
+    template: Annotated[
+        Path | None, about("A file with `{knowledge}` and `{question}`, for your own prompt.")
+    ] = None
+
+
+class RoutedKpiTable(Table, frozen=True):
+    """kind = "routed-kpi": figures from tables, other questions from documents."""
+
+    tables: Annotated[Path, about("A folder of CSV or Parquet tables.")]
+    kpis: Annotated[
+        Path, about("The catalogue: the figures, their SQL measures, and the words that people ask with.")
+    ]
+    documents: Annotated[
+        str | None, about("A folder of documents for all other questions, as for `rag`.")
+    ] = None
+    documents_route: Annotated[str, about("The name of their route.")] = "rag_docs"
+    skills: Annotated[
+        tuple[Skill, ...] | Skill, about("Any of `periods`, `spelling`, `clarify` and `executive`.")
+    ] = ("periods", "spelling", "clarify", "executive")
+    k: Annotated[int, about("As for `rag`.", ge=1)] = 5
+    alpha: Annotated[float, about("As for `rag`.", ge=0, le=1)] = 0.5
+    minimum: Annotated[float, about("As for `rag`.")] = 0.35
+    llm: Annotated[Model | None, about("As for `rag`.")] = None
+    embedding: Annotated[Model | None, about("As for `rag`.")] = None
+
+
+TARGET_TABLES: Mapping[str, type[Table]] = {
+    "recorded": RecordedTable,
+    "python": PythonTable,
+    "http": HttpTable,
+    "http, openai": OpenAiTable,
+    "http, gradio": GradioTable,
+    "command": CommandTable,
+    "faq": FaqTable,
+    "rag": RagTable,
+    "full-context": FullContextTable,
+    "routed-kpi": RoutedKpiTable,
+}

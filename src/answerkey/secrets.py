@@ -1,0 +1,69 @@
+"""Keys that must not be stored or printed, found in every spelling: raw, JSON-escaped, percent-encoded, base64.
+
+hide = Secrets(["sk-1234567890"]).hide
+hide("you sent Bearer sk-1234567890")            # 'you sent Bearer ***'
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+HIDDEN = "***"
+_SHORTEST = 8  # what is shorter is no key, and taking every "1" out of an answer would change it
+
+
+class Secrets:
+    """The keys of one endpoint. Hide them after decoding: what was `\\u0073k-…` in a reply is the key again then."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        self._values: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        for value in values:
+            self.add(value)
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def add(self, value: str) -> None:
+        value = value.strip()
+        if len(value) >= _SHORTEST and value not in self._values:
+            self._values.add(value)
+            spelled = {spelling for known in self._values for spelling in _spellings(known)}
+            self._pattern = re.compile("|".join(map(re.escape, sorted(spelled, key=len, reverse=True))), re.I)
+
+    def hide(self, text: str) -> str:
+        """The text with every key replaced by `***`."""
+        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+
+    def hide_in(self, value: Any) -> Any:
+        """The same for every string of a decoded JSON value, its keys included."""
+        if self._pattern is None:
+            return value
+        if isinstance(value, str):
+            return self.hide(value)
+        if isinstance(value, dict):
+            return {self.hide_in(key): self.hide_in(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(value, list | tuple):
+            return [self.hide_in(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return value
+
+
+def _spellings(value: str) -> Iterator[str]:
+    yield value
+    for ascii_only in (True, False):
+        escaped = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+        yield from (escaped, escaped.replace("/", "\\/"))
+    yield from (quote(value, safe=""), quote(value), quote_plus(value), escape(value))
+    yield repr(value)[1:-1]
+    raw = value.encode("utf-8", "replace")
+    for before in range(3):  # a key inside a longer text, such as `user:key`, starts at any of three places
+        whole = b64encode(b"\0" * before + raw).decode().rstrip("=")
+        # The first and last characters mix with the neighbours; what is between is the key's alone.
+        inner = whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+        yield from (inner, inner.replace("+", "-").replace("/", "_"))
