@@ -1,6 +1,6 @@
 import pytest
 
-from answerkey.text import numbers, printable, sentences
+from answerkey.text import numbers, printable, sentences, words
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,9 @@ def test_sentences_split_at_full_stops_and_marks():
 def test_nothing_invisible_reaches_a_terminal():
     assert printable("a\x1b[31mred\u202e\x07") == "a�[31mred��"
     assert printable("tab\tline\nñ 漢字 👍") == "tab\tline\nñ 漢字 👍"
+
+
+def test_words_are_folded_and_scripts_without_spaces_are_cut_in_pairs():
+    assert words("Rise of 5%: 東京都") == ("rise", "of", "5", "東京", "京都")
+    assert words("Ｎ° “Straße” é") == words('n° "STRASSE" e\u0301')
+    assert words("नमस्ते") == ("नमस्ते",)

@@ -1,4 +1,4 @@
-"""Words, sentences, numbers and citation marks: the one place that says what they are."""
+"""Words, sentences, numbers and citation marks: the one place that defines them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-_WORD = re.compile(r"\w+")
+MARKS = "\u0300-\u036f\u0900-\u0dff\u200c\u200d"  # written over or after a letter
+UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # Thai, Lao, Japanese, Chinese
+_WORD = re.compile(rf"[\w{MARKS}]+")
+_UNSPACED = re.compile(rf"[{UNSPACED}]+")
+_TYPOGRAPHIC = str.maketrans("‘’‚‛′“”„‟″«»‹›‐‑‒–—―−", "'''''" + '"' * 7 + "''" + "-" * 7)
 _SENTENCE_END = re.compile(r"[.!?]+")
 _NUMBER = re.compile(
     r"(?=[rmueg$€£¥₹\d.\-−])"  # what a number can begin with: only for speed
@@ -28,41 +32,69 @@ _SCALES = {
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """`1 case`, `2 cases`; a plural of its own where an s is not enough."""
+    """`counted(1, "case")` is `1 case`, `counted(2, "case")` is `2 cases`; `plural` is for nouns that need more than an s."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def plain(text: str) -> str:
+    """One spelling of the same characters (NFKC), with straight quotes and plain hyphens: `“ｎ° 5”` is `"n° 5"`."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", text.translate(_TYPOGRAPHIC))
+
+
+@lru_cache(maxsize=4096)
+def fold(text: str) -> str:
+    """The text as it is compared: `plain` and without case. `fold("Straße")` is `strasse`."""
+    return plain(text).casefold()
+
+
 def normalise(text: str) -> str:
-    """Lower-cased, trimmed, white space collapsed."""
-    return " ".join(text.split()).lower()
+    """Folded, trimmed, white space collapsed."""
+    return " ".join(fold(text).split())
+
+
+@lru_cache(maxsize=4096)
+def spaced(text: str) -> str:
+    """The folded text with a space between words also where the script has none, by pairs of characters."""
+    return _UNSPACED.sub(lambda run: f" {' '.join(pair for _, pair in bigrams(run[0]))} ", fold(text))
 
 
 @lru_cache(maxsize=4096)
 def words(text: str) -> tuple[str, ...]:
-    """Lower-cased runs of letters, digits and underscores, in order."""
-    return tuple(_WORD.findall(text.lower()))
+    """Folded runs of letters, digits and underscores, in order; scripts without spaces as pairs of characters.
+
+    >>> words("Rise of 5%: 東京都")
+    ('rise', 'of', '5', '東京', '京都')
+    """
+    return tuple(_WORD.findall(spaced(text)))
+
+
+def bigrams(run: str) -> list[tuple[int, str]]:
+    """Every two neighbouring characters with their place: `[(0, "東京"), (1, "京都")]`."""
+    return [(n, run[n : n + 2]) for n in range(max(1, len(run) - 1))]
 
 
 def sentences(text: str) -> list[str]:
-    """Split at `.`, `!` and `?`, as SPEC's plain metric does; parts with no word in them are dropped."""
+    """Split at `.`, `!` and `?`, the plain rule of `answer_hallucination`; parts without a word are dropped."""
     return [part.strip() for part in _SENTENCE_END.split(text) if _WORD.search(part)]
 
 
 def citations(text: str) -> list[int]:
-    """The numbers in citation marks, in order: `[2]`, `[1, 3]`, `[1-3]` (a range counts whole)."""
+    """The numbers in citation marks, in order: `[2]`, `[1, 3]`, `[1-3]` (every number of a range)."""
     found: list[int] = []
     for mark in CITATION.findall(text):
         for part in re.split(r"\s*[,;]\s*", mark):
             ends = [int(end) for end in re.split(r"\s*[–-]\s*", part)]
-            # Both ends are kept as they are: a range of thousands must not become a list of thousands.
+            # Of a range of thousands only the ends: it must not become a list of thousands.
             found += (ends[0], ends[-1]) if ends[-1] - ends[0] > 100 else range(ends[0], ends[-1] + 1)
     return found
 
 
 def has_any(text: str, needles: Iterable[str]) -> bool:
-    """Whether some needle occurs anywhere in the text, whatever the case."""
-    lowered = text.lower()
-    return any(needle.lower() in lowered for needle in needles)
+    """Whether some needle occurs anywhere in the folded text."""
+    folded = fold(text)
+    return any(fold(needle) in folded for needle in needles)
 
 
 def printable(text: str) -> str:
@@ -75,7 +107,7 @@ def printable(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """As a person says it: `0.4 ms`, `52 ms`, `4.2 s`, `3 min`, `1.5 h`."""
+    """Rounded for people: `0.4 ms`, `52 ms`, `4.2 s`, `3 min`, `1.5 h`."""
     if seconds < 0.1:
         return f"{seconds * 1000:.1g} ms" if seconds < 0.001 else f"{seconds * 1000:.0f} ms"
     if seconds < 90:

@@ -60,3 +60,31 @@ def test_chrf_takes_the_best_of_several_expected_answers():
         (Case("d", "q", expected=("x",)), Response(answer="y")),
     ]
     assert overlap.chrf(pairs) == [100.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Cafe\u0301 am Markt", "Café am Markt"),  # NFD and NFC
+        ("１２ “items”", '12 "items"'),  # full-width digits, typographic quotes
+        ("It’s 2019–2020", "It's 2019-2020"),
+        ("STRASSE", "straße"),
+        ("नमस्ते दुनिया", "नमस्ते दुनिया"),
+    ],
+)
+def test_equal_texts_in_other_characters_are_equal_in_every_metric(answer, expected):
+    for function in (overlap.exact_match, overlap.keyword_recall, overlap.token_f1, overlap.rouge_l):
+        assert score(function, answer, expected) == 1, function.__name__
+    pair = (Case("c", "q", expected=(expected.casefold(),)), Response(answer=answer.casefold()))
+    assert overlap.chrf([pair]) == [100.0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [("东京是日本的首都。", "日本的首都是东京。"), ("กรุงเทพเป็นเมืองหลวง", "เมืองหลวงเป็นกรุงเทพ")],
+)
+def test_reordered_text_without_spaces_is_compared_by_pairs_of_characters(answer, expected):
+    assert 0.5 < score(overlap.token_f1, answer, expected) < 1
+    assert 0.5 < score(overlap.keyword_recall, answer, expected) < 1
+    assert 0.2 < score(overlap.rouge_l, answer, expected) < 1
+    assert score(overlap.token_f1, "完全不同", expected) == 0

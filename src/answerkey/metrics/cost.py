@@ -1,4 +1,4 @@
-"""What an answer took: time, tokens, money. Unknown is not zero: such a metric does not apply."""
+"""Time, tokens and cost of an answer. Unknown is not zero: the metric is then not applicable."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from typing import Any
 from answerkey.metrics.registry import metric
 from answerkey.types import Case, Response
 
-_AMOUNT: dict[str, Any] = {
-    "low": 0.0,
-    "high": None,
-    "better": "lower",
-    "empty": "does not apply where the target does not report it",
-}
+_EMPTY = "not applicable where the target does not report it"
+_AMOUNT: dict[str, Any] = {"low": 0.0, "high": None, "better": "lower", "empty": _EMPTY}
 
 
 @metric("latency_ms", needs=("seconds",), unit="ms", **_AMOUNT)
@@ -23,17 +19,17 @@ def latency_ms(case: Case, response: Response) -> float | None:
 
 @metric("prompt_tokens", unit="tokens", **_AMOUNT)
 def prompt_tokens(case: Case, response: Response) -> float | None:
-    """Tokens the target read."""
+    """Tokens in the prompt, as the target reports them."""
     return response.prompt_tokens
 
 
 @metric("completion_tokens", unit="tokens", **_AMOUNT)
 def completion_tokens(case: Case, response: Response) -> float | None:
-    """Tokens the target wrote."""
+    """Tokens in the answer, as the target reports them."""
     return response.completion_tokens
 
 
 @metric("cost", **_AMOUNT)
 def cost(case: Case, response: Response) -> float | None:
-    """What the answer cost, in the currency the target reports."""
+    """Cost of the answer, in the currency that the target reports."""
     return response.cost

@@ -1,4 +1,4 @@
-"""Checks of what a case asks of its answer: words, numbers, a pattern; and how politely it is put."""
+"""Checks of a case's `answer_criteria`: words, numbers, a pattern; and politeness."""
 
 from __future__ import annotations
 
@@ -8,27 +8,31 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from answerkey.metrics.registry import metric
-from answerkey.text import numbers
+from answerkey.text import counted, fold, numbers
 from answerkey.types import Case, Response, Score
 
 
 @metric("politeness", needs=("answer",), empty="0")
 def politeness(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
-    """Half a point for each marker of politeness that occurs in the answer, at most 1."""
-    answer = (response.answer or "").lower()
-    found = [marker for marker in words["polite"] if marker in answer]
+    """Half a point for each marker of politeness in the answer, at most 1: 0.5 for `Please wait`."""
+    found = _found(words["polite"], response)
     return Score(min(0.5 * len(found), 1.0), f"found: {', '.join(found)}" if found else "")
 
 
-@metric("contains", needs=("answer", "criteria"), empty="does not apply without must_contain")
+@metric("contains", needs=("answer", "criteria"), empty="not applicable without must_contain")
 def contains(case: Case, response: Response) -> Score:
-    """Share of the case's must_contain texts that the answer holds."""
-    return _share_found(case.criteria.must_contain, response, "must_contain")
+    """Share of the case's must_contain texts that the answer contains: 0.5 for one of two."""
+    wanted = case.criteria.must_contain
+    if not wanted:
+        return Score.not_applicable("the case has no must_contain")
+    found = _found(wanted, response)
+    missing = [text for text in wanted if text not in found]
+    return Score(1 - len(missing) / len(wanted), f"missing: {', '.join(missing)}" if missing else "")
 
 
-@metric("contains_any", needs=("answer", "criteria"), empty="does not apply without must_contain_any")
+@metric("contains_any", needs=("answer", "criteria"), empty="not applicable without must_contain_any")
 def contains_any(case: Case, response: Response) -> Score:
-    """1 when the answer holds at least one of the case's must_contain_any texts."""
+    """1 when the answer contains at least one of the case's must_contain_any texts, else 0."""
     wanted = case.criteria.must_contain_any
     if not wanted:
         return Score.not_applicable("the case has no must_contain_any")
@@ -38,50 +42,40 @@ def contains_any(case: Case, response: Response) -> Score:
     )
 
 
-@metric("not_contains", needs=("answer", "criteria"), empty="does not apply without must_not_contain")
+@metric("not_contains", needs=("answer", "criteria"), empty="not applicable without must_not_contain")
 def not_contains(case: Case, response: Response) -> Score:
-    """1 when the answer holds none of the case's must_not_contain texts."""
+    """1 when the answer contains none of the case's must_not_contain texts, else 0."""
     if not case.criteria.must_not_contain:
         return Score.not_applicable("the case has no must_not_contain")
     found = _found(case.criteria.must_not_contain, response)
     return Score(float(not found), f"found: {', '.join(found)}" if found else "")
 
 
-@metric("number_in_range", needs=("answer", "criteria"), empty="does not apply without numerical_range")
+@metric("number_in_range", needs=("answer", "criteria"), empty="not applicable without numerical_range")
 def number_in_range(case: Case, response: Response, *, decimal: str = ".") -> Score:
-    """1 when some number in the answer lies in the case's numerical_range."""
+    """1 when some number in the answer is in the case's numerical_range: `about 1.2M` for [1e6, 2e6]."""
     if case.criteria.numerical_range is None:
         return Score.not_applicable("the case has no numerical_range")
     low, high = case.criteria.numerical_range
     given = numbers(response.answer or "", decimal)
     inside = next((number for number in given if low <= number.value <= high), None)
-    told = (
-        f"{inside.text} lies in it"
-        if inside
-        else f"of {len(given)} numbers none lies in {low:,.10g} to {high:,.10g}"
-    )
-    return Score(float(inside is not None), told)
+    none = f"none of {counted(len(given), 'number')} is in {low:,.10g} to {high:,.10g}"
+    return Score(float(inside is not None), f"{inside.text} is in the range" if inside else none)
 
 
-@metric("number_close", needs=("answer", "criteria"), empty="does not apply without a number to compare with")
+@metric("number_close", needs=("answer", "criteria"), empty="not applicable without a number to compare with")
 def number_close(case: Case, response: Response, *, tolerance: float = 0.05, decimal: str = ".") -> Score:
-    """1 when some number in the answer is within the tolerance (5 %) of the expected value."""
+    """1 when some number in the answer is within the tolerance (5 %) of the expected value: `99` for `100`."""
     wanted = true_values(case, decimal)
     if not wanted:
         return Score.not_applicable("the case has no expected_value and no number in its expected answer")
     given = numbers(response.answer or "", decimal)
-    close = next(
-        (number for number in given if any(near(number.value, want, tolerance) for want in wanted)), None
-    )
-    told = (
-        f"{close.text} is within {tolerance:.0%}"
-        if close
-        else f"of {len(given)} numbers none is near {wanted[0]:,.10g}"
-    )
-    return Score(float(close is not None), told)
+    close = next((n for n in given if any(near(n.value, want, tolerance) for want in wanted)), None)
+    none = f"none of {counted(len(given), 'number')} is near {wanted[0]:,.10g}"
+    return Score(float(close is not None), f"{close.text} is within {tolerance:.0%}" if close else none)
 
 
-@metric("regex", needs=("answer", "criteria"), empty="does not apply without a pattern")
+@metric("regex", needs=("answer", "criteria"), empty="not applicable without a pattern")
 def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
     """1 when the pattern (the case's own, else the metric's) is found in the answer."""
     wanted = case.criteria.regex or pattern
@@ -92,7 +86,7 @@ def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
 
 
 def true_values(case: Case, decimal: str = ".") -> list[float]:
-    """The numbers an answer is held against: the case's expected_value, else those of its expected answers."""
+    """The numbers that an answer is compared with: the case's expected_value, else those of its expected answers."""
     if case.criteria.expected_value is not None:
         return [case.criteria.expected_value]
     return [number.value for expected in case.expected for number in numbers(expected, decimal)]
@@ -102,16 +96,9 @@ def near(value: float, wanted: float, tolerance: float) -> bool:
     return math.isfinite(wanted) and abs(value - wanted) <= tolerance * abs(wanted) + 1e-12
 
 
-def _share_found(wanted: tuple[str, ...], response: Response, criterion: str) -> Score:
-    if not wanted:
-        return Score.not_applicable(f"the case has no {criterion}")
-    missing = [text for text in wanted if text not in _found(wanted, response)]
-    return Score(1 - len(missing) / len(wanted), f"missing: {', '.join(missing)}" if missing else "")
-
-
 def _found(wanted: tuple[str, ...], response: Response) -> list[str]:
-    answer = (response.answer or "").lower()
-    return [text for text in wanted if text.lower() in answer]
+    answer = fold(response.answer or "")
+    return [text for text in wanted if fold(text) in answer]
 
 
 @lru_cache(maxsize=1024)

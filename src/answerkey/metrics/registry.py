@@ -1,4 +1,4 @@
-"""The one door by which a metric comes in: built-in, a user's module, or an installed package.
+"""The registry of metrics: built-in, from a user's module, or from an installed package.
 
 A metric is a plain function of one (case, response):
 
@@ -6,9 +6,9 @@ A metric is a plain function of one (case, response):
     def shouting(case: Case, response: Response) -> float:
         "Share of the letters that are capitals."
 
-With `batch=True` it takes a list of pairs and returns a list as long. `metric_group` registers a function
-that gives several metrics in one pass. What a function needs besides is named as keyword-only arguments
-(`embed`, `judge`, `words`, `routes`, or a setting of its own) and bound once, in `Plan`.
+With `batch=True` it takes a list of pairs and returns a list of the same length. `metric_group` registers a function
+that computes several metrics in one pass. Anything else that a function needs is a keyword-only argument
+(`embed`, `judge`, `words`, `routes`, or a setting of its own), bound once in `Plan`.
 """
 
 from __future__ import annotations
@@ -25,17 +25,9 @@ from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import Better
 
 BUILTIN_MODULES = (
-    "overlap",
-    "criteria",
-    "citations",
-    "cost",
-    "route",
-    "semantic",
-    "ranking.rank",
-    "grounding.groundedness",
-    "agreement.answer_agreement",
-    "judge.judged_metrics",
-)
+    "overlap", "criteria", "citations", "cost", "route", "semantic", "ranking.rank", "grounding.groundedness",
+    "agreement.answer_agreement", "judge.judged_metrics",
+)  # fmt: skip
 ENTRY_POINT_GROUP = "answerkey.metrics"
 PROVIDED = frozenset({"embed", "judge", "words", "routes", "names"})
 
@@ -44,10 +36,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a metric before it is computed. A name that ends in `@k` stands for every cut-off.
+    """What is known about a metric before it is computed. A name that ends in `@k` stands for every cut-off.
 
-    Where a field in `needs` is missing from the pair the metric does not apply; fields in `uses` may be
-    missing, and `empty` says what comes then.
+    Where a field in `needs` is missing from the pair the metric is not applicable; fields in `uses` may be
+    missing, and `empty` says what the value is then.
     """
 
     name: str
@@ -66,7 +58,7 @@ class Facts:
 class Metric:
     facts: Facts
     function: Callable[..., Any]
-    shape: str  # "single", "batch" or "group": what the function takes and gives
+    shape: str  # "single", "batch" or "group": what the function takes and returns
     module: str = ""
 
     @property
@@ -100,7 +92,7 @@ def metric(name: str, *, batch: bool = False, **facts: Any) -> Callable[[F], F]:
 
 
 def metric_group(*group: Facts) -> Callable[[F], F]:
-    """Register a function of (pairs, *, names) that gives `{name: scores}` for the names asked for."""
+    """Register a function of (pairs, *, names) that returns `{name: scores}` for the names asked for."""
 
     def register(function: F) -> F:
         for facts in group:
@@ -122,17 +114,11 @@ def find(name: str) -> Metric:
             raise SettingsError(f'metric "{name}": the cut-off after @ must be 1 or more')
         found = _METRICS[f"{cut[1]}@k"]
         return replace(found, facts=replace(found.facts, name=name))
-    hint = (
-        f'; give the cut-off, as in "{name.removesuffix("@k")}@5"'
-        if f"{name.removesuffix('@k')}@k" in _METRICS
-        else ""
-    )
-    hint = (
-        hint
-        or did_you_mean(name, [known.replace("@k", "@5") for known in _METRICS])
-        or "; `answerkey metrics` lists them"
-    )
-    raise SettingsError(f'unknown metric "{name}"{hint}')
+    bare = name.removesuffix("@k")
+    if f"{bare}@k" in _METRICS:
+        raise SettingsError(f'unknown metric "{name}"; add the cut-off, as in "{bare}@5"')
+    hint = did_you_mean(name, [known.replace("@k", "@5") for known in _METRICS])
+    raise SettingsError(f'unknown metric "{name}"{hint or "; `answerkey metrics` lists them"}')
 
 
 def is_metric(name: str) -> bool:
@@ -157,12 +143,12 @@ def load_modules(names: Iterable[str]) -> None:
 
 
 def provided_for(metrics: Iterable[Metric]) -> frozenset[str]:
-    """Which of `PROVIDED` the metrics take: so that no model is loaded that nobody asked for."""
+    """Which of `PROVIDED` the metrics take, so that only the models in use are loaded."""
     return PROVIDED.intersection(*[{keyword for m in metrics for keyword in m.keywords()}])
 
 
 def bind(metric: Metric, provided: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The keyword arguments for the metric's function, or an error that says what is missing."""
+    """The keyword arguments for the metric's function; an error where one is missing or unknown."""
     keywords = metric.keywords()
     own = {key for key in keywords if key not in PROVIDED}
     for key in settings:
@@ -179,8 +165,8 @@ def bind(metric: Metric, provided: Mapping[str, Any], settings: Mapping[str, Any
 
 
 _HOW_TO_GIVE = {
-    "embed": "an embedding model: give [embedding] in the suite, or --model",
-    "judge": "a judge: give [judge] in the suite, or --judge local",
+    "embed": "an embedding model: add [embedding] to the suite, or --model",
+    "judge": "a judge: add [judge] to the suite, or --judge local",
 }
 
 

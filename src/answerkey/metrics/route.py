@@ -25,7 +25,7 @@ _LONG = 300
     "route_score",
     needs=("expected_route",),
     uses=("route",),
-    empty="0 for a response with no route; does not apply to a case with no expected route",
+    empty="0 for a response with no route; not applicable to a case with no expected route",
 )
 def route_score(case: Case, response: Response) -> Score:
     """1.0 on the preferred route, 0.7 on an acceptable one, else 0."""
@@ -52,7 +52,7 @@ def semantic_relevance(
     embed: Embedder | None = None,
     bonus: bool = True,
 ) -> list[Score]:
-    """How near the answer is to the question; asking back or declining counts where the case wants it."""
+    """Cosine of question and answer; asking back or declining counts where the case wants it."""
     scores: list[Score | None] = [_asked_back_or_declined(case, response, words) for case, response in pairs]
     open_pairs = [pair for pair, score in zip(pairs, scores, strict=True) if score is None]
     if embed is None:
@@ -66,50 +66,48 @@ def semantic_relevance(
     "information_completeness", needs=("answer",), empty="0.35 for an empty answer with nothing asked of it"
 )
 def information_completeness(case: Case, response: Response) -> Score:
-    """Whether the answer holds what the case asks for, and is long enough to say it."""
+    """Whether the answer contains what the case asks for: 0.9 for all of must_contain in 50 to 200 characters."""
     answer = response.answer or ""
-    wanted, score, told = case.criteria.must_contain, 0.5, ""
+    wanted, score, notes = case.criteria.must_contain, 0.5, list[str]()
     if wanted:
         missing = [text for text in wanted if not has_any(answer, (text,))]
         score = 1 - len(missing) / len(wanted) if missing else 0.9
-        told = f"missing: {', '.join(missing)}" if missing else "all of must_contain"
+        notes.append(f"missing: {', '.join(missing)}" if missing else "all of must_contain")
     if case.criteria.must_contain_any and has_any(answer, case.criteria.must_contain_any):
         score = max(score, 0.75)
     extras = sum(has_any(answer, (text,)) for text in case.criteria.acceptable_if_includes)
     score += min(0.05 * extras, 0.2)
     if len(answer) < 50:
-        score, told = score * 0.7, "; ".join(filter(None, (told, f"only {len(answer)} characters")))
+        score *= 0.7
+        notes.append(f"only {len(answer)} characters")
     elif len(answer) > 200:
         score += 0.05
-    return Score(_unit(score), told)
+    return Score(_unit(score), "; ".join(notes))
 
 
 @metric("factual_accuracy", needs=("answer",), empty="0.5 (0.75 on document routes): no number to check")
 def factual_accuracy(
     case: Case, response: Response, *, routes: Words, tolerance: float = 0.05, decimal: str = "."
 ) -> Score:
-    """Whether a number in the answer is the one that the case expects."""
+    """Whether a number in the answer is the expected one: 0.95 within 5 %, else 0.5."""
     given = numbers(response.answer or "", decimal)
     if not given:
         return Score(0.75 if response.route in routes["documents"] else 0.5, "no number in the answer")
     if case.criteria.numerical_range is not None:
         low, high = case.criteria.numerical_range
         inside = any(low <= number.value <= high for number in given)
-        return Score(
-            0.95 if inside else 0.4, f"{'a' if inside else 'no'} number in {low:,.10g} to {high:,.10g}"
-        )
+        found = f"{'a' if inside else 'no'} number in {low:,.10g} to {high:,.10g}"
+        return Score(0.95 if inside else 0.4, found)
     if wanted := true_values(case, decimal):
         close = any(near(number.value, want, tolerance) for number in given for want in wanted)
-        return Score(
-            0.95 if close else 0.5,
-            f"{'a' if close else 'no'} number within {tolerance:.0%} of {wanted[0]:,.10g}",
-        )
+        found = f"{'a' if close else 'no'} number within {tolerance:.0%} of {wanted[0]:,.10g}"
+        return Score(0.95 if close else 0.5, found)
     return Score(0.75, "nothing to check the numbers against")
 
 
 @metric("presentation_quality", needs=("answer",), empty="0.48 for an empty answer")
 def presentation_quality(case: Case, response: Response, *, words: Words) -> Score:
-    """Structure and length, less what the answer should not say or admits to have made up."""
+    """0.8, more for structure, less for unwanted text, admitted invention and a very short answer."""
     answer = response.answer or ""
     unwanted = [text for text in case.criteria.must_not_contain if has_any(answer, (text,))]
     invented = [pattern for pattern in words["invention"] if _pattern(pattern).search(answer)]
@@ -118,13 +116,13 @@ def presentation_quality(case: Case, response: Response, *, words: Words) -> Sco
         score += 0.1
     if len(answer) < 30:
         score *= 0.6
-    told = [f"says {', '.join(unwanted)}"] if unwanted else []
-    return Score(_unit(score), "; ".join(told + (["admits invention"] if invented else [])))
+    notes = [f"contains {', '.join(unwanted)}"] if unwanted else []
+    return Score(_unit(score), "; ".join(notes + (["admits invention"] if invented else [])))
 
 
 @metric("executive_format", needs=("answer",), empty="0 on a KPI route, 1 elsewhere")
 def executive_format(case: Case, response: Response, *, words: Words, routes: Words) -> Score:
-    """On a KPI route: a figure, a benchmark, a trend and an insight, as an executive wants them."""
+    """On a KPI route: has the answer a figure, a benchmark, a trend and an insight? 1 when it has all four."""
     if response.route not in routes["kpi"]:
         return Score(1.0, "not a KPI route")
     answer = response.answer or ""
@@ -158,30 +156,25 @@ def _by_meaning(
     )
     cosines = (vectors[0::2] * vectors[1::2]).sum(axis=1).tolist()
     return [
-        # A blank answer means nothing, whatever vector the model gives it.
-        _limited(
-            cosine if (response.answer or "").strip() else 0.0,
-            case,
-            response,
-            words,
-            response.route in bonus_routes,
-        )
+        _limited(cosine if (response.answer or "").strip() else 0.0, case, response, words, bonus_routes)
         for cosine, (case, response) in zip(cosines, pairs, strict=True)
     ]
 
 
-def _limited(cosine: float, case: Case, response: Response, words: Words, bonus: bool) -> Score:
+def _limited(
+    cosine: float, case: Case, response: Response, words: Words, bonus_routes: tuple[str, ...]
+) -> Score:
     answer = response.answer or ""
     raw, limit = cosine, case.criteria.min_semantic_similarity
     limit = 0.75 if limit is None else limit
-    told = f"cosine {cosine:.2f}"
-    if bonus:
+    reason = f"cosine {cosine:.2f}"
+    if response.route in bonus_routes:
         limit = 0.50
         earned = {name: points for name, points in _bonuses(answer, words).items() if points}
         raw = min(raw + sum(earned.values()), 1.0)
-        told += f", {raw:.2f} with its {' and '.join(earned)}" if earned else ""
+        reason += f", {raw:.2f} with bonus for {' and '.join(earned)}" if earned else ""
     value = raw if raw >= limit else max(0.3, raw)
-    return Score(_unit(value), told)
+    return Score(_unit(value), reason)
 
 
 def _bonuses(answer: str, words: Words) -> dict[str, float]:
@@ -201,9 +194,8 @@ def _by_keywords(case: Case, response: Response, words: Words) -> Score:
     share = sum(has_any(answer, (word,)) for word in asked) / len(asked)
     wanted = case.criteria.must_contain
     bonus = 0.2 if wanted and all(has_any(answer, (text,)) for text in wanted) else 0.0
-    return Score(
-        min(max(share + bonus, 0.3), 1.0), f"without embeddings: {share:.0%} of the question's words"
-    )
+    reason = f"without embeddings: {share:.0%} of the question's words"
+    return Score(min(max(share + bonus, 0.3), 1.0), reason)
 
 
 @lru_cache(maxsize=256)

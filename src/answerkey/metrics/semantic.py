@@ -1,7 +1,7 @@
 """The five embedding metrics, from one batch of vectors for all the pairs of a chunk.
 
-A cosine below 0 is shown as 0 and the reason says so. A text with no character but white space means
-nothing, so its cosine with anything is 0 and the model is not asked.
+A cosine below 0 is shown as 0 and the reason says so. Blank text has cosine 0 with everything and is not embedded.
+`answer_correctness` is a cosine; whether the answer *says* what is expected is `answer_agreement`, in `agreement/`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from answerkey.metrics.registry import Facts, metric_group
-from answerkey.text import sentences
+from answerkey.text import counted, sentences
 from answerkey.types import Case, Pair, Passage, Response, Score
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ READINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Cosines between texts whose vectors are known, and from which cosine on two texts count as near."""
+    """Cosines between texts whose vectors are known, and the cosines from which two texts count as near."""
 
     vectors: Vectors
     row_of: Mapping[str, int]
@@ -39,7 +39,7 @@ class Meaning:
     supported_from: float
 
     def cosines(self, texts: Sequence[str], others: Sequence[str]) -> Vectors:
-        """A row for each text, a column for each other; 0 where either is blank: the last vector is all zeros.
+        """A row per text, a column per other text; 0 where either is blank (the last vector is all zeros).
 
         Rounded: the 7th decimal depends on what else was in the model's batch, and must not decide a threshold.
         """
@@ -50,34 +50,34 @@ class Meaning:
 @metric_group(
     Facts(
         "context_relevance",
-        summary="Mean cosine of the question with each context.",
+        summary="Mean cosine of the question and each context.",
         uses=("contexts",),
         empty="0 with no context",
     ),
     Facts(
         "context_sufficiency",
-        summary="Share of contexts whose cosine with the question is 0.5 or more.",
+        summary="Share of contexts with a cosine of 0.5 or more to the question.",
         uses=("contexts",),
         empty="0 with no context",
     ),
     Facts(
         "answer_relevance",
-        summary="Cosine of the answer with the expected one, or with the question where none is expected.",
+        summary="Cosine of the answer and the expected answer, or the question where none is expected.",
         uses=("answer", "expected"),
-        empty="0 for an empty answer; does not apply without one",
+        empty="0 for an empty answer; not applicable without one",
     ),
     Facts(
         "answer_correctness",
-        summary="Cosine of the answer with the expected one; the best where several are right.",
+        summary="Cosine of the answer and the expected answer; the best of several expected ones.",
         uses=("answer", "expected"),
-        empty="0 for an empty answer; does not apply without an answer and an expected one",
+        empty="0 for an empty answer; not applicable without an answer or an expected one",
     ),
     Facts(
         "answer_hallucination",
-        summary="Share of the answer's sentences whose best cosine with a context is under 0.4.",
+        summary="Share of the answer's sentences whose best cosine with any context is below 0.4.",
         better="lower",
         uses=("answer", "contexts"),
-        empty="0 for an answer with no sentence, else 1 with no context; does not apply without an answer",
+        empty="0 for an answer with no sentence, else 1 with no context; not applicable without an answer",
     ),
 )
 def embedding_metrics(
@@ -91,7 +91,7 @@ def embedding_metrics(
 ) -> dict[str, list[Score]]:
     """Context relevance and sufficiency, answer relevance, correctness and hallucination, by cosine.
 
-    `readings` moves the marks past which a reason carries its warning: {"answer_relevance": 0.7}.
+    `readings` sets the value at which a reason carries its warning: `{"answer_relevance": 0.7}`.
     """
     import numpy as np
 
@@ -112,10 +112,13 @@ def evaluate_all(
     model_name: str = "all-MiniLM-L6-v2",
     thresholds: tuple[float, float] = (RELEVANT_FROM, SUPPORTED_FROM),
 ) -> dict[str, float | None]:
-    """The five embedding metrics of one answer, by name; None where one does not apply (no reference).
+    """The five embedding metrics of one answer, by name; None where a metric is not applicable (no reference).
 
-    `thresholds` are the cosine from which a context counts as relevant, and that from which a sentence counts
-    as supported. For many answers use a suite or `answerkey score`: they embed all texts in one batch.
+    `thresholds` are the cosines from which a context counts as relevant and a sentence as supported.
+    For many answers use a suite or `answerkey score`: they embed all texts in one batch.
+
+    >>> evaluate_all("Where?", "In Paris.", "Paris", ["It is in Paris."])["answer_correctness"]  # doctest: +SKIP
+    0.83
     """
     from answerkey.embed import load_embedder
 
@@ -136,7 +139,7 @@ def evaluate_all(
 
 
 def _texts(pair: Pair, names: Sequence[str]) -> Iterator[str]:
-    """Every text that the metrics asked for will compare."""
+    """Every text that the metrics in `names` compare."""
     case, response = pair
     if {"context_relevance", "context_sufficiency", "answer_relevance"}.intersection(names):
         yield case.question
@@ -152,27 +155,27 @@ def _context_relevance(case: Case, response: Response, meaning: Meaning) -> Scor
     if not response.contexts:
         return Score(0.0, "no context")
     mean = meaning.cosines([case.question], response.contexts).mean()
-    return _cosine(float(mean), f"mean of {_count(response.contexts, 'context')}")
+    return _cosine(float(mean), f"mean of {counted(len(response.contexts), 'context')}")
 
 
 def _context_sufficiency(case: Case, response: Response, meaning: Meaning) -> Score:
     if not response.contexts:
         return Score(0.0, "no context")
     near = int((meaning.cosines([case.question], response.contexts) >= meaning.relevant_from).sum())
-    reason = f"{near} of {_count(response.contexts, 'context')} at or above {meaning.relevant_from:g}"
+    reason = f"{near} of {counted(len(response.contexts), 'context')} at or above {meaning.relevant_from:g}"
     return Score(near / len(response.contexts), reason)
 
 
 def _answer_relevance(case: Case, response: Response, meaning: Meaning) -> Score:
     if response.answer is None:
         return Score.not_applicable("no answer")
-    expected = _said(case.expected)
+    expected = _not_blank(case.expected)
     best = meaning.cosines([response.answer], expected or (case.question,)).max()
     return _cosine(float(best), f"against {'the expected answer' if expected else 'the question'}")
 
 
 def _answer_correctness(case: Case, response: Response, meaning: Meaning) -> Score:
-    expected = _said(case.expected)
+    expected = _not_blank(case.expected)
     if response.answer is None or not expected:
         return Score.not_applicable(
             "no answer" if response.answer is None else "no expected answer in the case"
@@ -190,9 +193,8 @@ def _answer_hallucination(case: Case, response: Response, meaning: Meaning) -> S
         return Score(1.0, "no context to support the answer")
     best = meaning.cosines(parts, response.contexts).max(axis=1)
     loose = [part for part, cosine in zip(parts, best, strict=True) if cosine < meaning.supported_from]
-    reason = (
-        f"{len(loose)} of {_count(parts, 'sentence')} below {meaning.supported_from:g} with every context"
-    )
+    count = f"{len(loose)} of {counted(len(parts), 'sentence')}"
+    reason = f"{count} below {meaning.supported_from:g} with every context"
     return Score(len(loose) / len(parts), reason, details={"unsupported": loose} if loose else {})
 
 
@@ -206,7 +208,7 @@ _MEASURES: dict[str, Callable[[Case, Response, Meaning], Score]] = {
 
 
 def _cosine(value: float, reason: str) -> Score:
-    """Kept in 0..1; where that changes more than rounding the reason gives the cosine."""
+    """Clipped to 0..1; where that changes more than rounding the reason gives the cosine."""
     value = round(value, _DECIMALS)
     shown = min(max(0.0, value), 1.0)
     if abs(shown - value) < 1e-5:
@@ -223,9 +225,5 @@ def _read(name: str, score: Score, mark: float) -> Score:
     )
 
 
-def _said(texts: Sequence[str]) -> tuple[str, ...]:
+def _not_blank(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text for text in texts if text.strip())
-
-
-def _count(items: Sequence[object], noun: str) -> str:
-    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

@@ -16,10 +16,8 @@ from importlib.resources import files
 from typing import Any
 
 from answerkey.metrics.quantities import SPELLED
-from answerkey.text import numbers
+from answerkey.text import MARKS, UNSPACED, bigrams, numbers
 
-MARKS = "\u0300-\u036f\u0900-\u0dff\u200c\u200d"
-UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{UNSPACED}]+|\d+(?:[.,]\d+)*|(?:[^\W\d_{UNSPACED}]|[{MARKS}])+|\d+")
 _UNSPACED_RUN = re.compile(rf"[{UNSPACED}]")
 _BREAK = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？।]+[”’」』）]*|\n+")
@@ -131,7 +129,7 @@ def _piece(text: str, start: int, end: int) -> Piece:
     negations = 0
     for found in _TOKEN.finditer(text, start, end):
         if _UNSPACED_RUN.match(found[0]):
-            for at, pair in _pairs(found[0]):
+            for at, pair in bigrams(found[0]):
                 stems.append(pair)
                 content.append(True)
                 named.append(False)
@@ -152,10 +150,6 @@ def _piece(text: str, start: int, end: int) -> Piece:
     return Piece(
         start, end, tuple(stems), tuple(content), tuple(spans), tuple(named), tuple(values), negations
     )
-
-
-def _pairs(run: str) -> list[tuple[int, str]]:
-    return [(n, run[n : n + 2]) for n in range(max(1, len(run) - 1))]
 
 
 @lru_cache(maxsize=100_000)

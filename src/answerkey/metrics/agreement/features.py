@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from rapidfuzz import fuzz
 
 from answerkey.metrics.agreement.comparable import ARTICLES, Text, Word, read
-from answerkey.metrics.agreement.placing import place
 from answerkey.metrics.agreement.stance import direction, other_sign, same_stance
-from answerkey.metrics.agreement.word_match import NEAR, closest, rareness
+from answerkey.metrics.agreement.word_match import NEAR, closest, place, rareness
 from answerkey.metrics.quantities import Figure, figures_agree, in_unit
 from answerkey.metrics.sentences import opposites, stem
 

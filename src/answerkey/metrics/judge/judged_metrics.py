@@ -115,7 +115,7 @@ def relevance(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
 
 
 @metric(
-    "judge.faithfulness", batch=True, needs=("answer", "contexts"), empty="does not apply to an empty answer"
+    "judge.faithfulness", batch=True, needs=("answer", "contexts"), empty="not applicable to an empty answer"
 )
 def faithfulness(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     """Is every claim of the answer supported by the passages? Judged, 0 to 1."""
