@@ -47,7 +47,10 @@ def value(
     [
         ("RM 12", "cosine 0.20"),
         ("RM 12, the trend is up", "cosine 0.20, 0.30 with bonus for trend"),
-        ("RM 12 vs 10, growth " + "x" * 300, "cosine 0.20, 0.45 with bonus for benchmark and trend and length"),
+        (
+            "RM 12 vs 10, growth " + "x" * 300,
+            "cosine 0.20, 0.45 with bonus for benchmark and trend and length",
+        ),
     ],
 )
 def test_the_reason_names_only_the_bonuses_that_were_given(answer, told):

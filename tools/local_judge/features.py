@@ -13,7 +13,7 @@ from typing import Any
 
 from tools.local_judge.data import Row
 
-from answerkey.metrics.grounding import sentence_features as meaning
+from answerkey.metrics.grounding import sentence_features as module
 from answerkey.metrics.grounding.sentence_features import SENTENCES_COMPARED, read_answers
 
 ROWS_A_WRITE = 64
@@ -63,6 +63,6 @@ def meaning_of(features: dict[str, float]) -> dict[str, float]:
 
 
 def row_digest(row: Row) -> str:
-    source = Path(meaning.__file__).read_text(encoding="utf-8")
+    source = Path(module.__file__).read_text(encoding="utf-8")
     text = json.dumps([row.question, row.contexts, row.answer, SENTENCES_COMPARED, source])
     return hashlib.sha256(text.encode()).hexdigest()[:20]

@@ -11,7 +11,7 @@ from functools import lru_cache
 from tools.local_judge.data import Row, edit
 
 from answerkey.metrics.grounding.sentence_features import rarity
-from answerkey.metrics.grounding.word_support import Index
+from answerkey.metrics.grounding.word_support import PassageIndex
 from answerkey.metrics.sentences import pieces, word_list
 
 SENTENCES_SHOWN = 3
@@ -34,11 +34,11 @@ class Pair:
 
 
 @lru_cache(maxsize=512)
-def index_of(contexts: tuple[str, ...]) -> Index:
-    return Index.of(contexts)
+def index_of(contexts: tuple[str, ...]) -> PassageIndex:
+    return PassageIndex.of(contexts)
 
 
-def evidence(claim: str, index: Index, without: int = -1) -> str:
+def evidence(claim: str, index: PassageIndex, without: int = -1) -> str:
     """Up to three passage sentences that together have most of the claim's telling words, the best first."""
     left = {stem for piece in pieces(claim) for stem in piece.content_stems()}
     chosen: list[int] = []

@@ -48,7 +48,7 @@ class Plan:
         table: list[dict[str, Score]] = [{} for _ in pairs]
         answered = [n for n, (_, response) in enumerate(pairs) if response.error is None]
         for step in self.steps:
-            columns = _run(step, [pairs[n] for n in answered]) if answered else {}
+            columns: Columns = _run(step, [pairs[n] for n in answered]) if answered else {}
             for metric in step.metrics:
                 for n, score in zip(answered, columns.get(metric.name, ()), strict=True):
                     table[n][metric.name] = _checked(score, metric)

@@ -1,4 +1,4 @@
-"""Figures and dates as people write them, and when two of them say the same."""
+"""Figures and dates as people write them, and when two of them are the same."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {
 }
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _ORDER = {word: float(value) for value, word in enumerate(_ORDINALS, start=1)}
-COUNTED = {
-    **{word: int(value) for word, value in SPELLED.items()},
-    **{word: int(value) for word, value in _ORDER.items()},
-}  # `second` and `two` alike as digits
+COUNTED = {word: int(value) for word, value in {**SPELLED, **_ORDER}.items()}  # `second` and `two` are both 2
 _AMBIGUOUS_MONTHS = {
     "may",
     "mar",
@@ -55,7 +52,7 @@ _WORDY = re.compile(r"\b(" + "|".join([*SPELLED, *_ORDER]) + r")\b|\b(\d+)(?:st|
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`step` is the weight of the last digit written: 12.3 is exact to 0.1, 1.2 million to 100,000."""
+    """`step` is the value of the last digit written: 12.3 is exact to 0.1, 1.2 million to 100,000."""
 
     value: float
     step: float
@@ -65,7 +62,7 @@ class Figure:
     money: bool = False
 
     def written(self, digits: str) -> bool:
-        """Whether those digits are how it is written, without its million or billion."""
+        """Whether it is written with those digits, without its million or billion."""
         try:
             bare = float(digits)
         except ValueError:
@@ -157,7 +154,7 @@ def _step(written: str, value: float) -> float:
 
 
 def figures_agree(wanted: Figure, given: Figure) -> bool:
-    """Same value, allowing for rounding of the coarser one, thousands or millions left unsaid, and 0.12 for 12 %.
+    """Same value, allowing for rounding of the coarser one, thousands or millions left out, and 0.12 for 12 %.
 
     Counts and years must be the same. The sign is not compared: a loss of 5 is written both ways.
     """
@@ -181,7 +178,7 @@ def _near(a: float, step_a: float, b: float, step_b: float) -> bool:
 
 @lru_cache(maxsize=4096)
 def dates(text: str) -> tuple[Date, ...]:
-    """Every date of the text, whole or in part."""
+    """Every date of the text, complete or in part."""
     found: list[Date] = []
     for match in _DATE.finditer(text):
         if match["iso"]:

@@ -1,8 +1,7 @@
-"""What a sentence says, in pieces that can be checked: content words, numbers, names, negations, each with its place.
+"""Sentences taken apart: content words, numbers, names and negations, each with its place.
 
-Works on any script: words are runs of letters with their marks; Chinese, Japanese and Thai, which are
-written without spaces, are cut into pairs of characters. Stop words and stems are English only; `Piece.language`
-says which features mean something.
+Works on any script: words are runs of letters with their marks; Chinese, Japanese and Thai are cut into pairs of
+characters. Stop words and stems are English only; `language` says which features are meaningful.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def _lists() -> dict[str, Any]:
 
 @cache
 def word_list(name: str) -> frozenset[str]:
-    """A list of the package's English words, as they are written."""
+    """A list of English words, as they are written."""
     return frozenset(_lists()[name].split())
 
 
@@ -47,13 +46,13 @@ def stem_list(name: str) -> frozenset[str]:
 
 @cache
 def word_groups(name: str) -> tuple[str, ...]:
-    """A list of the package's groups of English words, each group as one text."""
+    """A list of groups of English words, each group as one string."""
     return tuple(_lists()[name])
 
 
 @cache
 def opposites() -> dict[str, frozenset[str]]:
-    """The stems that say the contrary of a stem."""
+    """For each stem the stems of its opposites."""
     found: dict[str, set[str]] = {}
     for pair in _lists()["opposites"]:
         one, other = (stem(word) for word in pair.split())
@@ -64,7 +63,7 @@ def opposites() -> dict[str, frozenset[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One sentence of a text, taken apart. `stems` and `content` run in step with `spans`."""
+    """One sentence of a text, taken apart. `stems`, `content`, `named` and `spans` are parallel."""
 
     start: int
     end: int
@@ -154,7 +153,7 @@ def _piece(text: str, start: int, end: int) -> Piece:
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """A light English stem, without accents: plurals and verb endings go, nothing clever."""
+    """A light English stem without accents: plural and verb endings are removed."""
     if not word.isascii():
         bare = "".join(ch for ch in unicodedata.normalize("NFKD", word) if not "\u0300" <= ch <= "\u036f")
         if not bare or not bare.isascii():
@@ -183,9 +182,9 @@ _ENDINGS = (
 
 
 def language(text: str) -> str:
-    """`english`, `other` (Latin letters, but the little words of another language), or the first script met.
+    """`english`, `other` (Latin letters, but function words of another language), or the name of another script.
 
-    `unclear` for a text with too few little words to tell: a name, a table, a short answer.
+    `unclear` for a text with too few function words: a name, a table, a short answer.
     """
     letters = [ch for ch in text if ch.isalpha()]
     foreign = [ch for ch in letters if ch > "\u024f"]

@@ -98,9 +98,9 @@ class TestEvidence:
         assert "not" in score("It is not in Paris.").details["sentences"][0]["reason"]
 
     def test_without_an_embedding_model_it_says_so(self) -> None:
-        assert "by words alone" in score("It stands in Paris.").reason
+        assert "by words only" in score("It stands in Paris.").reason
         assert (
-            "by words alone"
+            "by words only"
             not in score("It stands in Paris.", embed=load_embedder(cache=False, threads=1)).reason
         )
 

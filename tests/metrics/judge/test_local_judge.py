@@ -47,7 +47,7 @@ def test_without_an_expected_answer_accuracy_goes_by_the_passages(judge: LocalJu
         for text in ("The warranty lasts 24 months.", "Elvis sings on Mars in 1950.")
     )
     assert (supported.value or 0) > (invented.value or 0)
-    assert "passages alone" in supported.reason
+    assert "supported by the passages" in supported.reason
     assert not rubric(judge, "The warranty lasts 24 months.")["completeness"].applies
     assert not rubric(judge, "The warranty lasts 24 months.", passages=())["accuracy"].applies
 

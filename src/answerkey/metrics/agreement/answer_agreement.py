@@ -1,7 +1,7 @@
 """`answer_agreement`: does the answer agree with one of the expected answers? Local, with no model service.
 
-The value is the probability, 0 to 1, that a person would call the answer right. It goes by words, spellings, figures,
-dates, names, refusals and negations; how far to believe it is in docs/validity.md.
+The value is the probability, 0 to 1, that a person would call the answer right. It is computed from words, spellings,
+figures, dates, names, refusals and negations; how well it agrees with people is in docs/validity.md.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from answerkey.metrics.sentences import language
 from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
-# Log-odds set by hand, for what the fitted data hardly asks for.
-YES_NO = 4.0  # for the same yes or no, against the other; half of it where the wording alone tells
+# Log-odds set by hand, for what is rare in the fitted data.
+YES_NO = 4.0  # for the same yes or no, against the other; half of it where it is only implied
 OTHER_WAY = 5.0  # against a rise where a fall is expected, or a figure on the other side of zero
 WRONG_COPY = 8.0  # against a near copy of the expected answer that has another figure
 FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
-OTHER_NAME = 0.5  # against `David Coleman` for `David Vine`; the fitted data forgives more than quizzes do
+OTHER_NAME = 0.5  # against `David Coleman` for `David Vine`; the fitted data is more lenient than quizzes
 OTHER_NUMBER = 2.0  # against `James V` for `James IV`
 DECLINED = 1.0  # against an answer that declines and gives nothing expected
 _COPY, _SENTENCE = 0.9, math.log1p(6)
@@ -47,7 +47,7 @@ _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})
     version=3,
 )
 def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
-    """Probability that the answer says the same as one of the expected answers."""
+    """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
     compared = [_compared(*pair) for pair in pairs]
     rows = [features_of(each) for each in compared if each]
     model = load_fitted("agreement/agreement")
@@ -71,9 +71,9 @@ def _compared(case: Case, response: Response) -> list[dict[str, float]]:
 def compared_with(answer: str, expected: Sequence[str], question: str) -> list[dict[str, float]]:
     """The features against each expected answer.
 
-    Of a list of aliases those that only repeat the question are left out, unless it offers them or the answer says no more:
-    `Scapula` is no answer to `What is the common name of the scapula?`, though an alias of the shoulder blade. So are initials
-    with a surname, by which `T. Roosevelt` would be any Roosevelt.
+    Aliases that only repeat the question are left out, unless the question offers them or the answer says nothing else:
+    `Scapula` doesn't answer `What is the common name of the scapula?`, though it is an alias of the shoulder blade. So are
+    initials with a surname: `T. Roosevelt` could be any Roosevelt.
     """
     listed = references(expected)
     telling = [wanted for wanted in listed if not repeats(wanted, question) and not _SURNAME.match(wanted)]
@@ -129,16 +129,15 @@ def _score(pair: Pair, f: Mapping[str, float], fitted: float) -> Score:
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(total, -30, 30)))), 6)
     notes = _notes(f)
     if UNSURE[0] <= value <= UNSURE[1]:
-        notes.append("weak evidence: could go either way")
+        notes.append("weak evidence: close to 50 %")
     if language(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
-        notes.append("not English: stems and lists of English words were left out")
-    return Score(
-        value, "; ".join(notes), details={"features": {name: round(number, 4) for name, number in f.items()}}
-    )
+        notes.append("by words only: not English")
+    features = {name: round(number, 4) for name, number in f.items()}
+    return Score(value, "; ".join(notes), details={"features": features})
 
 
 def by_hand(f: Mapping[str, float]) -> float:
-    """Log-odds that the fitted model does not know of."""
+    """Log-odds for what the fitted model doesn't know."""
     other_way = f["other_sign"] or f["moves"] < 0
     short = f["figures"] >= 2 and 1 - f["figures_found"]
     found = f["contains"] or f["exact"] or (f["figures"] and f["figures_found"] == 1)
@@ -165,7 +164,7 @@ def _wrong_copy(f: Mapping[str, float]) -> bool:
 
 
 def _notes(f: Mapping[str, float]) -> list[str]:
-    """What speaks for and against, in words."""
+    """The evidence for and against, in words."""
     notes: list[str] = []
     if f["exact"]:
         notes.append("the same as an expected answer")
@@ -185,13 +184,13 @@ def _notes(f: Mapping[str, float]) -> list[str]:
     if f["declines"]:
         notes.append("the answer declines")
     if f["replaced_name"] == 1.0:
-        notes.append("another name stands beside the expected words")
+        notes.append("a different name next to the expected words")
     if f["moves"] < 0:
-        notes.append("goes up where the expected answer goes down, or the other way round")
+        notes.append("goes up where the expected answer goes down, or the reverse")
     if f["other_sign"]:
         notes.append("the figure is on the other side of zero")
     if f["opposed"]:
-        notes.append("says the contrary of an expected word")
+        notes.append("has the opposite of an expected word")
     if f["negation_differs"] and not f["exact"]:
         notes.append("only one of the two is negated")
     return notes

@@ -1,4 +1,4 @@
-"""A text made ready to compare: its words in one spelling, its figures, dates, names and manner."""
+"""A text prepared for comparison: its words in one spelling, its figures, dates, names, negations and refusal."""
 
 from __future__ import annotations
 
@@ -14,28 +14,15 @@ END_READ = 8_000  # characters
 FIGURES_READ = 200
 ARTICLES = frozenset({"a", "an", "the", "of", "s"})
 _SHORT = {
-    "st": "saint",
-    "mt": "mount",
-    "ft": "fort",
-    "dr": "doctor",
-    "vs": "versus",
-    "jr": "junior",
-    "sr": "senior",
-}
+    "st": "saint", "mt": "mount", "ft": "fort", "dr": "doctor", "vs": "versus", "jr": "junior", "sr": "senior",
+}  # fmt: skip
 _GLUED = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z][a-z])|(?<=[^\W\d_]{3})(?=\d)|(?<=\d{4})(?=[a-z]{2})")
 _GLUED_NOTE = re.compile(r"\b((?:1[5-9]|20)\d\d)(\d{1,3})(?=[\s.,;]|$)(?![.,]\d)")
 _BELOW_ZERO = re.compile(r"([$€£])\s?\(([\d.,]+)\)")  # as accountants write it
 _IN_NUMBER = re.compile(r"(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d))")
 _TENS = {
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-}
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+}  # fmt: skip
 _UNITS = (
     "one two three four five six seven eight nine first second third fourth fifth sixth seventh eighth ninth"
 )
@@ -72,7 +59,7 @@ _REFUSAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word that is no article. `before` is what stands between it and the word before."""
+    """One word that is not an article. `before` is the text between it and the previous word."""
 
     stem: str
     content: bool
@@ -81,13 +68,13 @@ class Word:
     before: str
 
     def linked_like(self, other: Word) -> bool:
-        """Whether it goes with the word before as the other does with its own: by a blank or hyphen, or by a comma."""
+        """Whether both are linked to their previous word in the same way: by a space or hyphen, or by a comma."""
         return self.before in {" ", "-", "–"} or (self.before == other.before == ", ")
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text made ready to compare. `tokens` are stems without articles; `content` leaves little words out."""
+    """A text prepared for comparison. `tokens` are stems without articles; `content` has no function words."""
 
     words: tuple[Word, ...]
     tokens: tuple[str, ...]
@@ -108,7 +95,7 @@ class Text:
 
 @lru_cache(maxsize=1024)
 def read(text: str) -> Text:
-    """Of a very long text only the beginning and the end: nobody answers in a book, and a hostile one must not take hours."""
+    """The text prepared for comparison; of a very long one only the beginning and the end, to bound the time."""
     if len(text) > 2 * END_READ:
         text = f"{text[:END_READ]}\n{text[-END_READ:]}"
     plain = plainly(text)
@@ -136,7 +123,7 @@ def read(text: str) -> Text:
 
 
 def plainly(text: str) -> str:
-    """One spelling of blanks, widths, initials and the commonest country names; spaces that a page lost are put back.
+    """One spelling of spaces, widths, initials and the commonest country names; spaces lost on a page are restored.
 
     `byMissi Hale1` is `by Missi Hale 1`, `in 19741.` is `in 1974 1.`, `12. 9` is `12.9`, `J. K.` is `JK`, `twenty-seven` is `27`.
     """
@@ -179,7 +166,7 @@ def _words(piece: Piece, text: str, sentence: int) -> list[Word]:
 
 
 def _is_letter(written: str, before: str, after: str) -> bool:
-    """The A of `Plan A` and the C of `vitamin C is`; not the article, an initial, or the I that speaks."""
+    """The A of `Plan A` and the C of `vitamin C is`; not the article, an initial, or the pronoun I."""
     alone = len(written) == 1 and written.isupper() and written.isascii() and written != "I"
     return (
         alone
@@ -190,7 +177,7 @@ def _is_letter(written: str, before: str, after: str) -> bool:
 
 
 def _numeral(written: str, after_name: bool) -> str:
-    """`two`, `second`, `II` and the V of `Henry V` as digits; empty for what is no number."""
+    """`two`, `second`, `II` and the V of `Henry V` as digits; empty for anything else."""
     counted = COUNTED.get(written.lower())
     if counted is not None:
         return str(counted)

@@ -1,4 +1,4 @@
-"""How an answer compares with one expected answer: features for the fitted model, each with a plain meaning."""
+"""How an answer compares with one expected answer: the features of the fitted model."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ _ASKS = {
 }
 _DIGIT = re.compile(r"\d")
 _SAME_WORD = 0.9
-_LOOKED_THROUGH = (
-    500,
-    4000,
-)  # characters of the expected text and of the answer that are searched for near copies
+_LOOKED_THROUGH = (500, 4000)  # characters of the expected text and of the answer compared for near copies
 _HEAD = re.compile(r"[,(\[;:]")
 
 
@@ -35,7 +32,7 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     if _same_letters(said, wanted):
         wanted = said
     key = tuple(in_unit(figure, asked.unit) for figure in wanted.figures)
-    # In the order of the text: a set's order changes from one process to the next, and ties would go another way.
+    # In the order of the text: the order of a set differs between processes, and would decide ties.
     near = {token: closest(token, said, wanted, key) for token in dict.fromkeys(wanted.content)}
     new = [token for token in wanted.content if token not in asked.vocabulary]
     f = _words(reference, wanted, new, {token: score for token, (score, _) in near.items()})
@@ -55,7 +52,7 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
 
 
 def repeats(reference: str, question: str) -> bool:
-    """Whether every word of it is in the question already; the C of `Vitamin C` is a word, an article is not."""
+    """Whether every word of it is in the question; the C of `Vitamin C` is a word, an article is not."""
     asked = read(question)
     own = [word.lower() for word in re.findall(r"\w+", reference)]
     sought = [stem(word) for n, word in enumerate(own) if word not in ARTICLES or (n and n == len(own) - 1)]
@@ -63,12 +60,12 @@ def repeats(reference: str, question: str) -> bool:
 
 
 def says_more(answer: str, question: str) -> bool:
-    """Whether the answer has a word of its own beside those of the question."""
+    """Whether the answer has a word that is not in the question."""
     return not set(read(answer).content) <= read(question).vocabulary
 
 
 def _same_letters(said: Text, wanted: Text) -> bool:
-    """`Shoulderblade` and `Shoulder blade`; but figures are told apart by their points and signs."""
+    """`Shoulderblade` and `Shoulder blade`; not for figures, which differ by their points and signs."""
     return (
         len(wanted.squashed) >= 4 and said.squashed == wanted.squashed and not _DIGIT.search(wanted.squashed)
     )
@@ -89,12 +86,12 @@ def _words(reference: str, wanted: Text, new: Sequence[str], close: Mapping[str,
         "missing_weight": max((rareness(token) for token in new if close[token] < NEAR), default=0.0),
         "last": close[wanted.content[-1]] if wanted.content else 0.0,
         "first": close[wanted.content[0]] if wanted.content else 0.0,
-        "head": _mean(head) if head else recall,  # what stands before a comma: `Surrey` of `Surrey, England`
+        "head": _mean(head) if head else recall,  # the part before a comma: `Surrey` of `Surrey, England`
     }
 
 
 def _texts(said: Text, wanted: Text, fits: bool) -> dict[str, float]:
-    """The two texts as runs of words and of letters; without `fits` the digits are the same, but not their unit."""
+    """The two texts as runs of words and of letters. Without `fits` the digits may be equal, but not the unit."""
     at = said.joined.find(wanted.joined) if wanted.tokens and fits else -1
     sought, searched = _LOOKED_THROUGH
     return {
@@ -117,7 +114,7 @@ def _initials(short: Text, long: Text) -> bool:
 
 
 def _beyond(said: Text, wanted: Text, known: frozenset[str]) -> dict[str, float]:
-    """What the answer says beyond the question, and in its first sentence: how much of it is expected."""
+    """How much of what the answer adds to the question is expected, overall and in its first sentence."""
     fresh = [word for word in said.words if word.content and word.stem not in known]
     opening = [word for word in fresh if word.sentence == 0]
     named = [word for word in opening if word.capital]
@@ -137,7 +134,7 @@ def _hits(words: Sequence[Word], wanted: Text) -> float:
 
 
 def _figures(said: Text, wanted: Sequence[Figure], asked: Text) -> dict[str, float]:
-    """Figures that the question gives do not count, nor years beside other figures."""
+    """Figures of the question are ignored, and so are years next to other figures."""
     given = {figure.value for figure in asked.figures}
     key = [figure for figure in wanted if figure.value not in given]
     key = [figure for figure in key if not figure.year] or key
@@ -161,7 +158,7 @@ def _gap(one: Figure, other: Figure) -> float:
 
 
 def _dates(said: Text, wanted: Text) -> dict[str, float]:
-    """`date` is 1 where all parts that both give (year, month, day) agree, 0 where one differs, 0.5 where none is said."""
+    """`date` is 1 where all parts that both have (year, month, day) agree, 0 where one differs, 0.5 without a date."""
     verdicts = [max((mine.agrees(other) for mine in said.dates), default=0.5) for other in wanted.dates]
     parts = max((other.parts for other in wanted.dates), default=0)
     shared = max((mine.shared(other) for other in wanted.dates for mine in said.dates), default=0)
@@ -180,7 +177,9 @@ def _dates(said: Text, wanted: Text) -> dict[str, float]:
 
 
 def _manner(said: Text, wanted: Text) -> dict[str, float]:
-    turned = [t for t in set(wanted.content) - said.vocabulary if opposites().get(t, set()) & said.vocabulary]
+    turned = [
+        t for t in set(wanted.content) - said.vocabulary if opposites().get(t, frozenset()) & said.vocabulary
+    ]
     return {
         "declines": float(said.declines and not wanted.declines),
         "both_decline": float(said.declines and wanted.declines),
@@ -190,7 +189,7 @@ def _manner(said: Text, wanted: Text) -> dict[str, float]:
 
 
 def _conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure]) -> dict[str, float]:
-    """No part of the fit: the labelled data has hardly any of these."""
+    """Not fitted: the labelled data has hardly any of these."""
     given = {figure.value for figure in asked.figures}
     sought = [figure for figure in key if figure.value not in given and not figure.year]
     return {

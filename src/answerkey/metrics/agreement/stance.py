@@ -1,4 +1,4 @@
-"""What an answer comes to: yes or no, up or down, below zero or above."""
+"""The conclusion of an answer: yes or no, up or down, below or above zero."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ _ASKS_YES_NO = re.compile(
     re.IGNORECASE,
 )
 _SIDES = {"yes": 1.0, "true": 1.0, "no": -1.0, "false": -1.0}
-_IMPLIED = 0.5  # how much a yes or no counts that is not said, but follows from how a sentence is put
-_REACH = 5  # words after a `not` that it denies
+_IMPLIED = 0.5  # the weight of a yes or no that only the wording implies
+_REACH = 5  # words after a `not` that it negates
 _BRIEF = 4  # words of an expected answer that is little more than a figure
 
 
 def stance(text: Text, question: Text) -> float:
-    """1 for yes, -1 for no, half of it where only the wording tells, 0 where nothing does."""
+    """1 for yes, -1 for no, half of it where only the wording implies it, else 0."""
     said = _SAID.search(text.plain)
     if said:
         return _SIDES[said[1].lower()]
     asked = _ASKS_YES_NO.search(question.plain)
     about = frozenset(read(asked[0]).content) if asked else frozenset[str]()
     if about.isdisjoint(text.content):
-        return 0.0  # a sentence on something else is neither
+        return 0.0  # a sentence about something else is neither
     return -_IMPLIED if _denies(text, about) else _IMPLIED
 
 
 def same_stance(said: Text, wanted: Text, question: Text) -> float:
-    """1 where both say yes or both no, down to -1 where they differ, 0 where one of them does not tell."""
+    """1 where both are yes or both no, down to -1 where they differ, 0 where one of them is neither."""
     both = stance(said, question) * stance(wanted, question)
     return both if both < 0 or both == 1 else 0.0
 
 
 def _denies(text: Text, asked: frozenset[str]) -> bool:
-    """Whether a word of what is asked stands soon after a `not`."""
+    """Whether a word of the question follows a `not` within a few words."""
     negations = stem_list("negations") | {"t"}
     return any(
         word.stem in asked
@@ -55,13 +55,13 @@ def _denies(text: Text, asked: frozenset[str]) -> bool:
 
 
 def direction(text: Text) -> float:
-    """1 where all that moves goes up, -1 where it goes down, 0 for none or both."""
+    """1 where everything goes up, -1 where everything goes down, 0 for none or both."""
     up, down = text.vocabulary & stem_list("upward"), text.vocabulary & stem_list("downward")
     return float(bool(up)) - float(bool(down))
 
 
 def other_sign(said: Text, wanted: Text, key: Sequence[Figure]) -> bool:
-    """The one figure that is expected stands on the other side of zero, and no word such as `loss` sets that right."""
+    """The only expected figure has the other sign, and no word such as `loss` explains it."""
     if len(key) != 1 or len(wanted.content) > _BRIEF:
         return False
     same = [figure.value < 0 for figure in said.figures if figures_agree(key[0], figure)]

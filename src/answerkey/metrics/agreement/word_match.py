@@ -1,4 +1,7 @@
-"""When two words are one: the same stem, a near spelling, a short form of a name, a country and its people."""
+"""Which words of the answer match the expected ones, and where: together, early, negated, or next to another name.
+
+Two words match with the same stem, a similar spelling, a short form of a name, or as a country and its people.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,17 @@ from answerkey.metrics.boosted_trees import load_numbers
 from answerkey.metrics.quantities import Figure, figures_agree
 from answerkey.metrics.sentences import stem, stem_list, word_groups
 
-NEAR = 0.74  # from here on two words count as one spelled in two ways
+NEAR = 0.74  # from here on two words count as two spellings of one
 _LEAST = 0.75
 _ROOT = 7  # letters: `archaeology` and `archaeologist` have one root
-SURE = 0.85  # needed where the first letters differ: few people get that one wrong
+SURE = 0.85  # needed where the first letters differ, which typos rarely change
 _SCALES = frozenset(stem(word) for word in ("thousand", "million", "billion", "trillion"))
 
 
 def closest(token: str, said: Text, wanted: Text, figures: tuple[Figure, ...] = ()) -> tuple[float, str]:
     """1 and the word for the same stem or figure, part of it for a near spelling, else 0.
 
-    A number goes by the figure it is part of: the 17.7 of `17.7 billion` is not in `17.7 million`.
+    A number is compared with its scale: the 17.7 of `17.7 billion` is not in `17.7 million`.
     """
     if token[0].isdigit() and (own := [figure for figure in figures if figure.written(token)]):
         return float(any(figures_agree(one, other) for one in own for other in said.figures)), token
@@ -32,11 +35,11 @@ def closest(token: str, said: Text, wanted: Text, figures: tuple[Figure, ...] = 
         return 1.0, token
     if token[0].isdigit() or len(token) < 4:
         return 0.0, ""
-    return _near_spelling(token, said.vocabulary, said.names if token in wanted.names else frozenset())
+    return _near_spelling(token, said.vocabulary, said.names if token in wanted.names else frozenset[str]())
 
 
 def _in_other_scale(said: Text, figures: tuple[Figure, ...]) -> bool:
-    """`15,000,000` for `15 million`: the word is not there, but what it says is."""
+    """`15,000,000` for `15 million`: the word is missing, but its meaning is there."""
     return any(figure.scaled and figures_agree(figure, other) for figure in figures for other in said.figures)
 
 
@@ -75,7 +78,7 @@ def _nations() -> dict[str, int]:
 
 
 def rareness(token: str) -> float:
-    """1 for a word that few answers have, less for a common one."""
+    """1 for a word that is rare in answers, less for a common one."""
     return _rarity().get(token, 1.0)
 
 
@@ -90,7 +93,7 @@ _LAST_SENTENCE = 9.0
 
 
 def place(said: Text, wanted: Text, new: Sequence[str], near: Near) -> dict[str, float]:
-    """`near` gives each expected word's likeness and its match in the answer; `new` are those not in the question."""
+    """`near` has each expected word's similarity and its match in the answer; `new` are those not in the question."""
     sought = {match: token for token, (score, match) in near.items() if score >= NEAR and token in new}
     places = [(n, sought[word.stem]) for n, word in enumerate(said.words) if word.stem in sought]
     together, chosen = _window(places, {token: near[token][0] for token in new})
@@ -107,7 +110,7 @@ def place(said: Text, wanted: Text, new: Sequence[str], near: Near) -> dict[str,
 
 
 def _window(places: Sequence[tuple[int, str]], likeness: Mapping[str, float]) -> tuple[float, list[int]]:
-    """The share of the expected words in the stretch that has most of them, and where they are."""
+    """The share of the expected words in the stretch of the answer that has most of them, and their places."""
     reach = 2 * len(likeness) + 1
     best, chosen = 0.0, list[int]()
     for start, (n, _) in enumerate(places):
@@ -121,7 +124,7 @@ def _window(places: Sequence[tuple[int, str]], likeness: Mapping[str, float]) ->
 def _replaced(
     words: Sequence[Word], chosen: Sequence[int], wanted: Sequence[Word], near: Near
 ) -> dict[str, float]:
-    """Is another name, word or number where the expected one should be: `Neil Sedaka` for `Neil Young`, `James V` for `James IV`?
+    """Is another name, word or number in place of the expected one: `Neil Sedaka` for `Neil Young`, `James V` for `James IV`?
 
     1 for yes, 0.5 where the one that is missing is a title.
     """

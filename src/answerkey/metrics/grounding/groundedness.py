@@ -1,8 +1,8 @@
 """`groundedness`: is the answer supported by the passages? A local detector, with no model service.
 
-The value is the probability, 0 to 1, that the whole answer is supported. `details["sentences"]` gives for every
+The value is the probability, 0 to 1, that the whole answer is supported. `details["sentences"]` has for every
 sentence its place, the probability that it is *un*supported, the best supporting passage and span, and the reason.
-How far to believe it, set by set, is in docs/validity.md.
+How well it agrees with people, per data set, is in docs/validity.md.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from answerkey.types import Json, Pair, Score
 
 EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
 FLAG_AT = 0.5
-RARE = 2.0  # the fit sees as many unsupported sentences as supported ones; in answers they are rarer by this log-odds
+RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 FITTED_FOR = "all-MiniLM-L6-v2"
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """`coverage` asks whether the passages say it at all, `edits` whether a number, name or negation was changed.
+    """`coverage` is about whether the passages say it at all, `edits` about a changed number, name or negation.
 
-    With meanings there are two for coverage, one of which goes by words alone: their mean holds better than either.
+    With token vectors there are two models for coverage, one of them by words alone: their mean is more robust than either.
     """
 
     coverage: tuple[SmallModel, ...]
@@ -66,7 +66,7 @@ def load_detector(by_meaning: bool) -> Detector:
 def groundedness(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]:
     """Probability that every sentence of the answer is supported by the passages.
 
-    With another embedding model than all-MiniLM-L6-v2, for which it is fitted, or none, it goes by words alone.
+    Without all-MiniLM-L6-v2, the embedding model that it is fitted for, it goes by words alone.
     """
     usable = embed if _gives_token_vectors(embed) else None
     return [_score(answer) for answer in read_answers(pairs, usable)]
@@ -82,29 +82,23 @@ def _score(answer: ReadAnswer) -> Score:
         return Score(1.0, "the answer says nothing that needs support", details={"sentences": []})
     if not answer.index.sentences:
         sentences = [_described(answer, sentence, 1.0) for sentence in answer.sentences]
-        return Score(
-            0.0, "no passage was given, so nothing supports the answer", details={"sentences": sentences}
-        )
+        return Score(0.0, "no passage supports the answer: there is none", details={"sentences": sentences})
     detector = load_detector(answer.by_meaning)
     scores = detector.sentence_scores(answer.sentences)
     unsupported = probability(scores, detector.sentence_curve)
     whole = float(probability(np.array([any_unsupported(scores)]), detector.answer_curve)[0])
     sentences = [_described(answer, s, float(p)) for s, p in zip(answer.sentences, unsupported, strict=True)]
     value = round(1.0 - whole, 6)
-    return Score(
-        value,
-        answer_reason(answer, sentences, value),
-        details={"sentences": sentences, "by_meaning": answer.by_meaning},
-    )
+    details = {"sentences": sentences, "by_meaning": answer.by_meaning}
+    return Score(value, answer_reason(answer, sentences, value), details=details)
 
 
 def any_unsupported(scores: Floats) -> float:
-    """The log-odds that at least one sentence is unsupported, as if each failed on its own."""
+    """The log-odds that at least one sentence is unsupported, as if sentences were independent."""
     if not len(scores):
         return 0.0
-    none = -np.logaddexp(
-        0.0, np.clip(scores - RARE, -30.0, 30.0)
-    ).sum()  # log of the chance that no sentence fails
+    # The log of the probability that every sentence is supported.
+    none = -np.logaddexp(0.0, np.clip(scores - RARE, -30.0, 30.0)).sum()
     return float(np.log(-np.expm1(none)) - none)
 
 
@@ -139,17 +133,13 @@ UNSURE = (0.35, 0.65)
 
 
 def sentence_reason(answer: ReadAnswer, sentence: ReadSentence, flag: bool) -> str:
-    """What no passage has, where the sentence is flagged; else where its words are found."""
+    """For a flagged sentence what no passage has; otherwise where its words are found."""
     if sentence.evidence < 0:
         return "no passage to support it"
     passage = f"passage {answer.index.passages[sentence.evidence] + 1}"
     lacks = _lacks(answer, sentence)
     if flag:
-        return (
-            "; ".join(lacks)
-            if lacks
-            else f"low support: its words are there, but not together; nearest is {passage}"
-        )
+        return "; ".join(lacks) or f"low support: its words are there, but not together; nearest is {passage}"
     share = sentence.features["recall_or_asked"]
     found = f"{share:.0%} of its words are in the passages, nearest is {passage}"
     return f"{found}; {'; '.join(lacks)}" if lacks and answer.one_language else found
@@ -157,7 +147,7 @@ def sentence_reason(answer: ReadAnswer, sentence: ReadSentence, flag: bool) -> s
 
 def _lacks(answer: ReadAnswer, sentence: ReadSentence) -> list[str]:
     piece, support = sentence.piece, sentence.support
-    said = [answer.text[start:end] for start, end in piece.spans]
+    spelled = [answer.text[start:end] for start, end in piece.spans]
     lacks: list[str] = []
     if support.missing_numbers:
         written = {number.value: number.text for number in numbers(answer.text[piece.start : piece.end])}
@@ -165,14 +155,14 @@ def _lacks(answer: ReadAnswer, sentence: ReadSentence) -> list[str]:
         lacks.append(f"{_list('number', shown)} in no passage")
     if not answer.one_language:
         return lacks
-    names = [said[at] for at in support.missing_names] if answer.english else []
+    names = [spelled[at] for at in support.missing_names] if answer.english else []
     if names:
         lacks.append(f"{_list('name', names)} in no passage")
     if answer.english and support.turned:
-        lacks.append(f'"{support.turned[0]}" turns the statement round and is not near the evidence')
-    digits = [said[at] for at in support.missing if not said[at][0].isdigit() and said[at] not in names]
-    if digits:
-        lacks.append(f"{_list('word', digits)} in no passage")
+        lacks.append(f'"{support.turned[0]}" negates or limits the statement and is not near the evidence')
+    others = [word for at in support.missing if not (word := spelled[at])[0].isdigit() and word not in names]
+    if others:
+        lacks.append(f"{_list('word', others)} in no passage")
     return lacks
 
 
@@ -188,24 +178,25 @@ def answer_reason(answer: ReadAnswer, sentences: Sequence[Json], supported: floa
     flagged = [sentence for sentence in sentences if sentence["flag"]]
     worst = max(sentences, key=lambda sentence: sentence["probability"])
     count = f"{len(flagged)} of {len(sentences)} sentences flagged as unsupported"
-    told = f'{count}; worst: "{_short(worst["text"])}": {worst["reason"]}' if flagged else count
-    return "; ".join([told, *_weak(answer, supported)])
+    if flagged:
+        count = f'{count}; worst: "{_short(worst["text"])}": {worst["reason"]}'
+    return "; ".join([count, *_caveats(answer, supported)])
 
 
-def _weak(answer: ReadAnswer, supported: float) -> list[str]:
+def _caveats(answer: ReadAnswer, supported: float) -> list[str]:
     notes: list[str] = []
     if not answer.one_language:
         notes.append(
-            "weak evidence: answer and passages are in different languages, only numbers were compared"
+            "weak evidence: answer and passages are in different languages; only numbers are compared"
         )
     elif not answer.english:
-        notes.append("weak evidence: not English, so word lists, names and meaning were left out")
+        notes.append("weak evidence: by words only, as it is not English")
     elif not answer.by_meaning:
-        notes.append("by words alone, without an embedding model")
+        notes.append("by words only, without an embedding model")
     if UNSURE[0] <= supported <= UNSURE[1]:
-        notes.append("weak evidence: could go either way")
+        notes.append("weak evidence: close to 50 %")
     elif supported > UNSURE[1]:
-        notes.append("a single swapped word is easily missed")
+        notes.append("a single changed word is easily missed")
     return notes
 
 

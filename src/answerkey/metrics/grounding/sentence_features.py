@@ -14,15 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answerkey.metrics.boosted_trees import load_numbers
-from answerkey.metrics.grounding.word_support import Index, Support, lexical, neighbours, without_english
+from answerkey.metrics.grounding.word_support import (
+    PassageIndex,
+    Support,
+    lexical,
+    neighbours,
+    without_english,
+)
 from answerkey.metrics.sentences import Piece, language, pieces
 from answerkey.types import Pair
 
 if TYPE_CHECKING:
     from answerkey.embed.embedder import TokenVectors
 
-ANSWERS_AT_ONCE = 16  # token vectors of that many answers and their passages are held in memory
-LANGUAGE_FROM = 4000  # characters of the passages that tell their language
+ANSWERS_AT_ONCE = 16  # answers whose token vectors, with those of their passages, are in memory at a time
+LANGUAGE_FROM = 4000  # characters of the passages by which their language is detected
 SENTENCES_COMPARED = 48  # of the passages of one answer: those that share most words with it
 
 
@@ -39,7 +45,7 @@ class ReadSentence:
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
     text: str
-    index: Index
+    index: PassageIndex
     sentences: tuple[ReadSentence, ...]
     english: bool
     one_language: bool
@@ -48,12 +54,12 @@ class ReadAnswer:
 
 @cache
 def rarity() -> Mapping[str, float]:
-    """How telling a stem is, 0 to 1: by how few English sentences have it. One that is not listed counts 1."""
+    """How informative a stem is, 0 to 1, by how few English sentences contain it. Unlisted stems count 1."""
     return load_numbers("grounding/rarity")["stems"]
 
 
 def read_answers(pairs: Sequence[Pair], embed: Any = None) -> Iterator[ReadAnswer]:
-    """Every answer with its features; `embed` gives token vectors, None leaves meaning out."""
+    """Every answer with its features; `embed` provides token vectors, without it there are features by words only."""
     for start in range(0, len(pairs), ANSWERS_AT_ONCE):
         part = [_by_words(pair) for pair in pairs[start : start + ANSWERS_AT_ONCE]]
         kept = [_compared(answer) if embed is not None and answer.english else [] for answer in part]
@@ -67,7 +73,7 @@ def _by_words(pair: Pair) -> ReadAnswer:
     case, response = pair
     text = response.answer or ""
     contexts = tuple(response.contexts)
-    index = Index.of(contexts)
+    index = PassageIndex.of(contexts)
     asked = frozenset(stem for piece in pieces(case.question) for stem in piece.content_stems())
     spoken = languages(text, contexts)
     english, one_language = spoken[0] == "english", spoken[0] == spoken[1]
@@ -83,7 +89,7 @@ def _by_words(pair: Pair) -> ReadAnswer:
 
 
 def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
-    """Of the answer and of the passages; one that is unclear is taken to be the other, and both to be English."""
+    """Of the answer and of the passages; an unclear one is taken to be the other's, two unclear ones to be English."""
     own, given = language(text), language(" ".join(contexts)[:LANGUAGE_FROM])
     clear = [found for found in (own, given) if found != "unclear"] or ["english"]
     return (clear[0] if own == "unclear" else own), (clear[-1] if given == "unclear" else given)
@@ -148,8 +154,8 @@ WEAK, FAR = 0.65, 0.5  # cosines below which a word counts as weakly and as not 
 def word_similarity(piece: Piece, offsets: Sequence[tuple[int, int]], nearest: Floats) -> Floats:
     """For each word of the sentence (rows) its cosine with the nearest token of each context sentence.
 
-    `nearest` has a row for each token; a word of several tokens takes their mean, a word that the model
-    cut off the mean of all.
+    `nearest` has a row per token; a word of several tokens takes their mean, a word beyond the model's limit the mean
+    of all.
     """
     starts = np.array([start for start, _ in offsets], dtype=np.int64) + piece.start
     rows: list[Floats] = []
@@ -164,7 +170,7 @@ def soft(
 ) -> tuple[dict[str, float], int]:
     """The features of one sentence by meaning, and the context sentence nearest to it.
 
-    `words` is what `word_similarity` gives; `near` says which context sentences stand side by side.
+    `words` comes from `word_similarity`; `near` says which context sentences are neighbours.
     """
     content = np.array(piece.content, dtype=bool)
     if not content.any():

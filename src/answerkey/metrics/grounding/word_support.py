@@ -1,4 +1,4 @@
-"""How much of a sentence the passages say, by its words: features for the fitted model, each with a plain meaning."""
+"""How much of a sentence the passages say, by its words: the features of the fitted model."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ WORD_GAIN = (
 
 
 @dataclass(slots=True)
-class Index:
-    """The sentences of a list of passages, with where each word, pair of words and number occurs."""
+class PassageIndex:
+    """The sentences of a list of passages, and where each word, pair of words and number occurs."""
 
     contexts: tuple[str, ...] = ()
     passages: list[int] = field(default_factory=list[int])
@@ -40,8 +40,8 @@ class Index:
     size: int = 0
 
     @staticmethod
-    def of(contexts: tuple[str, ...]) -> Index:
-        index = Index(contexts)
+    def of(contexts: tuple[str, ...]) -> PassageIndex:
+        index = PassageIndex(contexts)
         for passage, text in enumerate(contexts):
             for piece in pieces(text):
                 index._add(passage, piece)
@@ -78,15 +78,15 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What one sentence finds in the passages, and what it does not."""
+    """What the passages have of one sentence, and what they lack."""
 
     features: dict[str, float]
     best: int  # the context sentence in the middle of the best window; -1 where there is no context
-    missing: list[int]  # tokens of the sentence that no passage and not the question has
+    missing: list[int]  # tokens of the sentence that neither a passage nor the question has
     missing_numbers: list[float]
     missing_names: list[int]
-    turned: list[str]  # words that turn a statement round and are not near the evidence
-    shared: Vector  # for each context sentence the weight of the words it shares with this one
+    turned: list[str]  # words that negate or limit the statement and are not near the evidence
+    shared: Vector  # per context sentence the weight of the words that it shares with this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,11 @@ class Words:
         return np.asarray(self.grid.any(axis=0), dtype=np.bool_)
 
     def share(self, grid: Grid) -> Vector:
-        """The weight of the words found, as a share; one number a row."""
+        """The weight of the words found as a share; one number per row."""
         return (grid @ self.weights / (float(self.weights.sum()) or 1.0)).astype(np.float32)
 
 
-def lexical(piece: Piece, index: Index, asked: frozenset[str], rarity: Mapping[str, float]) -> Support:
+def lexical(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Mapping[str, float]) -> Support:
     """The features of one sentence by its words alone, against all the passages."""
     words = _words(piece, index, asked, rarity)
     single, window = words.share(words.grid), words.share(words.wide)
@@ -132,7 +132,7 @@ def lexical(piece: Piece, index: Index, asked: frozenset[str], rarity: Mapping[s
     return Support(f, best, missing, missing_numbers, missing_names, turned, single)
 
 
-def _words(piece: Piece, index: Index, asked: frozenset[str], rarity: Mapping[str, float]) -> Words:
+def _words(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Mapping[str, float]) -> Words:
     places = [at for at, counts in enumerate(piece.content) if counts]
     stems = [piece.stems[at] for at in places]
     grid = presence(stems, index.words, len(index.sentences))
@@ -159,9 +159,9 @@ def presence(keys: Sequence[Key], places: Mapping[Key, list[int]], n: int) -> Gr
 
 
 def neighbours(places: NDArray[np.int64], passages: NDArray[np.int64]) -> Grid:
-    """Whether each sentence and the next stand side by side in one passage.
+    """Whether each sentence and the next are neighbours in one passage.
 
-    Passages of one sentence each (a page cut into lines) are read as one running text.
+    Passages of one sentence each (a page cut into lines) are read as continuous text.
     """
     beside = places[1:] - places[:-1] == 1
     together = passages[1:] == passages[:-1]
@@ -169,7 +169,7 @@ def neighbours(places: NDArray[np.int64], passages: NDArray[np.int64]) -> Grid:
 
 
 def widened(grid: Grid, near: Grid) -> Grid:
-    """Each row joined with its neighbours: windows of three sentences, since support is often spread."""
+    """Each row joined with its neighbours: windows of three sentences, since support is often spread out."""
     wide = grid.copy()
     wide[1:] |= grid[:-1] & near[:, None]
     wide[:-1] |= grid[1:] & near[:, None]
@@ -189,18 +189,13 @@ def _recalls(words: Words, single: Vector, window: Vector) -> dict[str, float]:
     }
 
 
-def _pairs(piece: Piece, index: Index, words: Words) -> dict[str, float]:
-    """Words that stand side by side in the sentence and in a passage: what is copied, and where it breaks."""
+def _pairs(piece: Piece, index: PassageIndex, words: Words) -> dict[str, float]:
+    """Words that are neighbours in the sentence and in a passage: what is copied, and where copying ends."""
     keys = list(zip(piece.stems, piece.stems[1:], strict=False))
     if not keys:
         found = float(words.anywhere.all())
-        return {
-            "pairs_all": found,
-            "pairs_window": found,
-            "copied_run": found,
-            "copied_words": found,
-            "broken_pairs": 0.0,
-        }
+        copied = dict.fromkeys(("pairs_all", "pairs_window", "copied_run", "copied_words"), found)
+        return copied | {"broken_pairs": 0.0}
     grid = presence(keys, index.pairs, len(index.sentences))
     anywhere = np.asarray(grid.any(axis=0), dtype=np.bool_)
     run = longest_run([bool(hit) for hit in anywhere])
@@ -213,7 +208,7 @@ def _pairs(piece: Piece, index: Index, words: Words) -> dict[str, float]:
     }
 
 
-def _numbers(piece: Piece, index: Index, best: int) -> tuple[dict[str, float], list[float]]:
+def _numbers(piece: Piece, index: PassageIndex, best: int) -> tuple[dict[str, float], list[float]]:
     found = [(value, index.number_places(value)) for value in piece.numbers]
     missing = [value for value, at in found if not at]
     away = sum(1 for _, at in found if at and min(abs(best - place) for place in at) > 1)
@@ -225,7 +220,9 @@ def _numbers(piece: Piece, index: Index, best: int) -> tuple[dict[str, float], l
     }, missing
 
 
-def _names(piece: Piece, index: Index, words: Words, in_best: Grid) -> tuple[dict[str, float], list[int]]:
+def _names(
+    piece: Piece, index: PassageIndex, words: Words, in_best: Grid
+) -> tuple[dict[str, float], list[int]]:
     """Names are words with a capital inside a sentence."""
     columns = [(n, at) for n, at in enumerate(words.places) if piece.named[at]]
     missing = [at for n, at in columns if words.stems[n] not in index.words and not words.asked[n]]
@@ -238,8 +235,8 @@ def _names(piece: Piece, index: Index, words: Words, in_best: Grid) -> tuple[dic
     }, missing
 
 
-def _manner(piece: Piece, index: Index, best: int) -> tuple[dict[str, float], list[str]]:
-    """Words that turn the statement round, against the best window; and talk that no passage could support."""
+def _manner(piece: Piece, index: PassageIndex, best: int) -> tuple[dict[str, float], list[str]]:
+    """Words that negate or limit the statement, compared with the best window; and chat that no passage could support."""
     around = index.around(best)
     near = {stem for sentence in around for stem in sentence.stems}
     words = set(piece.stems)
@@ -260,7 +257,7 @@ def _manner(piece: Piece, index: Index, best: int) -> tuple[dict[str, float], li
 
 
 def _bare(word: str) -> str:
-    """The word without a prefix that turns it round, or nothing."""
+    """The word without a negating prefix, or nothing."""
     for prefix in ("un", "in", "im", "ir", "non", "dis", "de", "sub", "mis"):
         if word.startswith(prefix) and len(word) - len(prefix) >= 4:
             return word[len(prefix) :]
@@ -276,8 +273,8 @@ def longest_run(found: Sequence[bool]) -> int:
 
 
 def without_english(features: Mapping[str, float], one_language: bool) -> dict[str, float]:
-    """The features with those that mean nothing here put to neutral: English word lists and capitals always,
-    shared words too where answer and passages are in different languages (then only numbers are left)."""
+    """The features with the meaningless ones set to neutral: English word lists and capitals always, and shared words
+    where answer and passages are in different languages (then only numbers are left)."""
     neutral = dict(features) | dict.fromkeys(ENGLISH_ONLY, 0.0)
     return (
         neutral if one_language else neutral | dict.fromkeys(WORD_LOSS, 0.0) | dict.fromkeys(WORD_GAIN, 1.0)

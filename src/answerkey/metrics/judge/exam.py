@@ -1,4 +1,4 @@
-"""Ten questions whose right grade is beyond doubt: does a judge tell right from wrong, and resist a trick?"""
+"""Ten questions with known grades: can a judge tell right from wrong, and does it resist prompt injection?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from answerkey.types import Case, Pair, Passage, Response, Score
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One question of the exam and what the judge made of it."""
+    """One question of the exam with the judge's score."""
 
     kind: str
     question: str
@@ -42,7 +42,11 @@ class Exam:
 
 
 def take_exam(judge: Judge) -> Exam:
-    """The judge's grades for accuracy on the ten questions. Raises EndpointError where it cannot be asked."""
+    """The judge's accuracy scores on the ten questions; raises EndpointError where the judge can't be reached.
+
+    >>> take_exam(load_judge("local")).right  # doctest: +SKIP
+    7
+    """
     data = tomllib.loads(files("answerkey.metrics.judge").joinpath("prompts", "exam.toml").read_text("utf-8"))
     questions = data["question"]
     grades = judge.rubric([_pair(n, item) for n, item in enumerate(questions, 1)])

@@ -1,4 +1,4 @@
-"""Judged metrics: what only a reader can tell, asked of a language model or of the local judge."""
+"""Judged metrics: scores that need a reader, from a language model or the local judge."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JUDGE_KEYS = frozenset({"votes", "cache"})
 
 
 class Judge(Protocol):
-    """Gives scores with reasons. `name` is the model, or `local`; `fingerprint` begins with it."""
+    """Returns scores with reasons. `name` is the model, or `local`; `fingerprint` starts with it."""
 
     name: str
 
@@ -30,15 +30,18 @@ class Judge(Protocol):
 
 
 def load_judge(settings: Mapping[str, Any] | str, embed: Any = None) -> Judge:
-    """A judge from a suite's [judge] table, the name of a preset, or "local", which uses `embed` where given."""
+    """The judge for a suite's [judge] table, a preset name, or "local", which uses `embed` if it is given.
+
+    >>> load_judge("local").name
+    'local'
+    """
     table: Mapping[str, Any] = {"preset": settings} if isinstance(settings, str) else settings
     if table.get("preset") == "local":
         from answerkey.metrics.judge.local_judge import LocalJudge
 
         if len(table) > 1:
-            raise SettingsError(
-                f'the local judge takes no settings, got "{next(k for k in table if k != "preset")}"'
-            )
+            extra = next(key for key in table if key != "preset")
+            raise SettingsError(f'the local judge has no settings, found "{extra}"')
         return LocalJudge(embed)
     from answerkey.llm.chat import ReplyCache
     from answerkey.llm.endpoint import Endpoint
@@ -79,32 +82,21 @@ _RUBRIC: Mapping[str, Any] = {
 
 @metric_group(
     Facts("rubric.accuracy", "Are the facts right? Judged, 0 to 5.", high=5.0, **_RUBRIC),
-    Facts(
-        "rubric.completeness",
-        "How much of the expected answer is there? Judged, 0 to 5.",
-        high=5.0,
-        **_RUBRIC,
-    ),
-    Facts(
-        "rubric.citation_quality",
-        "Are sources given where they should be? Judged, 0 to 5.",
-        high=5.0,
-        **_RUBRIC,
-    ),
+    Facts("rubric.completeness", "How much of the expected answer is there? Judged, 0 to 5.", high=5.0, **_RUBRIC),
+    Facts("rubric.citation_quality", "Are sources cited where they should be? Judged, 0 to 5.", high=5.0, **_RUBRIC),
     Facts("rubric.coherence", "Is it easy to follow? Judged, 0 to 3.", high=3.0, **_RUBRIC),
-)
+)  # fmt: skip
 def rubric(pairs: Sequence[Pair], *, names: Sequence[str], judge: Judge) -> dict[str, list[Score]]:
-    """The four criteria of the rubric from one call a pair."""
+    """The four criteria of the rubric, from one call per pair."""
     table = judge.rubric(pairs)
     columns = {name: [scores[name.removeprefix("rubric.")] for scores in table] for name in names}
-    return {
-        name: columns[name] if name == names[0] else [_free(score) for score in columns[name]]
-        for name in names
-    }
+    for name in names[1:]:
+        columns[name] = [_without_cost(score) for score in columns[name]]
+    return columns
 
 
-def _free(score: Score) -> Score:
-    """The cost of the one call is kept with the first of its scores, so that a sum over scores counts it once."""
+def _without_cost(score: Score) -> Score:
+    """The cost of the call stays with the first of its scores, so that a sum over scores counts it once."""
     return replace(score, details={**score.details, "cost": None}) if score.details.get("cost") else score
 
 
@@ -136,5 +128,5 @@ def safety(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     empty="0 for an empty answer",
 )
 def robustness(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
-    """Does the answer hold up against slips, traps and false premises in the question? Judged, 0 to 1."""
+    """Does the answer withstand typos, traps and false premises in the question? Judged, 0 to 1."""
     return judge.judge("robustness", pairs)

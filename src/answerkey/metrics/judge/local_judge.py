@@ -1,14 +1,14 @@
-"""The judge without a language model: the rubric filled from the local metrics, and saying so.
+"""The judge without a language model: it fills the rubric from the local metrics, and every reason says so.
 
-It is a stand-in for a reader: it sees shared words, near meanings, numbers, names, negations and citation marks, and no
-more. How well it agrees with people is measured in docs/validity.md.
+It sees shared words, similar meanings, numbers, names, negations and citation marks, and nothing else. How well it agrees
+with people is measured in docs/validity.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from answerkey.cache import digest
 from answerkey.metrics.plan import make_plan
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 VERSION = 4
 LABEL = "local judge, no language model"
+RUBRIC = ("accuracy", "completeness", "citation_quality", "coherence")
 MEASURES = ("answer_agreement", "groundedness", "answer_relevance", "citation_validity", "citation_coverage")
 
 
 class LocalJudge:
-    """The same scores as a model judge gives, on the same scales. `embed` is the default model unless given."""
+    """The same scores as a model judge, on the same scales. `embed` defaults to the packaged embedding model."""
 
     name = "local"
 
@@ -41,15 +42,14 @@ class LocalJudge:
         return load_embedder()
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
-        return [
-            _rubric(pair, scores) for pair, scores in zip(pairs, self._measured(pairs, MEASURES), strict=True)
-        ]
+        measured = self._measured(pairs, MEASURES)
+        return [_rubric(pair, scores) for pair, scores in zip(pairs, measured, strict=True)]
 
     def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
         measure = {"relevance": "answer_relevance", "faithfulness": "groundedness"}.get(name)
         if measure is None:
-            told = f"{name} cannot be judged without a language model ({LABEL})"
-            return [Score.not_applicable(told) for _ in pairs]
+            reason = f"{name} can't be judged without a language model ({LABEL})"
+            return [Score.not_applicable(reason) for _ in pairs]
         return [_single(scores[measure]) for scores in self._measured(pairs, (measure,))]
 
     def usage(self) -> Json:
@@ -67,9 +67,7 @@ class LocalJudge:
 
 def _rubric(pair: Pair, scores: Mapping[str, Score]) -> dict[str, Score]:
     if not words(pair[1].answer or ""):
-        return dict.fromkeys(
-            ("accuracy", "completeness", "citation_quality", "coherence"), _score(0.0, "the answer is empty")
-        )
+        return dict.fromkeys(RUBRIC, _score(0.0, "the answer is empty"))
     return {
         "accuracy": _accuracy(pair, scores),
         "completeness": _completeness(pair, scores),
@@ -83,13 +81,11 @@ def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
     _, response = pair
     agreed, grounded = scores["answer_agreement"], scores["groundedness"]
     if agreed.value is not None:
-        return _score(
-            5 * agreed.value,
-            f"agrees with the expected answer with probability {agreed.value:.2f}: {agreed.reason}",
-        )
+        found = f"agrees with the expected answer with probability {agreed.value:.2f}"
+        return _score(5 * agreed.value, f"{found}: {agreed.reason}")
     if response.passages and grounded.value is not None:
-        told = "no expected answer, so by the passages alone: supported with probability"
-        return _score(5 * grounded.value, f"{told} {grounded.value:.2f}: {grounded.reason}")
+        found = f"no expected answer; supported by the passages with probability {grounded.value:.2f}"
+        return _score(5 * grounded.value, f"{found}: {grounded.reason}")
     return Score.not_applicable(f"no expected answer and no passage to compare with ({LABEL})")
 
 
@@ -103,35 +99,33 @@ def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
         return _score(0.0, agreed.reason)
     words_found = 1.0 if found["contains"] else found["recall"]
     parts = [words_found, agreed.value, *([found["figures_found"]] if found["figures"] else [])]
-    told = f"{words_found:.0%} of the expected words" + (
-        f", {found['figures_found']:.0%} of its figures" if found["figures"] else ""
-    )
-    return _score(5 * sum(parts) / len(parts), told)
+    figures = f", {found['figures_found']:.0%} of its figures" if found["figures"] else ""
+    return _score(5 * sum(parts) / len(parts), f"{words_found:.0%} of the expected words{figures}")
 
 
 def _citation_quality(pair: Pair, scores: Mapping[str, Score]) -> Score:
-    """Marks that point to a passage, sentences that carry one, and cited sentences that the passages support."""
+    """Valid markers, sentences with a marker, and cited sentences that the passages support."""
     _, response = pair
     valid, covered = scores["citation_validity"].value, scores["citation_coverage"].value
     if valid is None and not response.passages and not response.sources:
         return Score.not_applicable(f"nothing to cite ({LABEL})")
     parts = [valid or 0.0, covered or 0.0]
-    told = f"valid marks {parts[0]:.0%}, sentences with one {parts[1]:.0%}"
+    seen = f"{parts[0]:.0%} of the markers are valid, {parts[1]:.0%} of the sentences have one"
     sentences: Sequence[Json] = scores["groundedness"].details.get("sentences", ())
     cited = [sentence for sentence in sentences if CITATION.search(sentence["text"])]
     if cited and any(passage.text for passage in response.passages):
         parts.append(sum(not sentence["flag"] for sentence in cited) / len(cited))
-        told += f", cited sentences with support {parts[2]:.0%}"
-    return _score(5 * sum(parts) / len(parts), told)
+        seen += f", {parts[2]:.0%} of the cited sentences are supported"
+    return _score(5 * sum(parts) / len(parts), seen)
 
 
 def _coherence(answer: str) -> Score:
-    """Sentences of a usual length, and none said twice."""
+    """Sentences of at most 60 words, and none repeated."""
     parts = [normalise(answer[start:end]) for start, end in sentence_spans(answer, longest=10_000)]
     usual = sum(len(words(part)) <= 60 for part in parts)
     distinct = len(set(parts))
-    told = f"{usual} of {len(parts)} sentences of a usual length, {len(parts) - distinct} said again"
-    return _score(3 * (usual / len(parts)) * (distinct / len(parts)), told)
+    seen = f"{usual} of {len(parts)} sentences have a usual length, {len(parts) - distinct} are repeated"
+    return _score(3 * (usual / len(parts)) * (distinct / len(parts)), seen)
 
 
 def _single(score: Score) -> Score:
@@ -139,5 +133,4 @@ def _single(score: Score) -> Score:
 
 
 def _score(value: float, seen: str) -> Score:
-    details: dict[str, Any] = {"model": "local"}
-    return Score(round(value, 4), f"{LABEL}: {seen}", details=details)
+    return Score(round(value, 4), f"{LABEL}: {seen}", details={"model": "local"})

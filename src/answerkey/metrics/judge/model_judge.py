@@ -1,4 +1,4 @@
-"""The judge that asks a language model: fenced prompt, structured reply, one re-ask, votes, cache."""
+"""The judge that uses a language model: fenced prompt, structured reply, one re-ask, votes, cache."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AGAIN = (
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """One asking of the judge about one pair: what was read of the last reply, and all replies it took."""
+    """One vote on one pair: what was parsed from the last reply, and all the replies that it took."""
 
     read: Read
     replies: tuple[Reply, ...]
@@ -33,7 +33,7 @@ class Vote:
 
 
 class ModelJudge:
-    """Scores from a language model. Each score keeps the raw reply, the reasoning, the model and the tokens."""
+    """Scores from a language model. Each score keeps the raw reply, the reasoning, the model name and the tokens."""
 
     def __init__(
         self, chat: Chat, *, votes: int = 1, concurrency: int = 20, cache: ReplyCache | None = None
@@ -74,8 +74,8 @@ class ModelJudge:
         return table
 
     def _vote(self, prompt: Prompt, pair: Pair, vote: int) -> Vote:
-        """From the cache, or asked now. Only a reply with a whole verdict is kept in the cache."""
-        blank = prompt.messages(pair, "")[-1]["content"]  # the random marker must not decide about a hit
+        """From the cache, or asked now. Only a reply with a complete verdict is cached."""
+        blank = prompt.messages(pair, "")[-1]["content"]  # the key must not depend on the random marker
         call = digest(self._chat_fingerprint, prompt.digest, blank, vote)
         known = self._cache.get(call) if self._cache else None
         if self._cache and known:
@@ -90,7 +90,7 @@ class ModelJudge:
         return asked
 
     def _ask(self, prompt: Prompt, pair: Pair) -> Vote:
-        """One call, and one more where the reply has no usable verdict."""
+        """One call, and a second one where the reply has no usable verdict."""
         marker = new_marker()
         messages = prompt.messages(pair, marker)
         replies: list[Reply] = []
@@ -116,8 +116,8 @@ def _asked_again(messages: Sequence[Message], reply: Reply, read: Read, prompt: 
     names = ", ".join(f'"{name}" ({low:g} to {high:g})' for name, (low, high) in prompt.scales.items())
     why = "reasoning" if len(prompt.steps) > 1 else "reason"
     rule = _AGAIN.format(problem="; ".join(_distinct(read)), names=names, why=f'"{why}"')
-    said = {"role": "assistant", "content": reply.text[:2000] or "(nothing)"}
-    return [*messages[:2], said, {"role": "user", "content": rule}]
+    earlier = {"role": "assistant", "content": reply.text[:2000] or "(nothing)"}
+    return [*messages[:2], earlier, {"role": "user", "content": rule}]
 
 
 def _distinct(read: Read) -> list[str]:
@@ -131,7 +131,7 @@ def _of_empty(prompt: Prompt) -> dict[str, Score]:
 
 
 def _scores(prompt: Prompt, votes: Sequence[Vote]) -> dict[str, Score]:
-    """The median of the votes for each criterion; broken where half of them or more have no value."""
+    """The median of the votes per criterion; an error where half of them or more have no value."""
     shared = _details(votes)
     scores: dict[str, Score] = {}
     for name in prompt.steps:
@@ -142,18 +142,15 @@ def _scores(prompt: Prompt, votes: Sequence[Vote]) -> dict[str, Score]:
             scores[name] = Score.failed(f"judge: {problem}", **shared, votes=values)
             continue
         middle = median(given)
-        nearest = min(
-            (v for v in votes if name in v.read.values), key=lambda v: abs(v.read.values[name] - middle)
-        )
-        spread = max(given) - min(given)
-        scores[name] = Score(
-            middle, nearest.read.reason, details={**shared, "votes": values, "spread": spread}
-        )
+        readable = [vote.read for vote in votes if name in vote.read.values]
+        nearest = min(readable, key=lambda read: abs(read.values[name] - middle))
+        details = {**shared, "votes": values, "spread": max(given) - min(given)}
+        scores[name] = Score(middle, nearest.reason, details=details)
     return scores
 
 
 def _details(votes: Sequence[Vote]) -> Mapping[str, Any]:
-    """What is kept with each score. Criteria of one call share `call`: count its tokens once."""
+    """What is stored with each score. Criteria of one call share `call`, so that its tokens are counted once."""
     replies = [reply for vote in votes for reply in vote.replies]
     return {
         "raw": _joined(_clipped(vote.raw) for vote in votes),
@@ -170,7 +167,7 @@ def _details(votes: Sequence[Vote]) -> Mapping[str, Any]:
 
 
 def _joined(texts: Any) -> str | list[str]:
-    """One text as it is; the texts of several votes as a list."""
+    """The text of a single vote; a list for several votes."""
     several = list(texts)
     return several[0] if len(several) == 1 else several
 

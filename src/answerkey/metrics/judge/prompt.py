@@ -1,4 +1,4 @@
-"""Judges' prompts: Markdown files with their scale on top, filled with one pair between random markers."""
+"""The judge's prompts: Markdown files with the scale in front, filled with one pair between random markers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from answerkey.types import Case, Pair, Response
 class Prompt:
     """The instructions, and for each criterion the steps of its scale, lowest first.
 
-    `empty` is the score of an empty answer, given without a call; None: it does not apply then.
+    `empty` is the score of an empty answer, set without a call; None for "not applicable".
     """
 
     name: str
@@ -35,7 +35,7 @@ class Prompt:
         return {name: (steps[0], steps[-1]) for name, steps in self.steps.items()}
 
     def messages(self, pair: Pair, marker: str) -> list[Message]:
-        """The same first message for every pair, which endpoints can keep; then the pair's own texts, fenced."""
+        """The same first message for every pair, which endpoints can cache; then the pair's own texts, fenced."""
         parts = [f"{marker} {title}\n{text}\n" for title, text in _parts(self.shows, pair) if text]
         last = f"The marker is {marker}.\n\n{''.join(parts)}{marker} END\nNow judge the ANSWER."
         return [{"role": "system", "content": self.instructions}, {"role": "user", "content": last}]
@@ -63,7 +63,7 @@ def load_prompt(name: str) -> Prompt:
 
 
 def _schema(steps: Mapping[str, tuple[float, ...]]) -> Schema:
-    """Reason first, so that the score follows from it; steps as an enum, which every endpoint can hold to."""
+    """Reason first, so that the score follows from it; steps as an enum, which every endpoint can enforce."""
     kinds = {name: "integer" if isinstance(values[0], int) else "number" for name, values in steps.items()}
     scores = {name: {"type": kinds[name], "enum": list(values)} for name, values in steps.items()}
     properties = {"reasoning" if len(scores) > 1 else "reason": {"type": "string"}, **scores}

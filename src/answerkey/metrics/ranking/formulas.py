@@ -1,4 +1,4 @@
-"""Every ranking metric at every cut-off, for all queries at once, from the places of the relevant ids."""
+"""The formulas of the ranking metrics, for all queries at once, from the ranks of the relevant ids."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ def parse_name(name: str) -> tuple[str, int | None]:
     base, cut = (match[1], match[2]) if match else (name, None)
     if base not in CUT_METRICS:
         known = [*(f"{known}@{cut or 5}" for known in CUT_METRICS), *WHOLE_METRICS]
-        hint = (
-            did_you_mean(name, known)
-            or f"; ranking metrics are {', '.join(f'{c}@k' for c in CUT_METRICS)}, mrr, map"
-        )
+        listed = f"; ranking metrics are {', '.join(f'{c}@k' for c in CUT_METRICS)}, mrr, map"
+        hint = did_you_mean(name, known) or listed
         raise SettingsError(f'unknown ranking metric "{name}"{hint}')
     if cut is None and base not in WHOLE_METRICS:
         raise SettingsError(f'metric "{name}" needs a cut-off, as in "{name}@5"')
@@ -33,7 +31,7 @@ def parse_name(name: str) -> tuple[str, int | None]:
 
 
 def measure(hits: Hits, names: Iterable[str]) -> dict[str, Floats]:
-    """For each name the value of every query; 0 where nothing is relevant."""
+    """For each metric the value per query; 0 where nothing is relevant."""
     return {name: _FORMULAS[base](hits, cut) for name in names for base, cut in [parse_name(name)]}
 
 
@@ -103,7 +101,7 @@ def _pick(places: Places, mask: np.ndarray) -> Places:
 
 
 def _ratio(over: Floats, under: Floats) -> Floats:
-    """0 where there is nothing to divide by: nothing is relevant, or nothing was found."""
+    """Division that gives 0 where the divisor is 0: nothing is relevant, or nothing was found."""
     return np.divide(over, under, out=np.zeros_like(over), where=under > 0)
 
 

@@ -1,4 +1,4 @@
-"""Where the relevant ids stand in many rankings: all that any ranking metric needs, as a few flat arrays."""
+"""The ranks of the relevant ids in many rankings, as flat arrays: all that a ranking metric needs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from answerkey.errors import InputError
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Scored = Mapping[str, float]
-_COMPARED_AT_ONCE = 250_000  # keeps the work within the processor's caches
+_COMPARED_AT_ONCE = 250_000  # fits into the processor's cache
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """One entry a place: in the ranking of query number `query`, at `rank` (from 1), stands something of `grade`."""
+    """Parallel arrays: query number, rank (from 1), grade."""
 
     query: Ints
     rank: Ints
@@ -30,7 +30,7 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """`found`: the relevant ids where they were ranked; `ideal`: the same ids in the best possible order."""
+    """`found`: the relevant ids at their ranks; `ideal`: all relevant ids in the best possible order."""
 
     queries: int
     found: Places
@@ -38,12 +38,12 @@ class Hits:
 
     @cached_property
     def relevant(self) -> Floats:
-        """How many ids are relevant, by query."""
+        """Number of relevant ids per query."""
         return np.bincount(self.ideal.query, minlength=self.queries).astype(np.float64)
 
     @cached_property
     def found_by_cut(self) -> dict[int | None, Floats]:
-        """How many were found up to a rank, by query: several metrics ask for the same."""
+        """Number of relevant ids up to a rank per query, filled as metrics need it."""
         return {}
 
 
@@ -73,7 +73,7 @@ def hits_in_rankings(
 
 
 def hits_in_scores(runs: Sequence[Scored], labels: Sequence[Mapping[str, float]]) -> Hits:
-    """Hits in runs `{id: score}`, ties by id descending: counted, not sorted, as only the hits' ranks matter."""
+    """Hits in runs `{id: score}`, ties by id descending. Ranks are counted instead of sorted, as only those of hits matter."""
     query, grade = _flat(labels)
     scores: list[float] = []
     for run, grades in zip(runs, labels, strict=True):
@@ -87,21 +87,22 @@ def hits_in_scores(runs: Sequence[Scored], labels: Sequence[Mapping[str, float]]
     if tied.size:
         names = list(chain.from_iterable(labels))
         for hit in tied.tolist():
-            ids = list(runs[query[hit]])
-            columns = np.flatnonzero(table[query[hit]] == score[hit]).tolist()
-            above[hit] += sum(ids[column] > names[found[hit]] for column in columns)
+            ids = list(runs[int(query[hit])])
+            columns: list[int] = np.flatnonzero(table[query[hit]] == score[hit]).tolist()
+            own = names[int(found[hit])]
+            above[hit] += sum(ids[column] > own for column in columns)
     order = np.lexsort((above, query))
     return Hits(len(runs), Places(query[order], above[order] + 1, grade[order]), ideal_places(labels))
 
 
 def _flat(rows: Sequence[Mapping[str, float]]) -> tuple[Ints, Floats]:
-    """The values of all rows one after the other, each with its row's number."""
+    """The values of all rows in one array, each with its row number."""
     lengths = _lengths(rows)
     return np.repeat(np.arange(len(rows)), lengths), _values(rows, lengths)
 
 
 def _table(runs: Sequence[Scored]) -> Floats:
-    """The scores as rows of one length, NaN after the end of a shorter run."""
+    """The scores as rows of equal length, padded with NaN."""
     lengths = _lengths(runs)
     values = _values(runs, lengths)
     width = int(lengths.max(initial=0))
@@ -124,7 +125,7 @@ def _values(rows: Sequence[Mapping[str, float]], lengths: Ints) -> Floats:
 
 
 def _count_above(table: Floats, query: Ints, score: Floats) -> tuple[Ints, Ints]:
-    """For each hit, how many scores of its run are higher, and how many are equal (itself included)."""
+    """For each hit the number of higher scores in its run, and of equal ones (itself included)."""
     above, equal = np.empty(len(query), np.int64), np.empty(len(query), np.int64)
     step = max(1, _COMPARED_AT_ONCE // max(table.shape[1], 1))
     for start in range(0, len(query), step):

@@ -1,7 +1,7 @@
 """Ranking metrics of responses and of recorded rankings; equal to trec_eval's where both define the value.
 
-Nothing relevant: recall and ndcg are 0, the query is reported as unlabelled and left out of the means.
-A labelled query that the run lacks counts as 0 and is reported as missing.
+A query with no relevant id is reported as unlabelled and left out of the means.
+A labelled query that is missing from the run counts as 0 and is reported as missing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import Facts, metric_group
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 UNITS = ("page", "chunk")
 UNLABELLED = "unlabelled: no page is marked relevant for this case"
 ABOVE_ONE = 'above 1, as several chunks of one page are each counted (unit = "chunk")'
+Ranking = Sequence[str] | Mapping[str, float]
 _NEEDS = ("retrieved", "relevant")
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """Of every query of the labels and of the run a value in each column; the means leave the unlabelled out."""
+    """A value per query and metric; the means leave unlabelled queries out."""
 
     ids: list[str]
     columns: dict[str, Floats]
@@ -50,22 +51,24 @@ class Ranked:
 
 
 def rank(
-    run: Mapping[str, Sequence[str] | Mapping[str, float]],
+    run: Mapping[str, Ranking],
     labels: Mapping[str, Mapping[str, float]],
     names: Sequence[str],
     unit: str = "page",
 ) -> Ranked:
-    """The metrics of recorded rankings: lists in order, or `{id: score}` put in order by the TREC rule.
+    """The metrics of recorded rankings: lists in order, or `{id: score}`, sorted as trec_eval does.
 
-    Ids are compared as they are; `retrieval.rankings` reads them from files and strips them.
+    Ids are compared exactly.
+
+    >>> rank({"q1": ["a", "b"]}, {"q1": {"b": 1}}, ["mrr", "recall@1"]).mean
+    {'mrr': 0.5, 'recall@1': 0.0}
     """
     from answerkey.metrics.ranking.formulas import measure
 
     check_unit(unit)
     queries = list(dict.fromkeys([*labels, *run]))
-    hits = _hits(
-        [run.get(query, ()) for query in queries], [labels.get(query, {}) for query in queries], unit
-    )
+    rankings = [run.get(query, ()) for query in queries]
+    hits = _hits(rankings, [labels.get(query, {}) for query in queries], unit)
     columns = measure(hits, names)
     labelled = hits.relevant > 0
     means = {
@@ -79,15 +82,15 @@ def rank(
     return ranked
 
 
-def _hits(runs: Sequence[Any], labels: Sequence[Mapping[str, float]], unit: str) -> Hits:
+def _hits(runs: Sequence[Ranking], labels: Sequence[Mapping[str, float]], unit: str) -> Hits:
     from answerkey.metrics.ranking.hits import hits_in_rankings, hits_in_scores
     from answerkey.retrieval.trec import in_order
 
     if all(not one or isinstance(one, (dict, Mapping)) for one in runs):  # dict first: it is the fast check
-        return hits_in_scores([one or {} for one in runs], labels)
-    return hits_in_rankings(
-        [in_order(one.items()) if isinstance(one, Mapping) else one for one in runs], labels, unit
-    )
+        scored = cast("Sequence[Mapping[str, float]]", runs)
+        return hits_in_scores([one or {} for one in scored], labels)
+    ordered = [in_order(one.items()) if isinstance(one, Mapping) else one for one in runs]
+    return hits_in_rankings(ordered, labels, unit)
 
 
 @metric_group(
