@@ -188,10 +188,11 @@ def _viewed(command: str) -> str:
 
 
 def _with_runs(command: str, folder: Path) -> str:
-    """RUN_A and RUN_B are the first run and one with the wrong answer mended."""
+    """RUN_A and RUN_B are the first run and one with the bug fixed."""
     bot = folder / "mybot" / "bot.py"
-    if "12 months" in bot.read_text():
-        bot.write_text(bot.read_text().replace("12 months", "24 months"))
+    bug, fix = "question.lower().split()\n", 'question.lower().strip("?").split()\n'
+    if bug in bot.read_text():
+        bot.write_text(bot.read_text().replace(bug, fix))
         subprocess.run(["answerkey", "run", "mybot/suite.toml", "--quiet"], check=True, capture_output=True)
     runs = sorted(path.name for path in (folder / "mybot" / "results").iterdir())
     return command.replace("RUN_A", runs[0]).replace("RUN_B", runs[1])

@@ -66,7 +66,7 @@ def test_two_questions_of_the_faq_fail_as_its_readme_says(tmp_path: Path) -> Non
     assert not any("yes against no" in json.dumps(lines[case]) for case in ("cases#Q3", "cases#Q4"))
 
 
-def test_the_documents_are_found_and_the_ruler_is_strict_as_the_readme_says(tmp_path: Path) -> None:
+def test_the_documents_are_found_and_the_profile_is_strict_as_the_readme_says(tmp_path: Path) -> None:
     run("run", str(EXAMPLES / "rag-docs" / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet")
     lines = results(tmp_path).values()
     assert {line["verdict"]["band"] for line in lines} == {"poor"}  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""docs/pictures/report.png: the report page of version 2 of the example KPI bot, as the README shows it.
+"""docs/images/report.png: the report page of version 2 of the example KPI bot, as the README shows it.
 
     python tools/readme_picture.py
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "report.png"
+PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "report.png"
 SIZE = {"width": 1240, "height": 1010}
 MOST_BYTES = 300_000
 

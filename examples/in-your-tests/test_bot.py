@@ -1,4 +1,4 @@
-"""Run with `pytest`: one test for each case of the suite, and one for an answer given here."""
+"""Run with `pytest`: one test per case of the suite, and one for a single answer."""
 
 import pytest
 

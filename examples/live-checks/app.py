@@ -24,7 +24,7 @@ Reply = dict[str, Any]
 
 
 def checked(bot: Callable[[str], Reply]) -> Callable[[str], Reply]:
-    """Adds `quality` to what a bot returns, and mends the answer where a model is given (none here)."""
+    """Adds `quality` to the bot's result, and improves the answer if a model is given (none here)."""
 
     @functools.wraps(bot)
     def ask(question: str) -> Reply:
@@ -36,7 +36,7 @@ def checked(bot: Callable[[str], Reply]) -> Callable[[str], Reply]:
 
 
 class QualityMiddleware:
-    """Assesses every JSON reply with an answer, sets the header x-answer-quality, and logs what it found."""
+    """Assesses every JSON response with an answer, sets the header x-answer-quality, and logs the findings."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -49,7 +49,7 @@ class QualityMiddleware:
         body = bytearray()
 
         async def hold(message: Message) -> None:
-            """The start is kept back until the whole body is known, so that a header can still be added."""
+            """Holds the start back until the whole body is known, so that a header can still be added."""
             if message["type"] == "http.response.start":
                 started.append(message)
                 return

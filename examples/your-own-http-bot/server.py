@@ -1,4 +1,4 @@
-"""A bot behind an address, with nothing but the standard library: `python server.py 8123`."""
+"""A bot behind an HTTP endpoint, using only the standard library: `python server.py 8123`."""
 
 import json
 import sys

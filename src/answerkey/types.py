@@ -1,4 +1,4 @@
-"""The data types of the package, all frozen (docs/concepts.md).
+"""The data types of the package, all frozen (docs/glossary.md).
 
 Case ─► Target ─► Response ─► Score ─► Verdict ─► Outcome ─► Run
 """

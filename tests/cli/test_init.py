@@ -1,7 +1,9 @@
-"""`answerkey init`: asks nothing, writes a suite that runs at once, overwrites nothing."""
+"""`answerkey init`: no prompts, a suite that runs immediately, nothing overwritten."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -13,15 +15,25 @@ from answerkey.errors import InputError, StorageError
 from answerkey.viewer.library import RunLibrary
 
 
-def test_the_suite_runs_at_once_and_finds_the_wrong_answer(tmp_path: Path) -> None:
+def test_the_suite_runs_and_the_fix_shows_in_the_comparison(tmp_path: Path) -> None:
     made = CliRunner().invoke(answerkey, ["init", str(tmp_path / "mybot")])
     assert made.exit_code == 0
     assert "answerkey run" in made.stderr
     done = CliRunner().invoke(answerkey, ["run", str(tmp_path / "mybot" / "suite.toml"), "--no-charts"])
     assert done.exit_code == 0, done.output
     (failures,) = (tmp_path / "mybot" / "results").glob("*/failures.txt")
-    assert "12 months" in failures.read_text(encoding="utf-8")
+    assert "Do kettles come with a warranty?" in failures.read_text(encoding="utf-8")
     assert RunLibrary(tmp_path).runs() == [failures.parent], "seen from the folder above too"
+    bot = tmp_path / "mybot" / "bot.py"
+    bot.write_text(
+        bot.read_text().replace("question.lower().split()\n", 'question.lower().strip("?").split()\n')
+    )
+    out = str(tmp_path / "fixed")
+    again = [sys.executable, "-m", "answerkey", "run", tmp_path / "mybot" / "suite.toml", "--out", out]
+    subprocess.run([*again, "--no-charts"], check=True, capture_output=True)
+    (fixed,) = Path(out).iterdir()
+    compared = CliRunner().invoke(answerkey, ["compare", str(failures.parent), str(fixed)])
+    assert compared.stdout.startswith("B is better: over 15 cases")
 
 
 def test_what_is_commented_out_is_toml_too(tmp_path: Path) -> None:
