@@ -60,6 +60,7 @@ class Passage:
     id: str | None = None
     score: float | None = None
     page: str | None = None
+    document: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

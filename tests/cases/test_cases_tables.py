@@ -74,9 +74,20 @@ def test_marks_line_ends_and_encodings(raw, write):
     assert (case.question, case.expected) == ("What’s é?", ("é",))
 
 
-def test_a_mark_says_utf8_even_where_a_byte_is_not(write):
-    (case,) = load_cases([write("a.csv", b"\xef\xbb\xbfquestion,expected\nCaf\xe9?,x\n")])
-    assert case.question.startswith("Caf")
+@pytest.mark.parametrize("raw", [b"\xef\xbb\xbfquestion,expected\nx,x\nCaf\xe9?,x\n", "question,expected\né,x\n".encode() + b"Caf\xe9?,x\n",
+                                 b"question,expected\nx,x\nCaf\xe9?,x\n" + "ü,x\n".encode(), b"question,expected\nx,x\nCaf\x81?,x\n"])  # fmt: skip
+def test_a_bad_byte_in_a_utf8_file_names_its_line(raw, write):
+    with pytest.raises(InputError, match=r"a.csv, line 3: a byte is not valid UTF-8"):
+        list(load_cases([write("a.csv", raw)]))
+
+
+def test_cp1252_is_announced(write, caplog):
+    path = write("western.csv", "question,expected\nWhat’s é?,é\n".encode("cp1252"))
+    for _ in range(2):
+        list(load_cases([path]))
+    assert [record.getMessage() for record in caplog.records] == [
+        "western.csv is not UTF-8; it is read as cp1252 (Western European)"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -115,9 +126,11 @@ BAD = {
     ),
     "texts.csv": ("question,contexts\na,\"['x', 'y\"\n", 'line 2, column "contexts": found'),
     "expected.csv": ('question,expected\na,"[""x"", ""y"\n', 'line 2, column "expected": found'),
-    "near.csv": ("qestion,expected\na,b\n", 'unknown column "qestion"; did you mean "question"'),
+    "near.csv": (
+        "qestion,expected\na,b\n",
+        'no column "question" among qestion, expected; did you mean "qestion"?',
+    ),
     "noquestion.jsonl": ('{"question": "  "}\n', "expected a question"),
-    "both.csv": ("question,query\na,b\n", 'both mean "question"'),
     "cells.csv": ("question,expected\na,b,c\n", "line 2: found 3 cells, expected 2"),
     "criteria.jsonl": (
         '{"question": "a", "answer_criteria": {"must_contains": ["x"]}}\n',
@@ -127,7 +140,35 @@ BAD = {
     "text.json": ('"hello"', "expected a list of cases"),
     "number.jsonl": ("3\n", "expected an object"),
     "cases.docx": ("x", "unknown kind of case file"),
-    "talk.yaml": ("conversation:\n- {user: hi, min_scor: 1}\n", 'did you mean "min_score"'),
+    "quote.csv": (
+        'question,expected\na,b\nc,"d\ne,f\n',
+        "line 3: a quoted cell begins here and does not end",
+    ),
+    "deep.jsonl": (
+        '{"question": "a", "x": ' + "[" * 600 + "]" * 600 + "}",
+        "line 1: not valid JSON: nested more than 100",
+    ),
+    "deep.json": ("[" * 100_000, "not valid JSON: nested more than 100"),
+    "deep.yaml": ("[" * 3000 + "]" * 3000, "not valid YAML"),
+    "deep.csv": ("question,contexts\na," + "[" * 9000, "column"),
+    "huge.jsonl": (
+        '{"question": "a", "response_time": 1e400}',
+        "line 1: not valid JSON: the number 1e400 is too large",
+    ),
+    "digits.jsonl": ('{"question": "a", "x": 1' + "0" * 400 + "}", "a whole number of 401 digits"),
+    "huge.csv": ("question,response_time\na,1e400\n", "expected a number"),
+    "bomb.yaml": (
+        "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+        + "".join(
+            f"{n}: &{n} [{','.join(['*' + p] * 10)}]\n" for p, n in zip("abcdefg", "bcdefgh", strict=True)
+        ),
+        "more than 1,000,000 values",
+    ),
+    "columns.csv": (
+        "question," + ",".join(f"c{n}" for n in range(20_000)) + "\n",
+        "20,001 columns, expected at most 10,000",
+    ),
+    "question.md": ("Q1" + "0" * 6000 + ": a\nA1: b\n", "question.md"),
     "python.yaml": ("conversation: !!python/object/apply:os.system [ls]\n", "not valid YAML"),
     "damaged.parquet": (b"PAR1 nothing", "not a readable Parquet file"),
 }

@@ -84,19 +84,20 @@ def test_json_and_jsonl_are_read_too(tmp_path: Path) -> None:
     rows = [{"question": "red car", "answer": "first"}]
     (tmp_path / "faq.json").write_text(json.dumps(rows))
     (tmp_path / "faq.jsonl").write_text("\ufeff" + json.dumps(rows[0]) + "\n", encoding="utf-8")
-    for name in ("faq.json", "faq.jsonl"):
+    (tmp_path / "faq.csv").write_text("question,expected_answer\nred car,first\n")
+    for name in ("faq.json", "faq.jsonl", "faq.csv"):
         assert make({"faq": name}, tmp_path).ask(Question("q", "car")).answer == "first"
 
 
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("faq.csv", "question,answer\nq,\n", "row 1: no answer"),
-        ("faq.csv", "question,reply\nq,a\n", "row 1: no answer"),
+        ("faq.csv", "question,answer\nq,\n", "line 2, column .answer.: .*each row needs"),
+        ("faq.csv", "question,reply\nq,a\n", "line 2, column .answer.: found None"),
         ("faq.csv", "", "no rows"),
-        ("faq.json", "{", "not readable"),
-        ("faq.json", "[1]", "list of objects"),
-        ("faq.xml", "<a/>", "a FAQ is .csv"),
+        ("faq.json", "{", "not valid JSON"),
+        ("faq.json", "[1]", "item 1: found int"),
+        ("faq.xml", "<a/>", "found a .xml file, expected .json"),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, name: str, text: str, told: str) -> None:

@@ -10,10 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from answerkey.cases.check import checked
-from answerkey.cases.columns import row_to_case
-from answerkey.cases.load import load_cases
-from answerkey.cases.tables import Row, csv_rows, json_rows, jsonl_rows, parquet_rows
+from answerkey.cases.loader import checked, load_cases
+from answerkey.coerce.rows import case_of_row
+from answerkey.coerce.tables import ROW_READERS, Row
 from answerkey.errors import InputError, did_you_mean
 from answerkey.runs.score import make_tools
 from answerkey.runs.store import is_run, read_outcomes
@@ -21,14 +20,6 @@ from answerkey.runs.suite import Suite
 from answerkey.types import Case, Pair, Response, Score
 
 LABELS = "labels.jsonl"
-_ROWS: dict[str, Callable[[Path, str], Iterator[Row]]] = {
-    ".jsonl": jsonl_rows,
-    ".ndjson": jsonl_rows,
-    ".json": json_rows,
-    ".csv": csv_rows,
-    ".tsv": csv_rows,
-    ".parquet": parquet_rows,
-}
 _WORDS = {
     **dict.fromkeys(("yes", "true", "pass", "passed", "good", "correct", "right", "supported"), 1.0),
     **dict.fromkeys(("no", "false", "fail", "failed", "bad", "incorrect", "wrong", "unsupported"), 0.0),
@@ -105,7 +96,7 @@ def _file_rows(path: Path, label: str) -> Iterator[_Given]:
 
 def _cases(path: Path) -> Iterator[Case]:
     """As everywhere, but labelled data may lack questions: claims, replies and summaries are labelled too."""
-    reader = _ROWS.get(path.suffix.lower())
+    reader = ROW_READERS.get(path.suffix.lower())
     if reader is None or not path.is_file():
         yield from load_cases([path])
         return
@@ -115,7 +106,7 @@ def _cases(path: Path) -> Iterator[Case]:
 def _tolerant(rows: Iterator[Row], path: Path) -> Iterator[Case]:
     for number, (row, place) in enumerate(rows, start=1):
         asked = bool(str(row.get("question") or "").strip())
-        case = row_to_case(
+        case = case_of_row(
             row if asked else {**row, "question": "-"}, place, default_id=f"{path.stem}#{number}"
         )
         yield case if asked else replace(case, question="")

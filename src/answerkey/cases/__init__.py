@@ -1,4 +1,4 @@
-"""Room 1: questions, from any file that people keep them in."""
+"""Questions, from any file that people keep them in."""
 
-from answerkey.cases.load import load_cases as load_cases
-from answerkey.cases.load import read_responses as read_responses
+from answerkey.cases.loader import load_cases as load_cases
+from answerkey.cases.loader import read_responses as read_responses

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from answerkey.decode import read_lines
+from answerkey.coerce.decode import parse_json, read_lines
 from answerkey.errors import InputError
-from answerkey.retrieval.trec import read_qrels, read_run
+from answerkey.retrieval.rankings import read_qrels, read_trec_run
 from answerkey.types import Case, Response
 
 log = logging.getLogger("answerkey.cases")
@@ -33,9 +32,9 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
     for number, line in read_lines(folder / "queries.jsonl"):
         number_of_queries += 1
         try:
-            row = json.loads(line)
+            row = parse_json(line, f"{name}/queries.jsonl, line {number}", in_line=True)
             key, text = str(row["_id"]), str(row["text"])
-        except (ValueError, KeyError, TypeError):
+        except (KeyError, TypeError):
             raise InputError(
                 f'{name}/queries.jsonl, line {number}: expected {{"_id": …, "text": …}}'
             ) from None
@@ -74,5 +73,5 @@ def read_trec_cases(path: Path, name: str) -> Iterator[Case]:
 
 def read_trec_responses(path: Path) -> Iterator[tuple[str, Response]]:
     """The rankings of a TREC run file as recorded responses."""
-    for query, ranking in read_run(path).items():
+    for query, ranking in read_trec_run(path).items():
         yield query, Response(retrieved=tuple(ranking))

@@ -15,19 +15,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from answerkey.decode import read_text
+from answerkey.coerce.decode import read_text
 from answerkey.errors import InputError
 from answerkey.types import Case
 
 _QUESTION_LINES = {
-    "### Q1:": re.compile(r"###\s+Q(\d+)\s*:\s*(.*?)\s*#*\s*$"),
-    "## Q1:": re.compile(r"##\s+Q(\d+)\s*:\s*(.*?)\s*#*\s*$"),
-    "**Q1:**": re.compile(r"\*\*Q(\d+)\s*:\s*(.*?)\s*\*\*\s*$"),
-    "Q1:": re.compile(r"Q(\d+)\s*:\s*(.*?)\s*$"),
+    "### Q1:": re.compile(r"###\s+Q(\d{1,9})\s*:\s*(.*?)\s*#*\s*$"),
+    "## Q1:": re.compile(r"##\s+Q(\d{1,9})\s*:\s*(.*?)\s*#*\s*$"),
+    "**Q1:**": re.compile(r"\*\*Q(\d{1,9})\s*:\s*(.*?)\s*\*\*\s*$"),
+    "Q1:": re.compile(r"Q(\d{1,9})\s*:\s*(.*?)\s*$"),
 }
 # Headings above this level are those of sections; where questions are no headings, sections have # to ###.
 _LEVEL = {"### Q1:": 3, "## Q1:": 2, "**Q1:**": 4, "Q1:": 4}
-_ANSWER_LINE = re.compile(r"(?:\*\*A(\d+)\s*:\s*\*\*|\*\*A(\d+)\*\*\s*:|A(\d+)\s*:)\s*(.*)$")
+_ANSWER_LINE = re.compile(r"(?:\*\*A(\d{1,9})\s*:\s*\*\*|\*\*A(\d{1,9})\*\*\s*:|A(\d{1,9})\s*:)\s*(.*)$")
 _HEADING = re.compile(r"(#{1,6})\s+\S")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*$")
 _FENCE = re.compile(r"\s*(```|~~~)")

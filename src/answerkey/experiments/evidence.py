@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from answerkey.coerce.decode import read_text
+from answerkey.coerce.passages import clean_id
 from answerkey.errors import InputError
 from answerkey.experiments.sweep import prepare, search_once
 from answerkey.metrics.ranking.rank import rank, ranking_of
 from answerkey.retrieval.fuse import weighted_sum
-from answerkey.retrieval.rankings import clean_id, read_labels, read_rankings
-from answerkey.retrieval.trec import read_text
+from answerkey.retrieval.rankings import read_labels, read_rankings
 from answerkey.runs.suite import load_suite
 from answerkey.types import Case
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from answerkey.coerce.passages import clean_id
 from answerkey.metrics.ranking.formulas import CUT_METRICS
 from answerkey.metrics.ranking.hits import Floats, Hits, Ints, Places, ideal_places
-from answerkey.retrieval.rankings import clean_id
 from answerkey.types import Case
 
 NAMED = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from answerkey.coerce.passages import clean_id
 from answerkey.errors import InputError, did_you_mean
 from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Sweep
-from answerkey.retrieval.rankings import clean_id
 from answerkey.types import Json
 
 

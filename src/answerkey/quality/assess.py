@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from answerkey.coerce.passages import as_passages
+from answerkey.coerce.values import is_number
+from answerkey.errors import InputError
+from answerkey.targets.respond import as_response
 from answerkey.text import citations, has_any
 from answerkey.types import Passage
 
-Context = str | Passage | Mapping[str, Any]
+Context = Any  # a text, a Passage, a dict, a document object of a framework, a pair (passage, score)
 
 FALLBACKS = (
     "unable to generate", "unable to answer", "unable to process", "could not generate", "couldn't generate",
@@ -77,10 +81,10 @@ class _Interaction:
 
 
 def assess_answer(
-    question: str,
-    answer: str | None,
-    contexts: Sequence[Context] | None = (),
-    retrieval_scores: Sequence[float | None] | None = None,
+    question: Any,
+    answer: Any,
+    contexts: Iterable[Context] | None = (),
+    retrieval_scores: Iterable[float | None] | None = None,
     run_id: str | None = None,
     *,
     limits: Limits | None = None,
@@ -89,11 +93,15 @@ def assess_answer(
 
     Retrieval scores are read from the contexts where they are not given and the contexts carry them.
     """
-    found = contexts or ()
-    texts = tuple(text for text in map(text_of, found) if text.strip())
-    given = retrieval_scores if retrieval_scores is not None else _scores_of(found)
-    scores = tuple(float(score) for score in given if score is not None)
-    interaction = _Interaction(question, (answer or "").strip(), texts, scores, limits or Limits())
+    passages = passages_of(contexts)
+    texts = tuple(passage.text for passage in passages if passage.text)
+    interaction = _Interaction(
+        plain_text(question),
+        plain_text(answer),
+        texts,
+        _scores(retrieval_scores, passages),
+        limits or Limits(),
+    )
     results = {name: check(interaction) for name, check in CHECKS.items()}
     findings = tuple(Finding(name, *fired) for name, fired in results.items() if isinstance(fired, tuple))
     checks = {name: None if fired is None else fired is True for name, fired in results.items()}
@@ -182,17 +190,35 @@ def is_list_question(question: str) -> bool:
     return _LIST_QUESTION.search(question) is not None
 
 
-def text_of(context: Context) -> str:
-    if isinstance(context, str):
-        return context
-    if isinstance(context, Passage):
-        return context.text
-    return str(context.get("text") or context.get("content") or "")
+def plain_text(value: Any) -> str:
+    """The text of a question or an answer; of an object of a framework its `content`; "" where there is none."""
+    if value is None or isinstance(value, str):
+        return (value or "").strip()
+    response = as_response(value)
+    return response.answer or ""
 
 
-def _scores_of(contexts: Sequence[Context]) -> list[float | None]:
-    return [
-        context.score if isinstance(context, Passage) else context.get("score")
-        for context in contexts
-        if not isinstance(context, str)
-    ]
+def passages_of(contexts: Any) -> tuple[Passage, ...]:
+    """The passages among what a live bot holds; what cannot be read is left out, never raised."""
+    if contexts is None or isinstance(contexts, (str, Mapping, Passage)):
+        return _readable(contexts)
+    try:
+        items = list(contexts)
+    except TypeError:
+        return _readable(contexts)
+    return tuple(passage for item in items for passage in _readable(item))
+
+
+def _readable(item: Any) -> tuple[Passage, ...]:
+    try:
+        return as_passages(item)
+    except InputError:
+        return ()
+
+
+def _scores(given: Any, passages: Sequence[Passage]) -> tuple[float, ...]:
+    """The retrieval scores as numbers; NaN stays, as a check of its own reports it."""
+    if given is None:
+        return tuple(passage.score for passage in passages if passage.score is not None)
+    listed: list[Any] = [given] if is_number(given) else list(given) if isinstance(given, Iterable) else []
+    return tuple(float(score) for score in listed if is_number(score))

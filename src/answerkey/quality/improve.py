@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from answerkey.errors import AnswerkeyError
 from answerkey.llm import Chat, load_chat
-from answerkey.quality.assess import Assessment, Context, Finding, Limits, assess_answer, text_of
+from answerkey.quality.assess import (
+    Assessment,
+    Context,
+    Finding,
+    Limits,
+    assess_answer,
+    passages_of,
+    plain_text,
+)
+from answerkey.types import Passage
 
 _INSTRUCTION = (
     "You rewrite the answer of a question-answering bot so that it passes its quality checks. Use only the numbered "
@@ -34,13 +43,13 @@ class Improvement:
 
 
 def improve_answer(
-    question: str,
-    answer: str | None,
-    contexts: Sequence[Context] | None = (),
-    retrieval_scores: Sequence[float | None] | None = None,
+    question: Any,
+    answer: Any,
+    contexts: Iterable[Context] | None = (),
+    retrieval_scores: Iterable[float | None] | None = None,
     run_id: str | None = None,
     *,
-    model: Chat | Mapping[str, Any] | str | None = None,
+    model: Chat | Callable[[str], Any] | Mapping[str, Any] | str | None = None,
     attempts: int = 2,
     limits: Limits | None = None,
 ) -> Improvement:
@@ -51,19 +60,24 @@ def improve_answer(
     bot still has an answer to give.
     """
 
-    def assess(text: str) -> Assessment:
-        return assess_answer(question, text, contexts, retrieval_scores, run_id, limits=limits)
+    passages = passages_of(contexts)
+    scores = None if retrieval_scores is None else list(retrieval_scores)
+    asked = plain_text(question)
 
-    first = answer or ""
+    def assess(text: str) -> Assessment:
+        return assess_answer(asked, text, passages, scores, run_id, limits=limits)
+
+    first = plain_text(answer) if not isinstance(answer, str) else answer
     best = Improvement(first, assess(first))
     if model is None or attempts < 1 or not _mendable(best.assessment):
         return best
-    chat, ours = (load_chat(model), True) if isinstance(model, str | Mapping) else (model, False)
-    try:
-        return _rewritten(best, attempts, lambda now: _ask(chat, question, contexts or (), now), assess)
-    finally:
-        if ours:
+    if isinstance(model, str | Mapping):
+        chat = load_chat(model)
+        try:
+            return _rewritten(best, attempts, lambda now: _complete(chat, asked, passages, now), assess)
+        finally:
             chat.close()
+    return _rewritten(best, attempts, lambda now: _complete(model, asked, passages, now), assess)
 
 
 def _rewritten(
@@ -73,8 +87,9 @@ def _rewritten(
     for number in range(1, attempts + 1):
         try:
             candidate = ask(best)
-        except AnswerkeyError as error:
-            return replace(best, rewrites=number - 1, error=str(error))
+        except Exception as error:  # a model of the caller's own may raise anything
+            told = str(error) if isinstance(error, AnswerkeyError) else f"{type(error).__name__}: {error}"
+            return replace(best, rewrites=number - 1, error=told)
         assessment = assess(candidate)
         if _badness(assessment) < _badness(best.assessment):
             best = Improvement(candidate, assessment, changed=candidate != original)
@@ -92,12 +107,18 @@ def _mendable(assessment: Assessment) -> list[Finding]:
     return [finding for finding in assessment.findings if finding.check not in _NOT_MENDABLE]
 
 
-def _ask(chat: Chat, question: str, contexts: Sequence[Context], now: Improvement) -> str:
-    listed = "\n".join(f"[{number}] {text_of(context)}" for number, context in enumerate(contexts, 1))
+def _complete(
+    model: Chat | Callable[[str], Any], question: str, passages: Sequence[Passage], now: Improvement
+) -> str:
+    listed = "\n".join(f"[{number}] {passage.text}" for number, passage in enumerate(passages, 1))
     wrong = "\n".join(f"- {finding.message}: {finding.action}" for finding in now.assessment.findings)
     asked = (
         f"<question>\n{question}\n</question>\n<contexts>\n{listed or '(none)'}\n</contexts>\n"
         f"<answer>\n{now.answer}\n</answer>\nWhat the checks found:\n{wrong}\n\nThe better answer:"
     )
-    reply = chat.complete([{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": asked}])
-    return reply.text.strip()
+    if not callable(model):
+        reply = model.complete(
+            [{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": asked}]
+        )
+        return reply.text.strip()
+    return plain_text(model(f"{_INSTRUCTION}\n\n{asked}"))

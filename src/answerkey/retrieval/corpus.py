@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.cache import kept_file
+from answerkey.coerce.decode import parse_json, read_lines, read_text
+from answerkey.coerce.passages import as_passages
+from answerkey.coerce.values import Place
 from answerkey.errors import InputError, SettingsError, did_you_mean
-from answerkey.retrieval.rankings import clean_id
-from answerkey.retrieval.trec import read_text
 
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 MARKDOWN_ENDINGS = frozenset({".md", ".markdown"})
@@ -79,19 +80,20 @@ def _read_file(file: Path, root: Path) -> Iterator[Page]:
 
 
 def _read_records(file: Path) -> Iterator[Page]:
-    """One JSON object a line: `id` or `_id`, `text`, and optionally `title` and `page`."""
-    for number, line in enumerate(read_text(file).splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            row: Any = json.loads(line)
-            name = clean_id(row.get("_id", row.get("id", row.get("doc_id"))))
-            text = str(row.get("text", row.get("contents")) or "")
-            page = clean_id(row["page"]) if row.get("page") is not None else None
-        except (ValueError, AttributeError):
-            raise InputError(f'{file}, line {number}: expected {{"id": …, "title": …, "text": …}}') from None
-        title = str(row.get("title") or "").strip()
-        yield Page(name, f"{title}\n{text}" if title and not text.startswith(title) else text, name, page)
+    """One JSON object per line: its text, an id or a page, and optionally a title, in any of the usual shapes."""
+    for number, line in read_lines(file):
+        place = Place(file.name, number)
+        row: Any = parse_json(line, str(place), in_line=True)
+        if not isinstance(row, dict):
+            raise InputError(f'{place}: expected {{"id": …, "title": …, "text": …}}')
+        if "text" not in row and "contents" in row:
+            row["text"] = row["contents"]
+        passage = as_passages(row, "text", place)[0]
+        if not (name := passage.id or passage.page):
+            raise InputError(f'{place}: no id and no page; expected {{"id": …, "title": …, "text": …}}')
+        title, text = str(row.get("title") or "").strip(), passage.text
+        text = f"{title}\n{text}" if title and not text.startswith(title) else text
+        yield Page(name, text, passage.document or name, passage.page)
 
 
 def _named(pages: list[Page], ids: str) -> list[Page]:

@@ -2,155 +2,145 @@
 
 from __future__ import annotations
 
-import ast
-import csv
-import json
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from answerkey.coerce.decode import parse_json, read_lines, read_text
+from answerkey.coerce.passages import as_ids, as_labels
+from answerkey.coerce.tables import ROW_READERS, Row, is_table, rows_of_value
+from answerkey.coerce.values import Place, as_number, as_text
 from answerkey.errors import InputError, did_you_mean
-from answerkey.retrieval import trec
 
 T = TypeVar("T")
 Rankings = dict[str, list[str]]
 Labels = dict[str, dict[str, float]]
+_CONFIGURATION = "config_name"
+_RUN_COLUMNS = "query Q0 id rank score tag"
+_QRELS_COLUMNS = "query 0 id grade"
 
 
 def read_rankings(path: Path) -> Rankings:
     """For each query its ids, best first; repeats stay. Scores are turned into an order by the TREC rule."""
-    return _read(path, _ranking, "retrieved", trec.read_run)
+    found = read_configurations(path)
+    if len(found) > 1:
+        raise InputError(f"{path}: found {len(found)} configurations ({', '.join(found)}), expected one")
+    return next(iter(found.values()))
+
+
+def read_configurations(path: Path) -> dict[str, Rankings]:
+    """The rankings of each configuration that a `config_name` column names; without one, all under ""."""
+    return _read(path, "retrieved", _ranking, read_trec_run)
 
 
 def read_labels(path: Path) -> Labels:
     """For each query the grade of each labelled id; a plain list of ids gives each the grade 1."""
-    return _read(path, _grades, "relevant", trec.read_qrels)
-
-
-def clean_id(value: object) -> str:
-    """An id or page as text: `34`, `34.0` and `" 34"` are the page "34"."""
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if not isinstance(value, float) or not math.isfinite(value):
-        raise ValueError(f"expected an id, got {_shown(value)}")
-    return str(int(value)) if value.is_integer() else str(value)
-
-
-def _read(
-    path: Path, parse: Callable[[object], T], column: str, read_trec: Callable[[Path], dict[str, T]]
-) -> dict[str, T]:
-    ending = path.suffix.lower()
-    if ending == ".json":
-        return _from_pairs(path, _json_pairs(path), parse)
-    if ending == ".csv":
-        return _from_pairs(path, _csv_pairs(path, column), _in_column(column, parse))
-    return read_trec(path)
-
-
-def _in_column(column: str, parse: Callable[[object], T]) -> Callable[[object], T]:
-    def parse_cell(cell: object) -> T:
-        try:
-            return parse(_cell(cell))
-        except ValueError as error:
-            raise ValueError(f'column "{column}": {error}') from None
-
-    return parse_cell
-
-
-def _from_pairs(
-    path: Path, pairs: Iterable[tuple[str, object, object]], parse: Callable[[object], T]
-) -> dict[str, T]:
-    found: dict[str, T] = {}
-    for where, query, value in pairs:
-        try:
-            name = clean_id(query)
-            parsed = parse(value)
-        except ValueError as error:
-            raise InputError(f"{path}, {where}: {error}") from None
-        if name in found:
-            raise InputError(f'{path}, {where}: the query "{name}" comes twice; give each query once')
-        found[name] = parsed
-    if not found:
-        raise InputError(f"{path} holds no query")
+    found: Labels = {}
+    for configuration in _read(path, "relevant", as_labels, read_qrels).values():
+        for query, grades in configuration.items():
+            if found.setdefault(query, grades) != grades:
+                raise InputError(
+                    f'{path}: the query "{query}" comes twice, with other labels; give each query once'
+                )
     return found
 
 
-def _json_pairs(path: Path) -> Iterable[tuple[str, object, object]]:
-    try:
-        whole = json.loads(trec.read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits; brackets within brackets
-        raise InputError(f"{path}: cannot be read as JSON ({error})") from None
-    if not isinstance(whole, dict):
-        raise InputError(f"{path}: expected an object {{query: [id, …]}}, got a {type(whole).__name__}")
-    return ((f'query "{query}"', query, value) for query, value in whole.items())  # pyright: ignore
+def read_trec_run(path: Path) -> Rankings:
+    """For each query its ids by score, best first; the file's own rank column is not trusted, as in trec_eval."""
+    rows: dict[str, dict[str, list[float]]] = {}
+    for place, fields in _trec_lines(path):
+        if len(fields) not in {5, 6}:
+            raise InputError(f'{place}: expected "{_RUN_COLUMNS}", got {len(fields)} columns')
+        rows.setdefault(fields[0], {}).setdefault(fields[2], []).append(_number(fields[4], "score", place))
+    if not rows:
+        raise InputError(f'{path}: no ranking found; expected lines "{_RUN_COLUMNS}"')
+    return {
+        query: in_order((name, score) for name, scores in ids.items() for score in scores)
+        for query, ids in rows.items()
+    }
 
 
-def _csv_pairs(path: Path, column: str) -> Iterable[tuple[str, object, object]]:
-    csv.field_size_limit(2**31 - 1)
-    reader = csv.DictReader(trec.read_text(path).splitlines(keepends=True))
-    header = [name.strip() for name in reader.fieldnames or ()]
-    reader.fieldnames = header
-    for wanted in ("query_id", column):
-        if wanted not in header:
-            raise InputError(
-                f'{path}: no column "{wanted}" among {", ".join(header) or "none"}{did_you_mean(wanted, header)}'
-            )
-    for row in reader:
-        yield f"row {reader.line_num}", row["query_id"], row[column]
+def read_qrels(path: Path) -> Labels:
+    """For each query the grade of each labelled id."""
+    labels: Labels = {}
+    for place, fields in _trec_lines(path):
+        if place.line == 1 and fields[0].lower().replace("_", "-") in {"query-id", "qid", "query"}:
+            continue
+        if len(fields) not in {3, 4}:
+            raise InputError(f'{place}: expected "{_QRELS_COLUMNS}", got {len(fields)} columns')
+        query, name, grade = fields[0], fields[-2], _number(fields[-1], "grade", place)
+        if labels.setdefault(query, {}).get(name, grade) != grade:
+            raise InputError(f'{place}: "{name}" has two grades for the query "{query}"')
+        labels[query][name] = grade
+    if not labels:
+        raise InputError(f'{path}: no label found; expected lines "{_QRELS_COLUMNS}"')
+    return labels
 
 
-def _cell(text: object) -> object:
-    """A list in a cell: JSON or a Python literal; a bare word or number is a list of one; empty is an empty list."""
-    stripped = str(text or "").strip()
-    if not stripped:
-        return []
-    if stripped[0] not in "[({":
-        if "," in stripped or ";" in stripped:
-            raise ValueError(f'expected a list such as ["34", "35"], got {stripped!r}')
-        return [stripped]
-    try:
-        return json.loads(stripped)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return ast.literal_eval(stripped)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise ValueError(f"expected a list, got {stripped[:60]!r}") from None
+def in_order(pairs: Iterable[tuple[str, float]]) -> list[str]:
+    """The ids by score descending, ties by id descending: trec_eval's order.
+
+    >>> in_order([("a", 0.5), ("b", 0.5), ("c", 0.9)])
+    ['c', 'b', 'a']
+    """
+    return [name for _, name in sorted(((score, name) for name, score in pairs), reverse=True)]
 
 
-def _ranking(value: object) -> list[str]:
-    if isinstance(value, Mapping):
-        return trec.in_order((clean_id(key), _number(score, "score")) for key, score in value.items())
-    return [clean_id(item) for item in _items(value)]
+def _read(
+    path: Path, column: str, parse: Callable[[Any, str, Place], T], read_trec: Callable[[Path], dict[str, T]]
+) -> dict[str, dict[str, T]]:
+    if path.suffix.lower() not in ROW_READERS or path.suffix.lower() == ".tsv":
+        return {"": read_trec(path)}
+    found: dict[str, dict[str, T]] = {}
+    seen: dict[str, None] = {}
+    for row, place in _rows(path, column):
+        seen.update(dict.fromkeys(row))
+        query = as_text(row.get("id"), "query_id", place) or as_text(row.get("question"), "query", place)
+        if not query:
+            raise place.error("query_id", row.get("id"), "the id of a query")
+        queries = found.setdefault(as_text(row.get(_CONFIGURATION), _CONFIGURATION, place), {})
+        if query in queries:
+            raise InputError(f'{place}: the query "{query}" comes twice; give each query once')
+        queries[query] = parse(row.get(column), column, place)
+    if not found:
+        raise InputError(f"{path}: no query found")
+    if column not in seen:
+        hint = did_you_mean(column, seen)
+        raise InputError(f'{path.name}: no column "{column}" among {", ".join(seen)}{hint}')
+    return found
 
 
-def _grades(value: object) -> dict[str, float]:
-    if isinstance(value, Mapping):
-        return {clean_id(key): _number(grade, "grade") for key, grade in value.items()}
-    if isinstance(value, set):  # of labels the order says nothing
-        return dict.fromkeys(sorted(clean_id(item) for item in value), 1.0)  # pyright: ignore[reportUnknownVariableType]
-    return dict.fromkeys((clean_id(item) for item in _items(value)), 1.0)
+def _rows(path: Path, column: str) -> Iterator[Row]:
+    """The rows of a table, or of a JSON object `{query: value}`."""
+    if path.suffix.lower() != ".json":
+        return ROW_READERS[path.suffix.lower()](path, path.name)
+    whole = parse_json(read_text(path).strip(), path.name)
+    if isinstance(whole, dict) and not is_table(cast("dict[str, Any]", whole)):
+        pairs = cast("dict[str, Any]", whole).items()
+        return (
+            ({"id": query, column: value}, Place(f'{path.name}, query "{query}"')) for query, value in pairs
+        )
+    return rows_of_value(whole, path.name)
 
 
-def _items(value: object) -> Iterable[Any]:
-    if isinstance(value, (list, tuple)):
-        return value  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, set):
-        raise ValueError('a set such as {"34", "35"} has no order; write a list, ["34", "35"], best first')
-    raise ValueError(f"expected a list of ids or an object {{id: number}}, got {_shown(value)}")
+def _ranking(value: Any, column: str, place: Place) -> list[str]:
+    if isinstance(value, Mapping) and not {"doc", "page", "id", "source"} & value.keys():
+        scores = cast("Mapping[str, Any]", value).items()
+        return in_order((str(name).strip(), _number(score, "score", place)) for name, score in scores)
+    return list(as_ids(value, column, place))
 
 
-def _number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"expected a number as {what}, got {_shown(value)}")
-    return trec.as_number(value, what)
+def _trec_lines(path: Path) -> Iterator[tuple[Place, list[str]]]:
+    """Tab-separated where the line has tabs (ids may then hold blanks), else by white space."""
+    for number, line in read_lines(path):
+        yield (
+            Place(str(path), number),
+            [part.strip() for part in (line.split("\t") if "\t" in line else line.split())],
+        )
 
 
-def _shown(value: object) -> str:
-    """As it was written, cut; a set by its kind, as its order is another in each process."""
-    return "a set" if isinstance(value, (set, frozenset)) else repr(value)[:60]
+def _number(value: Any, what: str, place: Place) -> float:
+    number = as_number(value, what, place)
+    if number is None:
+        raise place.error(what, value, "a number")
+    return number

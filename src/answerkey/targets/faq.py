@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from answerkey.coerce.tables import read_rows
+from answerkey.coerce.values import as_text, as_texts
 from answerkey.errors import InputError, SettingsError
 from answerkey.targets.bot_settings import check_settings, path_of
 from answerkey.types import Passage, Question, Response
 
 _LIGHT_PUNCTUATION = " \t.,;:!?¡¿…\"'`´“”‘’«»()[]{}*_-–—。，？！（）"
-_COLUMNS = {"question": ("question", "query", "q"), "answer": ("answer", "response", "a")}
+_SHORT = {"q": "question", "a": "answer"}
 SETTINGS = ("faq", "minimum")
 NO_MATCH = "No match: no question of the FAQ shares a word with this one."
 
@@ -37,7 +36,7 @@ def _cosine(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FaqRow:
     number: int
     question: str
     answer: str
@@ -48,7 +47,7 @@ class Row:
 class FaqBot:
     """Under `minimum`, or with no word in common, the answer is a stated "no match"."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[FaqRow, ...]
     minimum: float = 0.0
 
     def ask(self, question: Question) -> Response:
@@ -79,44 +78,17 @@ def make(settings: Mapping[str, Any], folder: Path) -> FaqBot:
     return FaqBot(read_faq(path_of("faq", settings, "faq", folder)), float(minimum))
 
 
-def read_faq(path: Path) -> tuple[Row, ...]:
-    """The rows of the file in order; a row without question or answer is an error that names it."""
-    records = _records(path)
-    rows: list[Row] = []
-    for number, record in enumerate(records, 1):
-        question, answer = (_field(record, names) for names in _COLUMNS.values())
-        if not question or not answer:
+def read_faq(path: Path) -> tuple[FaqRow, ...]:
+    """The rows of the file in order; the answer is the column `answer`, or else `expected`, under any usual name."""
+    rows: list[FaqRow] = []
+    for number, (row, place) in enumerate(read_rows(path, path.name), 1):
+        row = {_SHORT.get(name, name): value for name, value in row.items()}
+        question = as_text(row.get("question"), "question", place)
+        answer = as_texts(row.get("answer") or row.get("expected"), "answer", place)
+        if not question or not answer or not answer[0]:
             missing = "question" if not question else "answer"
-            raise InputError(
-                f"{path.name}, row {number}: no {missing}; each row needs a question and an answer"
-            )
-        rows.append(Row(number, question, answer, tokens(question)))
+            raise place.error(missing, row.get(missing), "text", "each row needs a question and an answer")
+        rows.append(FaqRow(number, question, answer[0], tokens(question)))
     if not rows:
         raise InputError(f"{path.name}: no rows; expected columns question and answer")
     return tuple(rows)
-
-
-def _records(path: Path) -> list[dict[str, Any]]:
-    text = path.read_bytes().decode("utf-8-sig", errors="replace")
-    try:
-        match path.suffix.lower():
-            case ".csv":
-                return list(csv.DictReader(io.StringIO(text, newline="")))
-            case ".jsonl":
-                records = [json.loads(line) for line in text.splitlines() if line.strip()]
-            case ".json":
-                records = json.loads(text)
-            case other:
-                raise InputError(f'{path.name}: a FAQ is .csv, .json or .jsonl, not "{other}"')
-    except ValueError as error:
-        raise InputError(f"{path.name}: not readable as {path.suffix}: {error}") from error
-    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
-        raise InputError(f"{path.name}: expected a list of objects with question and answer")
-    return records
-
-
-def _field(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    for key, value in record.items():
-        if key and key.strip().lower() in names:
-            return str(value or "").strip()
-    return ""

@@ -69,8 +69,7 @@ def _live_target(kind: str, table: Table, folder: Path, manners: Manners) -> Tar
 
 def _made(spec: str, table: Table, folder: Path, manners: Manners) -> Target:
     """Its own settings are the maker's to check: what is left of the table when ours are taken out."""
-    from answerkey.targets.function import object_target
-    from answerkey.targets.load import load_object
+    from answerkey.targets.function import load_object, object_target
 
     settings = {key: value for key, value in table.items() if key not in (*live.KEYS, "make")}
     return object_target(load_object(spec, folder, "make")(settings, folder), manners.timeout, spec)

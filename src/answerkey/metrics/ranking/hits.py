@@ -63,13 +63,21 @@ def hits_in_rankings(
     rank: list[int] = []
     grade: list[float] = []
     for number, (ranking, grades) in enumerate(zip(rankings, labels, strict=True)):
-        ids = dict.fromkeys(ranking) if unit == "page" else ranking
+        ids = _collapsed(ranking) if unit == "page" else ranking
         for place, name in enumerate(ids, start=1):
             if name in grades and grades[name] > 0:
                 query.append(number)
                 rank.append(place)
                 grade.append(grades[name])
     return Hits(len(rankings), _places(query, rank, grade), ideal_places(labels))
+
+
+def _collapsed(ranking: Sequence[str]) -> Sequence[str]:
+    """The first of several equal ids; a place without an id ("") stays, as it may be any page."""
+    if "" not in ranking:
+        return list(dict.fromkeys(ranking))
+    seen: set[str] = set()
+    return [name for name in ranking if not name or not (name in seen or seen.add(name))]
 
 
 def hits_in_scores(runs: Sequence[Scored], labels: Sequence[Mapping[str, float]]) -> Hits:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from answerkey.coerce.passages import aligned, clean_id, passage_id
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import Facts, metric_group
-from answerkey.retrieval.rankings import clean_id
+from answerkey.retrieval.rankings import in_order
 from answerkey.types import Pair, Response, Score
 
 if TYPE_CHECKING:
@@ -84,7 +85,6 @@ def rank(
 
 def _hits(runs: Sequence[Ranking], labels: Sequence[Mapping[str, float]], unit: str) -> Hits:
     from answerkey.metrics.ranking.hits import hits_in_rankings, hits_in_scores
-    from answerkey.retrieval.trec import in_order
 
     if all(not one or isinstance(one, (dict, Mapping)) for one in runs):  # dict first: it is the fast check
         scored = cast("Sequence[Mapping[str, float]]", runs)
@@ -112,8 +112,12 @@ def ranking_metrics(
     from answerkey.metrics.ranking.hits import hits_in_rankings
 
     check_unit(unit)
-    labels = [{clean_id(key): grade for key, grade in (case.relevant or {}).items()} for case, _ in pairs]
-    hits = hits_in_rankings([ranking_of(response) for _, response in pairs], labels, unit)
+    rankings = [ranking_of(response) for _, response in pairs]
+    labels = [
+        aligned({clean_id(key): grade for key, grade in (case.relevant or {}).items()}, ranking)
+        for (case, _), ranking in zip(pairs, rankings, strict=True)
+    ]
+    hits = hits_in_rankings(rankings, labels, unit)
     labelled = hits.relevant > 0
     return {
         name: [
@@ -125,11 +129,10 @@ def ranking_metrics(
 
 
 def ranking_of(response: Response) -> list[str]:
-    """The response's own ranking, or else the page of each passage, or its id where it has no page."""
+    """The response's own ranking, or else the page of each passage, or its id where it has no page; "" for no id."""
     if response.retrieved is not None:
         return [clean_id(name) for name in response.retrieved]
-    named = (passage.page if passage.page is not None else passage.id for passage in response.passages)
-    return [clean_id(name) if name is not None else f"passage {n}" for n, name in enumerate(named, start=1)]
+    return [passage_id(passage) for passage in response.passages]
 
 
 def check_unit(unit: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from answerkey.coerce.passages import clean_id
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk
-from answerkey.retrieval.rankings import clean_id
 from answerkey.retrieval.search_index import order_of
 from answerkey.retrieval.settings import RetrievalSettings
 from answerkey.retrieval.top import Top

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from answerkey.cases.check import checked
-from answerkey.cases.load import case_files, read_file, shown_name
-from answerkey.cases.tables import cases_of_rows, parquet_rows, rows_of_lines
-from answerkey.decode import encoding_of
+from answerkey.cases.loader import case_files, checked, read_file, shown_name
+from answerkey.cases.shapes import cases_of_rows
+from answerkey.coerce.decode import encoding_of
+from answerkey.coerce.tables import parquet_rows, rows_of_lines
 from answerkey.errors import SettingsError
 from answerkey.runs.control import Selection
 from answerkey.runs.engines.parts import PARTS, StoredPart, list_parts, read_part

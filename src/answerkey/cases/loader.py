@@ -1,0 +1,154 @@
+"""One loader, chosen by the file's ending, a folder or a glob; everything becomes `Case`."""
+
+from __future__ import annotations
+
+import glob
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+from answerkey.cases.collections import is_beir, read_beir, read_trec_cases, read_trec_responses
+from answerkey.cases.qa_markdown import read_qa_markdown
+from answerkey.cases.shapes import cases_of_rows, cases_of_value
+from answerkey.coerce.decode import parse_json, read_text, read_yaml
+from answerkey.coerce.rows import response_of_row
+from answerkey.coerce.tables import ROW_READERS, read_rows
+from answerkey.errors import InputError, did_you_mean
+from answerkey.types import Case, Response
+
+log = logging.getLogger("answerkey.cases")
+
+_RUN_ENDINGS = (".run", ".trec", ".txt")
+ENDINGS = (*ROW_READERS, ".md", ".markdown", ".yaml", ".yml", ".qrels", ".trec")
+
+
+def load_cases(patterns: Sequence[str | Path], folder: Path | None = None) -> Iterator[Case]:
+    """The cases of files, folders and globs, in order, checked as they stream: ids are unique, none is missing.
+
+    >>> [case.id for case in load_cases(["qa.md"])]  # doctest: +SKIP
+    ['qa#Q1', 'qa#Q2']
+    """
+    base = folder or Path()
+    files = case_files(patterns, base)
+    named = {shown_name(path, base): path for path in files}
+    where = " ".join(str(pattern) for pattern in patterns)
+    cases = (case for path in files for case in read_file(path, shown_name(path, base)))
+    return checked(cases, where, lambda name, number: _place(named, name, number))
+
+
+def read_responses(path: Path) -> Iterator[tuple[str, Response]]:
+    """Recorded answers of a file of their own, each with the id of its case."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file of recorded answers")
+    if path.suffix.lower() in _RUN_ENDINGS:
+        yield from read_trec_responses(path)
+        return
+    for row, place in read_rows(path, path.name, (*ROW_READERS, *_RUN_ENDINGS)):
+        key = str(row.get("id") or "").strip()
+        if not key:
+            fix = "recorded answers are joined to cases by id"
+            raise place.error("id", row.get("id"), "the id of a case", fix)
+        yield key, response_of_row(row, place)
+
+
+def case_files(patterns: Iterable[str | Path], base: Path) -> list[Path]:
+    """The files meant, each once, in the order given; within a glob or folder by name."""
+    files: dict[Path, None] = {}
+    for pattern in patterns:
+        path = base / pattern
+        if path.is_dir():
+            found = (
+                [path] if is_beir(path) else sorted(p for p in path.rglob("*") if p.suffix.lower() in ENDINGS)
+            )
+            if not found:
+                raise InputError(f"{pattern}: no case file in this folder; expected {', '.join(ENDINGS)}")
+        elif path.is_file():
+            found = [path]
+        else:
+            found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+            if not found:
+                raise InputError(f"{pattern}: no such file, folder or glob{_near_file(path)}")
+        files.update(dict.fromkeys(found))
+    return list(files)
+
+
+def read_file(path: Path, name: str) -> Iterator[Case]:
+    """The cases of one file, unchecked; `name` is what messages call it."""
+    ending = path.suffix.lower()
+    if path.is_dir():
+        return read_beir(path, name)
+    if path.stat().st_size == 0:
+        raise InputError(f"{name}: the file is empty; expected at least one case")
+    if ending in {".md", ".markdown"}:
+        return read_qa_markdown(path, name)
+    if ending in {".qrels", ".trec"} or (ending in {".txt", ".tsv"} and "qrels" in path.name):
+        return read_trec_cases(path, name)
+    if ending == ".json":
+        return cases_of_value(parse_json(read_text(path).strip(), name), path, name)
+    if ending in {".yaml", ".yml"}:
+        return cases_of_value(read_yaml(path), path, name)
+    if ending in ROW_READERS:
+        return cases_of_rows(ROW_READERS[ending](path, name), path)
+    raise InputError(f"{name}: unknown kind of case file; expected {', '.join(ENDINGS)} or a BEIR folder")
+
+
+def shown_name(path: Path, base: Path) -> str:
+    try:
+        return str(path.relative_to(base))
+    except ValueError:
+        return str(path)
+
+
+def _by_number(file: str | None, number: int) -> str:
+    return f"{file}, case {number}"
+
+
+def checked(
+    cases: Iterable[Case], where: str, place_of: Callable[[str | None, int], str] = _by_number
+) -> Iterator[Case]:
+    """The same cases; a second use of an id stops with its place: `place_of` the nth case of a file."""
+    seen: set[int] = set()  # hashes of ids: a tenth of the memory of the texts
+    asked: set[int] = set()
+    repeated: list[str] = []
+    file, number = None, 0
+    for case in cases:
+        file, number = case.source_file, number + 1 if case.source_file == file else 1
+        key = hash(case.id)
+        if key in seen:
+            raise InputError(
+                f'{place_of(file, number)}, column "id": the id "{case.id}" is used twice; give each case an id of its own '
+                "(ids of Q&A files come from the file's name and the question's number)"
+            )
+        seen.add(key)
+        question = hash((case.question, case.history, case.extra.get("config_name")))
+        if question in asked:
+            repeated.append(case.id)
+        asked.add(question)
+        yield case
+    if not seen:
+        raise InputError(f"{where}: no case found; expected at least one question")
+    if repeated:
+        _announce_repeated(where, len(repeated), ", ".join(repeated[:5]))
+
+
+@cache  # a run reads its cases more than once
+def _announce_repeated(where: str, count: int, ids: str) -> None:
+    log.warning(
+        "%s: %d cases repeat a question of an earlier case (%s%s); remove them, or keep them to weigh it more",
+        where, count, ids, ", …" if count > 5 else "",
+    )  # fmt: skip
+
+
+def _place(files: Mapping[str, Path], name: str | None, number: int) -> str:
+    """Where the nth case of a file stands, in the words of every other error: the rows are read once more for it."""
+    path = files.get(name or "")
+    ending = path.suffix.lower() if path else ""
+    reader = ROW_READERS.get(ending) if ending != ".json" else None
+    row = next(islice(reader(path, name or ""), number - 1, None), None) if path and reader else None
+    return str(row[1]) if row else f"{name}, {'item' if ending == '.json' else 'case'} {number}"
+
+
+def _near_file(path: Path) -> str:
+    return did_you_mean(path.name, [p.name for p in path.parent.iterdir()]) if path.parent.is_dir() else ""

@@ -1,0 +1,136 @@
+"""Cases from a JSON or YAML value: lists, categories, conversations, follow-ups, chat messages, promptfoo tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from answerkey.cases.promptfoo import is_promptfoo, promptfoo_rows, with_expected_columns
+from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
+from answerkey.coerce.rows import case_of_row
+from answerkey.coerce.tables import LIST_KEYS, Row, rows_of_value
+from answerkey.coerce.values import Place, as_list, as_number, as_turns
+from answerkey.types import Case, Turn
+
+_TALK = ("conversation", "messages", "sequence")
+_TURN_KEYS = ("turn", "user", "expected_answer_contains", "expected_topics", "requires_context", "min_score")
+
+
+def cases_of_value(data: Any, path: Path, name: str) -> Iterator[Case]:
+    """The cases of a parsed file, in whichever of the usual shapes it has."""
+    if is_promptfoo(data):
+        data = promptfoo_rows(data)
+    if isinstance(data, Mapping) and "conversation" in data:
+        data = [data]
+    return cases_of_rows(rows_of_value(_without_categories(data), name), path)
+
+
+def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[Case]:
+    """A case per row, several for a row that holds a conversation.
+
+    `before` is how many rows of the file come before these, where only a part of it is read.
+    """
+    for number, (row, place) in enumerate(rows, start=before + 1):
+        default_id = f"{path.stem}#{number}"
+        if any(isinstance(row.get(key), list) for key in _TALK):
+            only = number == 1 and not place.line > 1
+            yield from _conversation(
+                row, place, str(row.get("id") or row.get("name") or (path.stem if only else default_id))
+            )
+        else:
+            yield case_of_row(with_expected_columns(row), place, default_id)
+
+
+def _without_categories(data: Any) -> Any:
+    """`{category: [cases]}` as a list of cases, each with its category as its type; anything else as it is."""
+    if not isinstance(data, Mapping) or any(isinstance(data.get(key), list) for key in (*LIST_KEYS, *_TALK)):
+        return data
+    groups = {
+        str(key): cast("list[Any]", value)
+        for key, value in cast("Mapping[Any, Any]", data).items()
+        if isinstance(value, list)
+        and value
+        and all(isinstance(item, Mapping) for item in cast("list[Any]", value))
+    }
+    if (
+        not groups
+        or "question" in canonical_columns([str(key) for key in cast("Mapping[Any, Any]", data)]).values()
+    ):
+        return data
+    return [
+        item if "type" in canonical_columns(list(item)).values() else {**item, "type": group}
+        for group, items in groups.items()
+        for item in cast("list[dict[str, Any]]", items)
+    ]
+
+
+def _conversation(row: Mapping[str, Any], place: Place, stem: str) -> Iterator[Case]:
+    """Each turn is a case with the earlier turns as its history; what the row says counts for every turn."""
+    kind = next(key for key in _TALK if isinstance(row.get(key), list))
+    about = {
+        key: value
+        for key, value in row.items()
+        if key in COLUMNS and key not in ("id", "question", *RESPONSE_COLUMNS)
+    }
+    turns = list(_messages(row, place) if kind == "messages" else _turns(row, kind, place))
+    if not turns:
+        raise place.error(kind, row[kind], "a list of turns")
+    if kind == "conversation":
+        about = {}
+    history: list[Turn] = list(as_turns(about.pop("history", None), "history", place))
+    carried = {
+        k: v
+        for k, v in row.items()
+        if k not in COLUMNS and k not in (*_TALK, "name", "description", "domain")
+    }
+    for number, turn in enumerate(turns, start=1):
+        where = replace(place, line=number, unit="turn") if kind == "conversation" else place
+        last = {} if kind != "messages" or number < len(turns) else about
+        case = case_of_row({**(last if kind == "messages" else about), **turn}, where, f"{stem}#T{number}")
+        own = {key: value for key, value in case.extra.items() if key not in _TURN_KEYS}
+        told: dict[str, Any] = {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
+        if kind == "conversation":
+            told["success_criteria"] = row.get("success_criteria")
+        own_mark = as_number(turn.get("min_score"), "min_score", where) if kind == "conversation" else None
+        yield replace(
+            case,
+            history=tuple(history),
+            question_num=number,
+            min_score=own_mark,
+            extra={**carried, **own, **told},
+        )
+        history.append(Turn(case.question, (case.recorded.answer or "") if case.recorded else ""))
+
+
+def _turns(row: Mapping[str, Any], kind: str, place: Place) -> Iterator[dict[str, Any]]:
+    """The turns of `conversation` or `sequence`, each as a row; a question of the row itself comes first."""
+    if kind == "sequence" and row.get("question"):
+        yield {key: row[key] for key in ("question", *RESPONSE_COLUMNS) if key in row}
+    for number, turn in enumerate(row[kind], start=1):
+        where = replace(place, line=number, unit="turn")
+        if isinstance(turn, str):
+            turn = {"user": turn}
+        if not isinstance(turn, Mapping):
+            raise where.error(kind, turn, "a turn with user: …")
+        given = {
+            ("question" if key == "user" else str(key)): value
+            for key, value in cast("Mapping[Any, Any]", turn).items()
+        }
+        columns = canonical_columns(list(given))
+        made = {columns[key]: value for key, value in given.items()}
+        made.pop("id", None)
+        criteria = {
+            "must_contain": as_list(turn.get("expected_answer_contains"), "expected_answer_contains", where),
+            "must_contain_any": as_list(turn.get("expected_topics"), "expected_topics", where),
+        }
+        if any(criteria.values()) and "answer_criteria" not in made:
+            made["answer_criteria"] = criteria
+        yield made
+
+
+def _messages(row: Mapping[str, Any], place: Place) -> Iterator[dict[str, Any]]:
+    """Chat messages: a turn per message of the user; what the assistant replied is its recorded answer."""
+    for turn in as_turns(row["messages"], "messages", place):
+        yield {"question": turn.user, **({"answer": turn.answer} if turn.answer else {})}

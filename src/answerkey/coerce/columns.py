@@ -1,0 +1,126 @@
+"""The table of column names: what people call a column, and what we call it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+# Of several names for one column, the first in its line wins; the others are carried along.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "question": ("question", "query", "user_input", "input"),
+    "expected": (
+        "expected",
+        "reference_answer",
+        "expected_answer",
+        "expected_output",
+        "reference",
+        "ground_truth",
+        "ground_truths",
+    ),
+    "answer": (
+        "answer",
+        "response",
+        "output",
+        "actual_output",
+        "chatbot_answer",
+        "answer_full",
+        "answer_preview",
+    ),
+    "contexts": (
+        "contexts",
+        "passages",
+        "retrieved_contexts",
+        "retrieval_context",
+        "source_documents",
+        "source_nodes",
+        "context",
+    ),
+    "relevant": ("relevant", "relevant_docs", "expected_pages", "relevant_pages"),
+    "type": ("type", "query_type", "category"),
+    "id": ("id", "test_id", "case_id", "question_id", "query_id"),
+    "expected_route": ("preferred_route", "expected_route"),
+    "acceptable_routes": ("acceptable_routes",),
+    "priority": ("priority",),
+    "note": ("note",),
+    "tags": ("tags",),
+    "history": ("history",),
+    "answer_criteria": ("answer_criteria",),
+    "route": ("route", "actual_route"),
+    "sources": ("sources", "citations"),
+    "retrieved": ("retrieved", "retrieved_pages"),
+    "response_time": ("response_time", "seconds", "response_time_sec", "response_time_seconds"),
+    "usage": ("usage", "tokens"),
+    "prompt_tokens": ("prompt_tokens", "input_tokens"),
+    "completion_tokens": ("completion_tokens", "output_tokens"),
+    "cost": ("cost",),
+    "error": ("error",),
+}
+RESPONSE_COLUMNS = (
+    "answer", "contexts", "route", "sources", "retrieved", "response_time",
+    "usage", "prompt_tokens", "completion_tokens", "cost", "error",
+)  # fmt: skip
+# Where a live bot gives no answer under the names above; in a file such a column may hold anything.
+LIVE_ANSWERS = ("text", "result", "content")
+_CANONICAL = {name: column for column, names in COLUMNS.items() for name in names}
+# What our own result files write beside these, and what other tools write for themselves: no notice is needed.
+_EXPECTED_BESIDE = frozenset({"source_file", "question_num", "scores", "verdict", "label", "group"})
+
+
+def canonical_columns(names: Sequence[str]) -> dict[str, str]:
+    """Each name as written, to the name we use; a second name for the same column becomes `x_NAME`.
+
+    >>> canonical_columns(["Query", "ground_truth", "mood"])
+    {'Query': 'question', 'ground_truth': 'expected', 'mood': 'mood'}
+    """
+    plain = {written: plain_name(written) for written in names}
+    present = set(plain.values())
+    winners = {
+        column: next(name for name in aliases if name in present)
+        for column, aliases in COLUMNS.items()
+        if not present.isdisjoint(aliases)
+    }
+    columns: dict[str, str] = {}
+    for written, name in plain.items():
+        column = _CANONICAL.get(name)
+        if column is None:
+            columns[written] = name if name.startswith("__") or name in _EXPECTED_BESIDE else written
+        elif winners[column] == name and column not in columns.values():
+            columns[written] = column
+        else:
+            columns[written] = f"x_{name}"
+    return columns
+
+
+def plain_name(written: str) -> str:
+    return written.strip().lower().replace(" ", "_").replace("-", "_")
+
+
+def notice(columns: dict[str, str]) -> str:
+    """What to tell the reader about columns that are carried along, or nothing where there is none.
+
+    >>> notice(canonical_columns(["question", "mood", "expcted"]))
+    'carried along, not scored: "mood", "expcted" (did you mean "expected"?)'
+    """
+    carried = [
+        f'"{written}"{_hint(written, columns)}'
+        for written, column in columns.items()
+        if column not in COLUMNS
+        and column not in _EXPECTED_BESIDE
+        and not plain_name(written).startswith(("x_", "__"))
+    ]
+    shown = carried if len(carried) <= 12 else [*carried[:12], f"and {len(carried) - 12} more"]
+    return f"carried along, not scored: {', '.join(shown)}" if carried else ""
+
+
+def _hint(written: str, columns: dict[str, str]) -> str:
+    name = plain_name(written)
+    if name in _CANONICAL:
+        used = next(other for other, column in columns.items() if column == _CANONICAL[name])
+        return f' ("{used}" is used)'
+    near = near_column(name)
+    return f' (did you mean "{near}"?)' if near and _CANONICAL[near] not in columns.values() else ""
+
+
+def near_column(name: str, wanted: Iterable[str] = _CANONICAL) -> str:
+    """The known name that this one may be a misspelling of, or nothing."""
+    return next(iter(get_close_matches(plain_name(name), list(wanted), n=1, cutoff=0.8)), "")

@@ -1,0 +1,183 @@
+"""Bytes to text, and text to JSON or YAML values: one line of error where that cannot be done."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import logging
+import math
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from answerkey.errors import InputError
+
+log = logging.getLogger("answerkey.cases")
+
+_BLOCK = 1 << 20
+_MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_DEEPEST = 100
+_MOST_VALUES = 1_000_000  # of a YAML file, whose aliases can stand for far more than it writes
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+_LARGE_NUMBER = re.compile(r"\d{19}|\d[eE]\+?\d{3}")
+
+
+def encoding_of(path: Path) -> str:
+    """The file's encoding, from a pass over it in blocks: UTF-8, UTF-16 with its mark, else cp1252, which is announced."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    before, utf8 = 0, True
+    try:
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                if before == 0 and (marked := [name for mark, name in _MARKS if block.startswith(mark)]):
+                    return marked[0]
+                if b"\0" in block:
+                    byte = before + block.index(0)
+                    raise InputError(
+                        f"{path}: byte {byte} is NUL, so this is not text; save it as UTF-8 text"
+                    )
+                before += len(block)
+                if utf8:
+                    utf8 = _decodes(decoder, block)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    return "utf-8-sig" if utf8 and _decodes(decoder, b"", final=True) else _other_encoding(path)
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> bool:
+    try:
+        decoder.decode(block, final)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _other_encoding(path: Path) -> str:
+    """cp1252 where the whole file reads well so; a file with other UTF-8 characters in it is UTF-8 with a bad byte."""
+    bad = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            text = line.decode("utf-8", "surrogateescape")
+            escaped = [char for char in text if "\udc80" <= char <= "\udcff"]
+            bad = bad or (number if escaped else 0)
+            undefined = bool(escaped) and line.decode("cp1252", "ignore").encode("cp1252") != line
+            if undefined or sum(not char.isascii() for char in text) > len(escaped):
+                break
+        else:
+            _announce(path.resolve(), path.name)
+            return "cp1252"
+        new = codecs.getincrementaldecoder("utf-8")
+        bad = bad or next(n for n, rest in enumerate(file, number + 1) if not _decodes(new(), rest, True))
+    raise InputError(
+        f"{path}, line {bad}: a byte is not valid UTF-8; correct the character, or save the file as UTF-8"
+    )
+
+
+@cache  # a run reads its cases more than once
+def _announce(path: Path, name: str) -> None:
+    log.warning("%s is not UTF-8; it is read as cp1252 (Western European)", name)
+
+
+def read_text(path: Path) -> str:
+    """The whole file, with line ends as \\n."""
+    with path.open(encoding=encoding_of(path)) as file:
+        return file.read()
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Each line that is not blank, with its number from 1; streamed."""
+    with path.open(encoding=encoding_of(path), newline="\n") as file:
+        for number, line in enumerate(file, start=1):
+            if line := line.strip():
+                yield number, line
+
+
+def parse_json(text: str, where: str, *, in_line: bool = False) -> Any:
+    """The value of strict JSON text; `where` names it in errors. `in_line`: `where` names the line already."""
+    repeated: list[str] = []
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            names = [name for name, _ in pairs]
+            repeated.extend(name for name in made if names.count(name) > 1)
+        return made
+
+    try:
+        if text.count("[") + text.count("{") > _DEEPEST:
+            _check_depth(text)
+        if _LARGE_NUMBER.search(text):
+            value = json.JSONDecoder(
+                object_pairs_hook=once, parse_constant=_no_constant, parse_int=_whole, parse_float=_finite
+            ).decode(text)
+        else:
+            value = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_constant).decode(text)
+    except json.JSONDecodeError as error:
+        line = "" if in_line else f", line {error.lineno}"
+        raise InputError(f"{where}{line}: not valid JSON: {error.msg} at column {error.colno}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not valid JSON: {error}") from None
+    for name in dict.fromkeys(repeated):
+        _announce_repeated(where, name)
+    return value
+
+
+@cache
+def _announce_repeated(where: str, name: str) -> None:
+    log.warning('%s: the key "%s" is given twice; the last value is used. Remove one of them', where, name)
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for match in _BRACKETS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
+        if depth > _DEEPEST:
+            raise ValueError(f"nested more than {_DEEPEST} levels deep")
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not allowed in JSON; use null where a value is unknown")
+
+
+def _whole(text: str) -> int | str:
+    """Beyond 64 bits a whole number is an id, kept as it is written."""
+    if len(text) > 100:
+        raise ValueError(f"a whole number of {len(text)} digits; write it as text")
+    return int(text) if len(text) < 19 else text
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"the number {text[:20]} is too large")
+    return number
+
+
+def read_yaml(path: Path) -> Any:
+    """The plain values of a YAML file; it can't construct objects, and its aliases can't explode."""
+    import yaml
+
+    try:
+        return _plain(yaml.safe_load(read_text(path)), str(path), [0], 0)
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not valid YAML: {error}") from None
+
+
+def _plain(value: Any, name: str, count: list[int], depth: int) -> Any:
+    """As JSON would hold it: keys and dates as text."""
+    count[0] += 1
+    if count[0] > _MOST_VALUES or depth > _DEEPEST:
+        raise ValueError(f"more than {_MOST_VALUES:,} values, or nested more than {_DEEPEST} levels deep")
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[Any, Any]", value).items()
+        return {str(key): _plain(item, name, count, depth + 1) for key, item in pairs}
+    if isinstance(value, list):
+        return [_plain(item, name, count, depth + 1) for item in cast("list[Any]", value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is not allowed; use null where a value is unknown")
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return _whole(str(value))
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -1,0 +1,301 @@
+"""Passages, sources, pages and labels, in all the shapes that bots, stores and files give them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from answerkey.coerce.values import (
+    LIVE,
+    Place,
+    as_number,
+    as_text,
+    has_no_value,
+    is_number,
+    items_of,
+    literal,
+    number_text,
+    unpacked,
+    valid_text,
+)
+from answerkey.errors import InputError
+from answerkey.types import Passage
+
+TEXT_KEYS = ("text", "content", "page_content", "document", "chunk", "passage", "node")
+PAGE_KEYS = ("page_number", "page_label", "page")
+DOCUMENT_KEYS = ("source", "doc", "file", "filename", "file_name", "document", "document_id", "url")
+_ID_KEYS = ("id", "doc_id", "chunk_id", "node_id", "_id")
+_SCORE_KEYS = ("score", "similarity", "relevance_score")
+_METADATA_KEYS = ("metadata", "meta", "payload")
+_NAME_KEYS = ("title", "name")
+_KEYS = (*TEXT_KEYS, *PAGE_KEYS, *DOCUMENT_KEYS, *_ID_KEYS, *_SCORE_KEYS, *_METADATA_KEYS, *_NAME_KEYS)
+_WITH_PAGE = re.compile(r"(?P<document>.+?)(?:#(?:page=|p\.?)?(?P<any>[^#/]+)|:(?:p\.?)?(?P<digits>\d+))$")
+
+
+def as_passages(value: Any, column: str = "contexts", place: Place = LIVE) -> tuple[Passage, ...]:
+    """Passages from a text, a dict, an object, a pair `(passage, score)`, or a list of these.
+
+    >>> as_passages([{"page_content": "t", "metadata": {"page_number": "34", "page": 33}}])
+    (Passage(text='t', id=None, score=None, page='34', document=None),)
+    """
+    if value is None or value == "":
+        return ()
+    value = unpacked(value, column, place)
+    listed = isinstance(value, (list, tuple)) and not _is_scored(value)
+    if not listed and not isinstance(value, (str, bytes, Mapping, tuple, list)) and not _has_text(value):
+        listed = isinstance(value, Iterable)
+    items = cast("list[Any]", value) if listed else [value]
+    return tuple(_passage(item, column, place) for item in items)
+
+
+def _is_scored(value: Sequence[Any]) -> bool:
+    """`(passage, score)`: two things, of which only the second is a number."""
+    return len(value) == 2 and is_number(value[1]) and not is_number(value[0])
+
+
+def _has_text(value: Any) -> bool:
+    return any(isinstance(getattr(value, key, None), str) for key in TEXT_KEYS) or hasattr(value, "node")
+
+
+def _passage(item: Any, column: str, place: Place, depth: int = 0) -> Passage:
+    if isinstance(item, Passage):
+        item = {
+            "text": item.text,
+            "id": item.id,
+            "score": item.score,
+            "page": item.page,
+            "doc": item.document,
+        }
+    if isinstance(item, (str, int, float)) or item is None:
+        return Passage(as_text(item, column, place))
+    if isinstance(item, (list, tuple)):
+        pair = cast("Sequence[Any]", item)
+        if not _is_scored(pair):
+            raise _unreadable(pair, column, place)
+        return replace(_passage(pair[0], column, place, depth), score=as_number(pair[1], column, place))
+    found = _fields(item)
+    key = next((key for key in TEXT_KEYS if found.get(key) is not None), None)
+    document = _document(found, key)
+    page, own_id = _page(found), _named(found, _ID_KEYS)
+    score = next((found[name] for name in _SCORE_KEYS if found.get(name) is not None), None)
+    if key is None and page is None and own_id is None and document is None:
+        raise _unreadable(item, column, place)
+    inner = Passage()
+    if key is not None and not isinstance(found[key], str):
+        if depth > 4 or isinstance(found[key], (list, tuple, bool)):
+            raise _unreadable(item, column, place)
+        inner = _passage(found[key], column, place, depth + 1)
+    page, document = page or inner.page, document or inner.document
+    return Passage(
+        text=valid_text(found[key]).strip() if key and isinstance(found[key], str) else inner.text,
+        id=own_id or inner.id or (place_id(document, page) if document else None),
+        score=as_number(score, column, place) if score is not None else inner.score,
+        page=page,
+        document=document,
+    )
+
+
+def _fields(item: Any) -> dict[str, Any]:
+    """What a dict or an object says of a passage, its metadata included; what the item itself says counts first."""
+    if isinstance(item, Mapping):
+        own = {str(key): value for key, value in cast("Mapping[Any, Any]", item).items() if value is not None}
+    else:
+        own = {key: value for key in _KEYS if (value := getattr(item, key, None)) is not None}
+        own = {key: value for key, value in own.items() if not callable(value)}
+    fields: dict[str, Any] = {}
+    for key in _METADATA_KEYS:
+        if isinstance(about := own.get(key), Mapping):
+            fields |= _fields(about)
+    return fields | own
+
+
+def _page(found: Mapping[str, Any]) -> str | None:
+    """`page_number`, else `page_label`, else `page`: the last is 0-based in many loaders."""
+    return _named(found, next(([key] for key in PAGE_KEYS if key in found), []))
+
+
+def _document(found: Mapping[str, Any], text_key: str | None) -> str | None:
+    return _named(found, [key for key in DOCUMENT_KEYS if key != text_key])
+
+
+def _named(found: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    """The first of these that is an id: text or a number, and not `N/A`."""
+    for name in names:
+        value = found.get(name)
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool) and (text := clean_id(value)):
+            return text
+    return None
+
+
+def _unreadable(item: Any, column: str, place: Place) -> InputError:
+    if isinstance(item, Mapping):
+        keys = ", ".join(str(key) for key in list(cast("Mapping[Any, Any]", item))[:8])
+        return InputError(
+            f'{place}, column "{column}": found a passage with the keys {keys or "(none)"}, '
+            f"expected its text under one of {', '.join(TEXT_KEYS[:-1])}"
+        )
+    kind = type(item).__name__
+    return InputError(
+        f'{place}, column "{column}": found a passage of type {kind}, expected text, a dict or an object with '
+        f"{', '.join(TEXT_KEYS[:3])}"
+    )
+
+
+def clean_id(value: object) -> str:
+    """An id or page as text: `34`, `34.0` and `" 34"` are the page "34"; what says that there is none is ""."""
+    if isinstance(value, str):
+        text = valid_text(value).strip()
+        return "" if has_no_value(text) else text
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+        raise ValueError(f"expected an id, got {'a set' if isinstance(value, set) else repr(value)[:60]}")
+    return number_text(value)
+
+
+def place_id(document: str | None, page: str | None) -> str:
+    """The id of a page of a document: `file.pdf#34`; of what is known, where one is missing."""
+    return f"{document}#{page}" if document and page else page or document or ""
+
+
+def as_ids(value: Any, column: str, place: Place) -> tuple[str, ...]:
+    """Ids of pages or documents, best first; one without a value (`N/A`) keeps its rank as ""."""
+    if isinstance(value, str) and value.strip().startswith("{"):
+        value = literal(value, column, place)
+    if isinstance(value, (set, frozenset)):
+        raise place.error(column, value, "a list, best first", "a set has no order")
+    return tuple(one for item in items_of(value, column, place) for one in _ids(item, column, place))
+
+
+def as_labels(value: Any, column: str, place: Place) -> dict[str, float]:
+    """The grade of each relevant id: from a list (each 1), `{id: grade}`, `{"doc", "pages"}`, or a list of these."""
+    if isinstance(value, str) and value.strip().startswith("{"):
+        value = literal(value, column, place)
+    if isinstance(value, Mapping) and not _is_page_of_document(cast("Mapping[str, Any]", value)):
+        return _grades(cast("Mapping[Any, Any]", value), column, place)
+    grades: dict[str, float] = {}
+    for item in items_of(value, column, place):
+        grade = as_number(item.get("grade", 1), column, place) if isinstance(item, Mapping) else 1.0
+        grades |= dict.fromkeys(_ids(item, column, place), 1.0 if grade is None else grade)
+    grades.pop("", None)
+    return grades
+
+
+def _grades(value: Mapping[Any, Any], column: str, place: Place) -> dict[str, float]:
+    grades: dict[str, float] = {}
+    for key, given in value.items():
+        if isinstance(given, (list, tuple)):  # {document: [pages]}
+            pages = cast("Sequence[Any]", given)
+            grades |= {place_id(str(key).strip(), one): 1.0 for one in as_ids(pages, column, place)}
+        elif (grade := as_number(given, column, place)) is not None:
+            grades[str(key).strip()] = grade
+    return {key: grade for key, grade in grades.items() if not has_no_value(key)}
+
+
+def _is_page_of_document(item: Mapping[str, Any]) -> bool:
+    return any(key in item for key in (*PAGE_KEYS, "pages")) or any(
+        isinstance(item.get(key), str) for key in (*DOCUMENT_KEYS, *_ID_KEYS)
+    )
+
+
+def _ids(item: Any, column: str, place: Place) -> list[str]:
+    """The ids that one item names: `{"doc", "pages": [..]}` names several."""
+    if isinstance(item, Passage):
+        return [passage_id(item)]
+    if isinstance(item, Mapping) or (not isinstance(item, (str, int, float, type(None))) and _has_text(item)):
+        found = _fields(item)
+        document = _document(found, None)
+        if "pages" in found:
+            return [place_id(document, page) for page in as_ids(found["pages"], column, place)]
+        page = _page(found)
+        if document or page:
+            return [place_id(document, page)]
+        return [_named(found, (*_ID_KEYS, *_NAME_KEYS, *TEXT_KEYS)) or ""]
+    try:
+        return [clean_id(item)]
+    except ValueError:
+        if place.live:
+            return [valid_text(str(item)).strip()]
+        raise place.error(column, item, "an id or a page") from None
+
+
+def passage_id(passage: Passage) -> str:
+    """What a ranking calls a passage: its page within its document, its page, or else its own id; "" for none."""
+    return place_id(passage.document, passage.page) if passage.page else passage.id or passage.document or ""
+
+
+def as_sources(value: Any, column: str, place: Place) -> tuple[str, ...]:
+    """What the bot named as its sources, as text: `manual.pdf#34 (https://…)`.
+
+    >>> as_sources([{"doc": "psoc.pdf", "page": 0, "url": "https://x.org/p"}], "sources", LIVE)
+    ('psoc.pdf#0 (https://x.org/p)',)
+    """
+    return tuple(_source(item, column, place) for item in items_of(value, column, place))
+
+
+def _source(item: Any, column: str, place: Place) -> str:
+    if not isinstance(item, (Mapping, Passage)) and not _has_text(item):
+        try:
+            return as_text(item, column, place)
+        except InputError:
+            if place.live:
+                return valid_text(str(item)).strip()
+            raise
+    if isinstance(item, Passage):
+        return passage_id(item) or item.text
+    found = _fields(item)
+    url = found.get("url")
+    document = _named(found, (*(key for key in DOCUMENT_KEYS if key != "url"), *_NAME_KEYS, *_ID_KEYS))
+    name = place_id(document or (url if isinstance(url, str) else None), _page(found))
+    if not name:
+        return _named(found, TEXT_KEYS) or ""
+    return f"{name} ({url})" if isinstance(url, str) and url and document and url != document else name
+
+
+def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[str, float]:
+    """The labels under the names that the ranking uses: `manual.pdf:34` and `manual#34` mean `manual.pdf#34`.
+
+    A bare page means that page of the one document there is; with several documents it names none of their pages.
+    """
+    found = dict.fromkeys(one for one in retrieved if one)
+    if all(label in found or not _WITH_PAGE.match(label) for label in labels) and not any(
+        map(_WITH_PAGE.match, found)
+    ):
+        return labels
+    places = {one: _parsed(one) for one in found}
+    wanted = {label: _parsed(label) for label in labels if label not in found}
+    single = len({_stem(document) for document, _ in (*places.values(), *wanted.values()) if document}) <= 1
+    renamed: dict[str, float] = {}
+    for label, grade in labels.items():
+        same = label if label in found else _same_place(wanted[label], places, single)
+        renamed[same or label] = grade
+    return renamed
+
+
+def _same_place(
+    wanted: tuple[str | None, str], places: Mapping[str, tuple[str | None, str]], single: bool
+) -> str | None:
+    document, page = wanted
+    for name, (other, number) in places.items():
+        if page == number and (
+            (document and other and _same_document(document, other)) or (single and not (document and other))
+        ):
+            return name
+    return None
+
+
+def _parsed(name: str) -> tuple[str | None, str]:
+    match = _WITH_PAGE.match(name)
+    return (match["document"], (match["any"] or match["digits"]).strip()) if match else (None, name)
+
+
+def _same_document(one: str, other: str) -> bool:
+    return one == other or _stem(one) == _stem(other)
+
+
+def _stem(document: str) -> str:
+    """`docs/Manual.pdf` and `manual` are one document."""
+    name = document.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].lower()
+    return re.sub(r"\.[a-z]{2,4}\d?$", "", name)

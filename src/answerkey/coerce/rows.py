@@ -1,0 +1,184 @@
+"""A row with our column names to a `Case`, and what it says of an answer to a `Response`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, cast
+
+from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS, canonical_columns
+from answerkey.coerce.passages import as_ids, as_labels, as_passages, as_sources
+from answerkey.coerce.values import (
+    LIVE,
+    Place,
+    as_amount,
+    as_count,
+    as_list,
+    as_mapping,
+    as_name,
+    as_number,
+    as_text,
+    as_texts,
+    as_truth,
+    as_turns,
+    plain_json,
+    valid_text,
+)
+from answerkey.errors import InputError, did_you_mean
+from answerkey.types import AnswerCriteria, Case, Response
+
+CellReader = Callable[[Any, str, Place], Any]
+_CRITERIA = {field.name for field in fields(AnswerCriteria)}
+_RECORDED = frozenset(RESPONSE_COLUMNS) - {"usage", "prompt_tokens", "completion_tokens", "cost"}
+_PROMPT_TOKENS = ("prompt_tokens", "prompt", "input_tokens")
+_COMPLETION_TOKENS = ("completion_tokens", "completion", "output_tokens")
+
+
+def case_of_row(row: Mapping[str, Any], place: Place, default_id: str) -> Case:
+    """The case of a row with canonical names; what the row says of an answer becomes its recorded response."""
+    question = as_text(row.get("question"), "question", place)
+    if not question and "question" not in row:
+        near = did_you_mean("question", [name for name in row if name not in COLUMNS])
+        raise InputError(f'{place}: no column "question" among {", ".join(row) or "none"}{near}')
+    if not question:
+        raise place.error("question", row.get("question"), "a question", "fill it in or remove the row")
+    extra = {key: value for key, value in row.items() if key not in COLUMNS}
+    own_id = as_text(row.get("id"), "id", place)
+    if own_id and (setup := extra.get("config_name")):  # the same query under several configurations
+        own_id = f"{setup}/{own_id}"
+    return Case(
+        id=own_id or default_id,
+        question=question,
+        source_file=str(extra.pop("source_file", None) or place.file),
+        question_num=_question_num(extra.pop("question_num", None)),
+        recorded=response_of_row(row, place) if not _RECORDED.isdisjoint(row) else None,
+        extra=extra,
+        **_read(_CASE_FIELDS, row, place),
+    )
+
+
+def response_of_row(row: Mapping[str, Any], place: Place) -> Response:
+    """The response that a row with canonical names records. No answer column, and a null answer, is no answer."""
+    answer = row.get("answer")
+    if place.live and isinstance(answer, str) and valid_text(answer) != answer:
+        raise InputError("the answer is not valid text: it has half a character (a lone surrogate)")
+    usage = (
+        as_mapping(row.get("usage"), "usage", place) if isinstance(row.get("usage"), (Mapping, str)) else {}
+    )
+    tokens = {
+        "prompt_tokens": next((usage[name] for name in _PROMPT_TOKENS if name in usage), None),
+        "completion_tokens": next((usage[name] for name in _COMPLETION_TOKENS if name in usage), None),
+    }
+    return Response(
+        answer=None if answer is None else as_text(answer, "answer", place),
+        **_read(_RESPONSE_FIELDS, {**tokens, **row}, place),
+    )
+
+
+def response_of_reply(reply: Mapping[Any, Any]) -> Response:
+    """The response of a live bot's dict, whatever it calls things; what has no name of ours goes into `extra`."""
+    given = {str(key): value for key, value in reply.items()}
+    known = canonical_columns(list(given))
+    row: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
+    for written, value in given.items():
+        column = known[written]
+        if column in RESPONSE_COLUMNS and value is not None:
+            row[column] = value
+        elif column not in RESPONSE_COLUMNS:
+            rest[written] = value
+    for name in LIVE_ANSWERS:
+        if "answer" not in row and isinstance(rest.get(name), (str, int, float)):
+            row["answer"] = rest.pop(name)
+    response = response_of_row(row, LIVE)
+    return Response(**{name: getattr(response, name) for name in _RESPONSE_NAMES}, extra=plain_json(rest))
+
+
+def _read(
+    readers: Mapping[str, tuple[str, CellReader]], row: Mapping[str, Any], place: Place
+) -> dict[str, Any]:
+    """The fields that the row gives a value for, each by its own reader."""
+    given: dict[str, Any] = {}
+    for column, value in row.items():
+        if value is not None and column in readers:
+            name, reader = readers[column]
+            given[name] = reader(value, column, place)
+    return given
+
+
+def as_criteria(value: Any, column: str, place: Place) -> AnswerCriteria:
+    """`answer_criteria` of a row, every key checked."""
+    kept: dict[str, Any] = {}
+    for key, cell in as_mapping(value, column, place).items():
+        if key not in _CRITERIA:
+            hint = did_you_mean(key, _CRITERIA).strip("; ")
+            raise place.error(f"{column}.{key}", cell, "a known criterion", hint)
+        if cell is not None:
+            kept[key] = _CRITERION_READERS.get(key, as_list)(cell, f"{column}.{key}", place)
+    return AnswerCriteria(**kept)
+
+
+def _question_num(value: Any) -> int | None:
+    try:
+        return None if value in (None, "") else int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _as_range(value: Any, column: str, place: Place) -> tuple[float, float]:
+    if isinstance(value, (list, tuple)) and len(cast("list[Any]", value)) == 2:
+        low, high = (as_number(end, column, place) for end in cast("list[Any]", value))
+        if low is not None and high is not None and low <= high and math.isfinite(low + high):
+            return low, high
+    raise place.error(column, value, "two numbers [low, high]")
+
+
+def _as_pattern(value: Any, column: str, place: Place) -> str:
+    pattern = as_text(value, column, place)
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise place.error(column, value, "a regular expression", str(error)) from None
+    return pattern
+
+
+def _as_error(value: Any, column: str, place: Place) -> str | None:
+    if not place.live:
+        return as_name(value, column, place)
+    return valid_text(str(value)).strip() or None if value else None
+
+
+_CASE_FIELDS: dict[str, tuple[str, CellReader]] = {
+    "expected": ("expected", as_texts),
+    "type": ("type", as_name),
+    "expected_route": ("expected_route", as_name),
+    "acceptable_routes": ("acceptable_routes", as_list),
+    "relevant": ("relevant", as_labels),
+    "answer_criteria": ("criteria", as_criteria),
+    "history": ("history", as_turns),
+    "priority": ("priority", as_name),
+    "note": ("note", as_name),
+    "tags": ("tags", as_list),
+}
+_RESPONSE_FIELDS: dict[str, tuple[str, CellReader]] = {
+    "contexts": ("passages", as_passages),
+    "route": ("route", as_name),
+    "sources": ("sources", as_sources),
+    "retrieved": ("retrieved", as_ids),
+    "response_time": ("seconds", as_amount),
+    "prompt_tokens": ("prompt_tokens", as_count),
+    "completion_tokens": ("completion_tokens", as_count),
+    "cost": ("cost", as_amount),
+    "error": ("error", _as_error),
+}
+_RESPONSE_NAMES = ("answer", *(name for name, _ in _RESPONSE_FIELDS.values()))
+_CRITERION_READERS: dict[str, CellReader] = {
+    "min_semantic_similarity": as_number,
+    "expected_value": as_number,
+    "numerical_range": _as_range,
+    "regex": _as_pattern,
+    "clarification_expected": as_truth,
+    "out_of_scope": as_truth,
+}

@@ -1,0 +1,223 @@
+"""Tables from files: JSON, JSON lines, CSV and Parquet as rows with canonical column names, each with its place."""
+
+from __future__ import annotations
+
+import csv
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from answerkey.coerce.columns import canonical_columns, notice
+from answerkey.coerce.decode import encoding_of, parse_json, read_lines, read_text
+from answerkey.coerce.values import Place
+from answerkey.errors import InputError, MissingPackage
+
+log = logging.getLogger("answerkey.cases")
+
+Row = tuple[dict[str, Any], Place]
+RowReader = Callable[[Path, str], Iterator[Row]]
+LIST_KEYS = ("cases", "data", "rows", "examples", "test_cases", "questions", "results", "samples")
+_PARQUET_BATCH = 1024
+_MOST_COLUMNS = 10_000
+_MOST_BYTES = 1 << 30  # of a Parquet file when unpacked, unless it is a large file itself
+_END = "\ue000end of file"
+
+
+def json_rows(path: Path, name: str) -> Iterator[Row]:
+    return rows_of_value(parse_json(read_text(path).strip(), name), name)
+
+
+def is_table(data: dict[str, Any]) -> bool:
+    """Whether an object holds a list of rows under a usual key."""
+    lists = (data.get(key) for key in LIST_KEYS)
+    return any(isinstance(rows, list) and (not rows or isinstance(rows[0], dict)) for rows in lists)
+
+
+def rows_of_value(data: Any, name: str) -> Iterator[Row]:
+    """The rows of a parsed value: a list of objects, or an object that holds one under a usual key."""
+    if isinstance(data, dict):
+        whole = cast("dict[str, Any]", data)
+        data = next((whole[key] for key in LIST_KEYS if isinstance(whole.get(key), list)), [whole])
+    if not isinstance(data, list):
+        raise InputError(f"{name}: found {type(data).__name__}, expected a list of cases")
+    return renamed((row, Place(name, n, "item")) for n, row in enumerate(cast("list[Any]", data), start=1))
+
+
+def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
+    return rows_of_lines(read_lines(path), name)
+
+
+def rows_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Row]:
+    return renamed(
+        (parse_json(line, f"{name}, line {number}", in_line=True), Place(name, number))
+        for number, line in lines
+    )
+
+
+def csv_rows(path: Path, name: str) -> Iterator[Row]:
+    csv.field_size_limit(1 << 30)
+    with path.open(encoding=encoding_of(path), newline="") as file:
+        sample = file.readline()
+        file.seek(0)
+        lines = _Lines(file)
+        reader = csv.reader(lines, delimiter=max(",;\t", key=sample.count))
+        header = _unique(next(reader, [_END]))
+        if header == (_END,):
+            return
+        columns = list(_columns(header, Place(name, 1)).values())
+        lines.begin(reader.line_num + 1)
+        try:
+            for cells in reader:
+                if cells == [_END]:
+                    return
+                if cells and cells[-1].endswith(_END):
+                    raise InputError(
+                        f"{name}, line {lines.open_quote}: a quoted cell begins here and does not end; close the quote"
+                    )
+                place = Place(name, reader.line_num)
+                lines.begin(reader.line_num + 1)
+                if not any(cell.strip() for cell in cells):
+                    continue
+                if len(cells) != len(columns):
+                    raise InputError(
+                        f"{place}: found {len(cells)} cells, expected {len(columns)} as in the header; "
+                        "quote cells that hold the separator or a line break"
+                    )
+                # An empty cell is an absent value, except an answer: a bot may well have answered nothing.
+                yield {c: v for c, v in zip(columns, cells, strict=True) if v.strip() or c == "answer"}, place
+        except csv.Error as error:
+            raise InputError(f"{name}, line {reader.line_num}: not valid CSV: {error}") from None
+
+
+class _Lines:
+    """The lines of a CSV file and a last one of our own, which a quote that is never closed swallows."""
+
+    def __init__(self, file: Iterable[str]) -> None:
+        self._file, self._first, self._row = file, 1, list[str]()
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._file:
+            self._row.append(line)
+            yield line
+        yield _END
+
+    def begin(self, number: int) -> None:
+        """A row begins at this line."""
+        self._first = number
+        self._row.clear()
+
+    @property
+    def open_quote(self) -> int:
+        """The line of the quote that opened last in the row that was begun."""
+        opened, inside = self._first, False
+        for number, line in enumerate(self._row, start=self._first):
+            for _ in range(line.count('"')):
+                inside = not inside
+                opened = number if inside else opened
+        return opened
+
+
+def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None) -> Iterator[Row]:
+    """The rows from `start` up to `stop`; of the rest only what shares a row group with them is read."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingPackage("pyarrow", "parquet") from None
+    try:
+        file: Any = parquet.ParquetFile(path)
+        _check_size(file, path, name)
+        columns = _columns(tuple(file.schema_arrow.names), Place(name, 1, "row"))
+        end = file.metadata.num_rows if stop is None else stop
+        groups, number = _row_groups(file, start, end)
+        for batch in file.iter_batches(batch_size=_PARQUET_BATCH, row_groups=groups):
+            first = max(start - number, 0)
+            kept = batch.slice(first, max(min(end - number, len(batch)) - first, 0))
+            for place, row in enumerate(kept.to_pylist(), start=number + first + 1):
+                yield {columns[key]: value for key, value in row.items()}, Place(name, place, "row")
+            number += len(batch)
+    except (pyarrow.ArrowException, OSError, MemoryError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{name}: not a readable Parquet file: {reason}") from None
+
+
+def _check_size(file: Any, path: Path, name: str) -> None:
+    data = file.metadata
+    claimed = sum(data.row_group(group).total_byte_size for group in range(data.num_row_groups))
+    size = path.stat().st_size
+    if claimed > max(_MOST_BYTES, 1000 * size):
+        raise InputError(f"{name}: a file of {size:,} bytes that claims {claimed / 1e9:.1f} GB is not read")
+
+
+def _row_groups(file: Any, start: int, end: int) -> tuple[list[int], int]:
+    """The row groups that hold these rows, and how many rows come before the first of them."""
+    groups: list[int] = []
+    before = number = 0
+    for group in range(file.num_row_groups):
+        rows = file.metadata.row_group(group).num_rows
+        if number < end and number + rows > start:
+            before = before if groups else number
+            groups.append(group)
+        number += rows
+    return groups, before
+
+
+def renamed(rows: Iterable[tuple[Any, Place]]) -> Iterator[Row]:
+    """Rows with canonical names; the mapping is worked out once for each new set of names."""
+    for row, place in rows:
+        if not isinstance(row, dict):
+            raise InputError(f"{place}: found {type(row).__name__}, expected an object with named values")
+        named = cast("dict[str, Any]", row)
+        columns = _columns(tuple(named), place)
+        yield {columns[key]: value for key, value in named.items()}, place
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of which none comes twice: the second `score` is `score_2`."""
+    counts = dict.fromkeys(names, 0)
+    unique: list[str] = []
+    for name in names:
+        counts[name] += 1
+        unique.append(name if counts[name] == 1 else f"{name}_{counts[name]}")
+    return tuple(unique)
+
+
+_announced: dict[str, set[str]] = {}
+
+
+def _columns(names: tuple[str, ...], place: Place) -> dict[str, str]:
+    """The canonical names; what is carried along is announced, once per file and name."""
+    if len(names) > _MOST_COLUMNS:
+        raise InputError(f"{place}: found {len(names):,} columns, expected at most {_MOST_COLUMNS:,}")
+    columns = _canonical(names)
+    known = _announced.setdefault(place.file, set())
+    if not known.issuperset(names):
+        if told := notice({written: column for written, column in columns.items() if written not in known}):
+            log.warning("%s: %s", place.file, told)
+        known.update(names)
+    return columns
+
+
+@cache
+def _canonical(names: tuple[str, ...]) -> dict[str, str]:
+    return canonical_columns(names)
+
+
+ROW_READERS: dict[str, RowReader] = {
+    ".json": json_rows,
+    ".jsonl": jsonl_rows,
+    ".ndjson": jsonl_rows,
+    ".csv": csv_rows,
+    ".tsv": csv_rows,
+    ".parquet": parquet_rows,
+}
+
+
+def read_rows(path: Path, name: str, endings: Sequence[str] = tuple(ROW_READERS)) -> Iterator[Row]:
+    """The rows of a file of one of these endings."""
+    reader = ROW_READERS.get(path.suffix.lower())
+    if reader is None or path.suffix.lower() not in endings:
+        raise InputError(f"{name}: found a {path.suffix or 'nameless'} file, expected {', '.join(endings)}")
+    return reader(path, name)

@@ -1,0 +1,249 @@
+"""One value as people write it: text, a number, a list, earlier turns. A wrong shape is an error with its place."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, cast
+
+from answerkey.errors import InputError
+from answerkey.types import LARGEST, Turn
+
+# `["a", "b` and `[1, 2` were meant as lists; `[1] See page 3`, `[Figure 3: the` and `[0, 1)` are texts.
+_UNFINISHED_LIST = re.compile(r"""\[\s*(?:["'{]|[-\d.,\s]+$)""")
+_SEPARATOR = re.compile(r"[;,|]")
+_LARGEST_EXTRA = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands, for the message of an error in it.
+
+    A `live` place is the reply of a bot: there an optional number that is none is dropped, and a text with commas
+    is one text.
+    """
+
+    file: str
+    line: int = 0
+    unit: str = "line"
+    live: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.file}, {self.unit} {self.line}" if self.line else self.file
+
+    def error(self, column: str, found: object, expected: str, fix: str = "") -> InputError:
+        tail = f"; {fix}" if fix else ""
+        return InputError(f'{self}, column "{column}": found {shown(found)}, expected {expected}{tail}')
+
+
+LIVE = Place("the target's reply", live=True)
+
+
+def shown(value: object, most: int = 60) -> str:
+    """The value as an error message quotes it, cut; an object that is not plain data by its type."""
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return "a whole number of more than 100 digits"
+    if not isinstance(value, (str, int, float, list, tuple, dict, bool, type(None))):
+        return f"an object of type {type(value).__name__}"
+    try:
+        text = repr(cast("object", value))
+    except Exception:  # of what a bot puts into a list anything may be raised
+        return f"an object of type {type(cast('object', value)).__name__}"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def valid_text(text: str) -> str:
+    """Half characters (lone surrogates), which no file can hold, become `�`."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def as_text(value: Any, column: str, place: Place) -> str:
+    """Text, stripped; a number is written as people write it; nothing is the empty text."""
+    if isinstance(value, str):
+        return valid_text(value).strip()
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise place.error(column, value, "text")
+    return number_text(value)
+
+
+def number_text(value: float) -> str:
+    """`34` for 34 and for 34.0; a whole number of thousands of digits is cut."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if abs(value) <= LARGEST else shown(value)
+
+
+def as_name(value: Any, column: str, place: Place) -> str | None:
+    """Text, or None where it is empty or "N/A"."""
+    text = as_text(value, column, place)
+    return None if has_no_value(text) else text
+
+
+def has_no_value(text: str) -> bool:
+    """Whether an id, page or route says that there is none: empty, `N/A`, `null`, `None`, `nan`."""
+    return text.strip().lower() in {"", "n/a", "na", "null", "none", "nan"}
+
+
+def as_texts(value: Any, column: str, place: Place) -> tuple[str, ...]:
+    """One text or a list of texts; a cell that holds a list is read as one. Null is none, "" is one empty text."""
+    if value is None:
+        return ()
+    value = unpacked(value, column, place)
+    if isinstance(value, (list, tuple)):
+        return tuple(as_text(item, column, place) for item in cast("list[Any]", value))
+    return (as_text(value, column, place),)
+
+
+def as_list(value: Any, column: str, place: Place) -> tuple[str, ...]:
+    """A list of short texts: a real list, a list in a cell, or separated by `,` `;` `|`."""
+    return tuple(as_text(item, column, place) for item in items_of(value, column, place))
+
+
+def items_of(value: Any, column: str, place: Place) -> list[Any]:
+    """The items of a list, of a list in a cell, or of a cell separated by `,` `;` `|`; one value is a list of one."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return []
+    if isinstance(value, str):
+        if value.strip().startswith(("[", "{", "(")):
+            value = literal(value, column, place)
+            if isinstance(value, str):
+                if place.live:
+                    return [value]
+                raise place.error(column, value, "a JSON list or a Python list")
+        elif not place.live:
+            return [part for part in _SEPARATOR.split(value) if part.strip()]
+    if isinstance(value, (list, tuple)):
+        return list(cast("list[Any]", value))
+    if isinstance(value, (set, frozenset)):
+        return sorted(cast("set[Any]", value), key=str)
+    return [value]
+
+
+def unpacked(value: Any, column: str, place: Place) -> Any:
+    """A list that is written in a text cell, or else the value as it is; a list that was begun and not ended is an error."""
+    if not isinstance(value, str) or not value.strip().startswith("["):
+        return value
+    listed = literal(value, column, place)
+    if isinstance(listed, (list, tuple)):
+        return cast("list[Any]", listed)
+    if not place.live and _UNFINISHED_LIST.match(value.strip()):
+        raise place.error(column, value, "a JSON list or a Python list")
+    return value
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number of any kind, numpy's included; true and false are not."""
+    return not isinstance(value, bool) and isinstance(value, Real)
+
+
+def as_number(value: Any, column: str, place: Place) -> float | None:
+    """A finite number, also when written as text; None where there is none."""
+    if value is None or (isinstance(value, str) and has_no_value(value)):
+        return None
+    number = math.nan
+    if is_number(value) or isinstance(value, str):
+        with contextlib.suppress(ValueError, OverflowError):
+            number = float(value)
+    if math.isfinite(number) and abs(number) <= LARGEST:
+        return number
+    if place.live:
+        return None
+    raise place.error(column, value, "a finite number" if isinstance(value, float) else "a number")
+
+
+def as_amount(value: Any, column: str, place: Place) -> float | None:
+    """A time or a cost; below zero means unknown, as many logs write it."""
+    number = as_number(value, column, place)
+    return None if number is None or number < 0 else number
+
+
+def as_count(value: Any, column: str, place: Place) -> int | None:
+    amount = as_amount(value, column, place)
+    return None if amount is None else int(amount)
+
+
+def as_mapping(value: Any, column: str, place: Place) -> Mapping[str, Any]:
+    if value is None or value == "":
+        return {}
+    if isinstance(value, str):
+        value = literal(value, column, place)
+    if not isinstance(value, Mapping):
+        raise place.error(column, value, "an object with named values")
+    return cast("Mapping[str, Any]", value)
+
+
+def as_truth(value: Any, column: str, place: Place) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text in {"true", "yes", "1", "false", "no", "0", ""}:
+        return text in {"true", "yes", "1"}
+    raise place.error(column, value, "true or false")
+
+
+def as_turns(value: Any, column: str, place: Place) -> tuple[Turn, ...]:
+    """Earlier turns: `{user, answer}`, `{role, content}`, pairs, or the user's lines alone."""
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str):
+        value = literal(value, column, place)
+    if not isinstance(value, (list, tuple)):
+        raise place.error(column, value, "a list of earlier turns")
+    turns: list[Turn] = []
+    for item in cast("list[Any]", value):
+        if isinstance(item, Mapping) and "role" in item:
+            content = as_text(item.get("content"), column, place)
+            if item["role"] == "assistant" and turns:
+                turns[-1] = Turn(turns[-1].user, content)
+            elif item["role"] == "user":
+                turns.append(Turn(content))
+        elif isinstance(item, Mapping):
+            user = cast("Any", item.get("user", item.get("question")))
+            turns.append(Turn(as_text(user, column, place), as_text(item.get("answer"), column, place)))
+        elif isinstance(item, (list, tuple)) and len(cast("list[Any]", item)) == 2:
+            user, answer = cast("list[Any]", item)
+            turns.append(Turn(as_text(user, column, place), as_text(answer, column, place)))
+        else:
+            turns.append(Turn(as_text(item, column, place)))
+    return tuple(turns)
+
+
+def literal(cell: str, column: str, place: Place) -> Any:
+    """The value of a text that is JSON or a Python literal, or else the text; one nested too deeply is an error."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(cell.strip())
+        except (ValueError, SyntaxError, TypeError):
+            pass
+        except (MemoryError, RecursionError):
+            if not place.live:
+                raise place.error(column, cell, "a list", "it is nested too deeply") from None
+    return cell
+
+
+def plain_json(extra: Mapping[Any, Any]) -> dict[str, Any]:
+    """Only what strict JSON can hold; anything else, or what is huge, as the beginning of its text."""
+    return {valid_text(str(key)): _json_value(value) for key, value in extra.items()}
+
+
+def _json_value(value: Any) -> Any:
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        return valid_text(_safe_text(value))[:_LARGEST_EXTRA]
+    return json.loads(valid_text(text)) if len(text) <= _LARGEST_EXTRA else valid_text(text)[:_LARGEST_EXTRA]
+
+
+def _safe_text(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # a bot's own object, a whole number of too many digits
+        return shown(value)
