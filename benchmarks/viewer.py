@@ -27,7 +27,7 @@ CASES, LENGTH = 10_000, 10_000
 def make_run(folder: Path) -> None:
     """Journals as a run leaves them, with long answers."""
     folder.mkdir(parents=True)
-    responses, scores = Journal(folder / RESPONSES, "responses"), Journal(folder / SCORES, "scores")
+    responses, scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
     words = "the refund is paid within nine days of the return "
     for start in range(0, CASES, 500):
         numbers = range(start, min(start + 500, CASES))

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from answerkey.errors import AnswerkeyError as AnswerkeyError
     from answerkey.metrics.registry import metric as metric
     from answerkey.metrics.semantic import evaluate_all as evaluate_all
-    from answerkey.pytest_plugin import assert_verdict as assert_verdict
     from answerkey.quality.assess import assess_answer as assess_answer
     from answerkey.quality.improve import improve_answer as improve_answer
+    from answerkey.runs.assertions import assert_verdict as assert_verdict
     from answerkey.types import AnswerCriteria as AnswerCriteria
     from answerkey.types import Case as Case
     from answerkey.types import Outcome as Outcome
@@ -26,7 +26,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "AnswerkeyError": "errors",
-    "assert_verdict": "pytest_plugin",
+    "assert_verdict": "runs.assertions",
     "assess_answer": "quality.assess",
     "improve_answer": "quality.improve",
     "compare_runs": "compare.comparison",

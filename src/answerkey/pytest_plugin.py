@@ -1,40 +1,39 @@
-"""The pytest plugin: verdicts in tests. Nothing heavy is imported before a test asks for it.
+"""The pytest plugin: verdicts in tests. Nothing heavy is imported before a test needs it.
 
     def test_one(answerkey):
         answerkey.assert_verdict("How long?", answer="30 days [1].", expected="30 days", profile="rag", contexts=["30 days."])
 
-    @pytest.mark.answerkey_suite("suite.toml")        # one test for each case of the suite
+    @pytest.mark.answerkey_suite("suite.toml")        # one test per case of the suite
     def test_bot(answerkey, answerkey_case):
-        answerkey.assert_verdict(answerkey_case)      # asks the suite's target, scores by its profile
+        answerkey.assert_verdict(answerkey_case)      # asks the suite's target, scores with its profile
 
-Under xdist each worker has its own target and models; the cases and their order are the same in all.
+With xdist each worker has its own target and models; the cases and their order are the same in all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from answerkey.runs.score import Tools
+    from answerkey.runs.assertions import VerdictSession
     from answerkey.runs.suite import Suite
-    from answerkey.types import Case, Outcome, Profile, Response, Target, Verdict
+    from answerkey.types import Case, Outcome, Verdict
 
 MARK = "answerkey_suite"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers",
-        f"{MARK}(path, **settings): one test for each case of an answerkey suite, as answerkey_case",
+        "markers", f"{MARK}(path, **settings): one test per case of an answerkey suite, as answerkey_case"
     )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """The cases of the marked suite, by their ids; a suite that cannot be read is a collection error."""
+    """Parametrise a marked test by the cases of its suite; a suite that cannot be read is a collection error."""
     mark = metafunc.definition.get_closest_marker(MARK)
     if mark is None:
         return
@@ -54,133 +53,49 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def _answerkey_bench() -> Iterator[Bench]:
-    bench = Bench()
-    yield bench
-    bench.close()
+def _answerkey_session() -> Iterator[VerdictSession]:
+    from answerkey.runs.assertions import VerdictSession
+
+    session = VerdictSession()
+    yield session
+    session.close()
 
 
 @pytest.fixture
-def answerkey(_answerkey_bench: Bench, request: pytest.FixtureRequest) -> Answerkey:
-    """`assert_verdict` and `outcome`, bound to the suite of the test where it is marked with one."""
+def answerkey(_answerkey_session: VerdictSession, request: pytest.FixtureRequest) -> Answerkey:
+    """`assert_verdict` and `outcome`, bound to the suite that the test is marked with."""
     mark = request.node.get_closest_marker(MARK)
-    return Answerkey(_answerkey_bench, _suite_of(mark, request.path) if mark else None)
+    return Answerkey(_answerkey_session, _suite_of(mark, request.path) if mark else None)
 
 
 @pytest.fixture
 def answerkey_case() -> Case:
-    """One case of the marked suite; without the mark there is none to give."""
+    """One case of the marked suite; a test without the mark fails."""
     pytest.fail(f'mark the test with @pytest.mark.{MARK}("suite.toml") to get its cases', pytrace=False)
 
 
 class Answerkey:
-    """What the `answerkey` fixture gives."""
+    """The `answerkey` fixture."""
 
-    def __init__(self, bench: Bench, suite: Suite | None) -> None:
-        self._bench, self._suite = bench, suite
+    def __init__(self, session: VerdictSession, suite: Suite | None) -> None:
+        self._session, self._suite = session, suite
 
     def outcome(self, given: str | Case, **about: Any) -> Outcome:
-        """Ask and score a case of the marked suite; or score an answer that is given, as `assert_verdict` does."""
-        from answerkey.types import Case, Outcome
+        """Ask and score a case of the marked suite; or score the given answer, as `assert_verdict` does."""
+        from answerkey.types import Case
 
-        if isinstance(given, Case) and "answer" not in about:
-            if self._suite is None:
-                raise pytest.UsageError(
-                    f'give answer=…, or mark the test with @pytest.mark.{MARK}("suite.toml")'
-                )
-            suite, case = self._suite, given
-            response = self._bench.ask(suite, case)
-        else:
-            case, response, ruler = _interaction(given, about)
-            suite = _ad_hoc_suite(ruler) if ruler or self._suite is None else self._suite
-        scores, verdict = self._bench.judge(suite, case, response)
-        return Outcome(case, response, scores, verdict)
+        if isinstance(given, Case) and "answer" not in about and self._suite is None:
+            raise pytest.UsageError(f'give answer=…, or mark the test with @pytest.mark.{MARK}("suite.toml")')
+        return self._session.outcome(given, self._suite, about)
 
     def assert_verdict(self, given: str | Case, *, at_least: float | None = None, **about: Any) -> Verdict:
-        """Fail unless the verdict passes (or its score reaches `at_least`), and show why.
+        """Fail if the verdict does not pass, or if its score is below `at_least`, and show why.
 
-        `given` is a question, or a case; `about` may hold answer, expected, contexts, route, and profile, metrics,
-        judge, embedding, criteria. The profile is `route-aware` unless the suite or the call names another.
+        `given` is a question or a case; `about` as for `answerkey.assert_verdict`. The profile is that of the call,
+        of the suite, or `route-aware`.
         """
         __tracebackhide__ = True
-        outcome = self.outcome(given, **about)
-        verdict = outcome.verdict
-        good = verdict.passed if at_least is None else verdict.score is not None and verdict.score >= at_least
-        if not good:
-            raise AssertionError(describe(outcome, at_least))
-        return verdict
-
-
-def assert_verdict(given: str | Case, *, at_least: float | None = None, **about: Any) -> Verdict:
-    """The same without the fixture, for an answer that is given. Embedding models are loaded once a process."""
-    __tracebackhide__ = True
-    bench = Bench()
-    try:
-        return Answerkey(bench, None).assert_verdict(given, at_least=at_least, **about)
-    finally:
-        bench.close()
-
-
-class Bench:
-    """Targets and models of a session, each made when it is first needed and closed at the end."""
-
-    def __init__(self) -> None:
-        self._targets: dict[str, Target] = {}
-        self._rulers: dict[str, tuple[Profile | None, Tools]] = {}
-
-    def ask(self, suite: Suite, case: Case) -> Response:
-        from answerkey.cases import read_responses
-        from answerkey.targets.recorded import Recorded
-        from answerkey.targets.resolve import make_target
-        from answerkey.types import Question
-
-        key = repr(suite)
-        if key not in self._targets:
-            self._targets[key] = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
-        target = self._targets[key]
-        if isinstance(target, Recorded):
-            return target.lookup(case)
-        return target.ask(Question(case.id, case.question, case.history))
-
-    def judge(self, suite: Suite, case: Case, response: Response) -> tuple[Mapping[str, Any], Verdict]:
-        from answerkey.profiles import load_profile
-        from answerkey.runs.execute import verdict_of
-        from answerkey.runs.score import make_tools
-
-        key = repr(suite)
-        if key not in self._rulers:
-            profile = load_profile(suite.profile or "route-aware", suite.folder)
-            self._rulers[key] = (profile, make_tools(suite, profile))
-        profile, tools = self._rulers[key]
-        scores = tools.plan.score([(case, response)])[0]
-        return scores, verdict_of(profile, case, response, scores)
-
-    def close(self) -> None:
-        for target in self._targets.values():
-            target.close()
-        for _, tools in self._rulers.values():
-            tools.close()
-
-
-def describe(outcome: Outcome, at_least: float | None = None) -> str:
-    """The verdict as a person reads it in a failed test."""
-    from answerkey.text import printable
-
-    case, verdict = outcome.case, outcome.verdict
-    wanted = f", expected at least {at_least:g}" if at_least is not None else ""
-    score = "no score" if verdict.score is None else f"score {verdict.score:.3g}"
-    lines = [
-        f"{verdict.status}: {score}{wanted}{f', band {verdict.band}' if verdict.band else ''}  [{case.id}]"
-    ]
-    lines += [f"  question  {case.question}", f"  answer    {outcome.response.answer}"]
-    lines += [f"  expected  {' | '.join(case.expected)}"] if case.expected else []
-    lines += [f"  error     {outcome.response.error}"] if outcome.response.error else []
-    lines += [f"  why       {verdict.justification}"]
-    lines += [
-        f"  {part.metric:<26} {part.value:.3g} of {part.maximum:g}, weight {part.weight:.2f}"
-        for part in verdict.parts
-    ]
-    return printable("\n".join(lines))
+        return self._session.check(self.outcome(given, **about), at_least)
 
 
 def _suite_of(mark: pytest.Mark, test_file: Path) -> Suite:
@@ -190,34 +105,3 @@ def _suite_of(mark: pytest.Mark, test_file: Path) -> Suite:
         raise pytest.UsageError(f'{test_file.name}: give one path, as in @pytest.mark.{MARK}("suite.toml")')
     overrides = {key.replace("__", "."): value for key, value in mark.kwargs.items()}
     return load_suite(test_file.parent / mark.args[0], overrides)
-
-
-def _ad_hoc_suite(ruler: Mapping[str, Any]) -> Suite:
-    from answerkey.runs.suite import suite_of
-
-    return suite_of({"cases": ["(given)"], "profile": "route-aware", **ruler}, Path())
-
-
-def _interaction(given: str | Case, about: Mapping[str, Any]) -> tuple[Case, Response, dict[str, Any]]:
-    """The case, the response and the ruler that the arguments describe; an unknown one is named."""
-    from answerkey.errors import SettingsError, did_you_mean
-    from answerkey.types import AnswerCriteria, Case, Passage, Response
-
-    ruler_keys = ("profile", "metrics", "judge", "embedding")
-    known = ("answer", "expected", "contexts", "route", "criteria", "expected_route", *ruler_keys)
-    for key in about:
-        if key not in known:
-            raise SettingsError(f'assert_verdict takes no "{key}"{did_you_mean(key, known)}')
-    if "answer" not in about:
-        raise SettingsError("assert_verdict needs answer=…, or a case of a marked suite")
-    expected = about.get("expected", ())
-    case = given if isinstance(given, Case) else Case(
-        id="given",
-        question=given,
-        expected=(expected,) if isinstance(expected, str) else tuple(expected),
-        expected_route=about.get("expected_route"),
-        criteria=AnswerCriteria(**about.get("criteria", {})),
-    )  # fmt: skip
-    passages = tuple(Passage(text=text, id=str(n)) for n, text in enumerate(about.get("contexts", ()), 1))
-    response = Response(answer=about["answer"], passages=passages, route=about.get("route"))
-    return case, response, {key: about[key] for key in ruler_keys if key in about}

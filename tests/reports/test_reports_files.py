@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import Any
 
 import pytest
 
 from answerkey.reports.csv import ResultsCsv, inert
 from answerkey.reports.markdown import cell, markdown_report
 from answerkey.runs.records import result_line
-from answerkey.runs.summary import summarise
+from answerkey.runs.summary import RunInfo, summarise
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 
 
@@ -64,8 +63,8 @@ def test_a_cell_steers_neither_a_terminal_nor_a_spreadsheet(text: str, told: str
 
 
 def markdown_of(outcomes: list[Outcome]) -> str:
-    about: dict[str, Any] = {"name": "n", "profile": {"name": None, "version": None, "digest": None}}
-    return markdown_report(summarise(outcomes, about=about))
+    profile = {"name": None, "version": None, "digest": None}
+    return markdown_report(summarise(outcomes, run=RunInfo(name="n", profile=profile)).to_json())
 
 
 def test_a_metric_is_spelled_as_everywhere_and_text_mentions_nobody():

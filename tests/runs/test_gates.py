@@ -3,6 +3,8 @@
 import pytest
 
 from answerkey.runs.gates import answer_gates, parse_gates
+from answerkey.runs.summary import summarise
+from answerkey.types import Case, Outcome, Response, Score, Verdict
 
 
 @pytest.mark.parametrize(
@@ -48,8 +50,8 @@ def test_gates_decide_the_exit_code(scored, gate, code):
     ("gate", "told"),
     [
         ("mean[exact_mach] >= 0", 'no metric "exact_mach"; did you mean "exact_match"?'),
-        ("success[boks] >= 0", 'no case has the type or route "boks"; did you mean "books"?'),
-        ("totals.nothing == 1", "there is no such figure in this run; summary.json"),
+        ("success[boks] >= 0", 'no case has type or route "boks"; did you mean "books"?'),
+        ("totals.nothing == 1", "this run has no such figure; summary.json"),
     ],
 )
 def test_a_gate_that_no_run_can_pass_is_refused_before_anything_is_asked(scored, gate, told):
@@ -78,21 +80,23 @@ def test_a_live_bot_may_report_routes_of_its_own(cli, write):
     assert cli("run", suite, "--no-charts", "--gate", "mean[exact_match][sales] >= 1").code == 0
     other = cli("run", suite, "--no-charts", "--gate", "mean[exact_match][foo] >= 1")
     assert other.code == 1
-    assert 'no case speaks of "foo"; it fails unless the target reports that route' in other.err
+    assert 'no case has type or route "foo"; it fails if the target does not report that route' in other.err
     near = cli("run", suite, "--dry-run", "--gate", "mean[exact_match][eazy] >= 1")
     assert (near.code, 'did you mean "easy"?' in near.err) == (2, True)
     assert cli("run", suite, "--dry-run", "--gate", "mean[foo] >= 1").code == 2
 
 
-def test_a_gate_on_a_mean_of_which_some_broke_is_closed():
-    entry = {"mean": 1.0, "n": 1, "of": 2, "broken": 1, "ci95": None}
-    summary = {"average_scores": {"chrf": entry}, "score": entry, "totals": {"errors": 1}}
+def test_a_gate_on_a_mean_with_errors_fails():
+    good = Outcome(
+        Case("1", "q"), Response("a"), {"chrf": Score(1.0)}, Verdict("PASSED", 1.0, 1.0, passed=True)
+    )
+    bad = Outcome(Case("2", "q"), Response("a"), {"chrf": Score.failed("no")}, Verdict("ERROR"))
     gates = [
         "mean[chrf] >= 0.5",
         "average_scores.chrf.mean >= 0.5",
         "mean[score] >= 0.5",
         "score.mean >= 0.5",
     ]
-    for answer in answer_gates(parse_gates(gates), summary):
+    for answer in answer_gates(parse_gates(gates), summarise([good, bad])):
         assert not answer.passed
-        assert "1 broke" in answer.note
+        assert "1 with an error" in answer.note

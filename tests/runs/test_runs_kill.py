@@ -197,5 +197,5 @@ def test_a_folder_that_cannot_be_written_is_told(suite, write):
     write("results", "a file where the folder should be")
     code, told = run_to_end(path)
     assert code == 3
-    assert "cannot be made" in told
+    assert "cannot be created" in told
     assert "Traceback" not in told

@@ -119,7 +119,7 @@ def test_errors_are_told_by_kind_with_one_example(cli, write, tmp_path, monkeypa
     rows = [ROWS[0], *({"id": f"gone{n}", "question": "Not answered?"} for n in range(30))]
     shown = cli("score", write("a.jsonl", rows), "--metrics", "exact_match", "--out", tmp_path, "--json")
     assert shown.json["errors"] == {
-        'No response: no recorded answer: for case "gone0", and the like': 30,
+        'No response: no recorded answer: for case "gone0", and similar': 30,
     }
     one = cli("score", write("a.jsonl", rows[:2]), "--metrics", "exact_match", "--out", tmp_path, "--json")
     assert one.json["errors"] == {'No response: no recorded answer: for case "gone0"': 1}

@@ -47,7 +47,7 @@ def make_run(folder: Path, outcomes: Iterable[Outcome], name: str, **more: Any) 
     """A finished run, as the command line would have left it; `reports=False` leaves the reports out."""
     reports = more.pop("reports", True)
     folder.mkdir(parents=True)
-    responses, scores = Journal(folder / RESPONSES, "responses"), Journal(folder / SCORES, "scores")
+    responses, scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
     answered: list[Any] = []
     judged: list[Any] = []
     for n, outcome in enumerate(outcomes):

@@ -14,7 +14,7 @@ from answerkey.cases.loader import checked, load_cases
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import ROW_READERS, Row
 from answerkey.errors import InputError, did_you_mean
-from answerkey.runs.score import make_tools
+from answerkey.runs.score import make_scorer
 from answerkey.runs.store import is_run, read_outcomes
 from answerkey.runs.suite import Suite
 from answerkey.types import Case, Pair, Response, Score
@@ -158,14 +158,14 @@ def measure(
         return [{name: [Score(known.get(name)) for known in labelled.known] for name in names}]
     if repeats > 1:
         suite = replace(suite, judge=_uncached(suite.judge))
-    tools = make_tools(suite, None)
+    scorer = make_scorer(suite, None)
     try:
         done, total = 0, repeats * len(labelled)
         passes: list[dict[str, list[Score]]] = []
         for _ in range(repeats):
             columns: dict[str, list[Score]] = {name: [] for name in names}
             for chunk in _chunks(labelled.pairs):
-                for scores in tools.plan.score(chunk):
+                for scores in scorer.plan.score(chunk):
                     for name in names:
                         columns[name].append(scores[name])
                 done += len(chunk)
@@ -174,7 +174,7 @@ def measure(
             passes.append(columns)
         return passes
     finally:
-        tools.close()
+        scorer.close()
 
 
 def _chunks(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:

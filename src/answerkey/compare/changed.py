@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from answerkey.compare.pair import SCORING, Pairs
+from answerkey.compare.pair import Pairs
 from answerkey.errors import SettingsError
+from answerkey.runs.records import SCORING
 
 _SPOKEN = {"metrics": "metric versions", "embedding": "embedding model"}
 

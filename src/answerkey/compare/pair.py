@@ -14,6 +14,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import InputError
+from answerkey.runs.records import SCORING
 from answerkey.text import words
 from answerkey.types import Case, Outcome, Response
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 200
-SCORING = ("profile", "metrics", "judge", "embedding")  # the parts of a fingerprint that make the scores
 
 
 @dataclass(slots=True)

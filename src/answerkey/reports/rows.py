@@ -7,22 +7,20 @@ the answers themselves stay on disk.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 from answerkey.cache import cache_folder
 from answerkey.errors import StorageError
-from answerkey.files import read_json, write_file
-from answerkey.runs.engines.parts import PartsIndex, list_parts, records_in
-from answerkey.runs.journal import read_journal
-from answerkey.runs.records import from_json, scores_from_json
-from answerkey.runs.store import RESPONSES, SCORES, in_parts
-from answerkey.types import Case, Json, Outcome, Response, Verdict
+from answerkey.files import write_file
+from answerkey.runs.engines.parts import PartsIndex, list_parts
+from answerkey.runs.journal import RESPONSES, SCORES, StoredCase, find_text, has_text, outcome_at
+from answerkey.runs.store import in_parts, open_index
+from answerkey.types import Json, Outcome
 
 FORMAT = 2
 EXCERPT = 240
@@ -77,7 +75,7 @@ def _read_rows(folder: Path, state: str) -> Rows:
         stored: Json = json.loads(kept.read_text(encoding="utf-8"))
         if stored.pop("state") == state:
             return Rows(**stored)
-    rows = _from_parts(folder) if in_parts(folder) else _from_journals(folder)
+    rows = _from_index(folder)
     with suppress(OSError, StorageError):  # it only saves work
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_file(kept, json.dumps({"state": state, **asdict(rows)}, allow_nan=False, separators=(",", ":")))
@@ -94,29 +92,10 @@ def journal_state(folder: Path) -> str:
     return "; ".join(told)
 
 
-def _from_journals(folder: Path) -> Rows:
-    answered: dict[int, tuple[int, Json]] = {}
-    for offset, record in read_journal(folder / RESPONSES):
-        if record.get("removed"):
-            answered.pop(record["n"], None)
-        else:
-            answered[record["n"]] = offset, _of_response(record)
-    scored = {record["n"]: (offset, _of_score(record)) for offset, record in read_journal(folder / SCORES)}
+def _from_index(folder: Path) -> Rows:
     rows = Rows()
-    for n in sorted(answered):
-        at, light = answered[n]
-        scored_at, judged = scored.get(n, (-1, _of_score({})))
-        _append(rows, {**light, **judged, "answered_at": at, "scored_at": scored_at})
-    return _padded(rows)
-
-
-def _from_parts(folder: Path) -> Rows:
-    """Where a case stands in the parts is its position."""
-    rows = Rows()
-    for path in list_parts(folder):
-        for n, record in records_in(path):
-            light = _of_response({"id": record["case"]["id"], **record})
-            _append(rows, {**light, **_of_score(record), "answered_at": n, "scored_at": n})
+    for stored in open_index(folder).records():
+        _append(rows, {**_of_response(stored), **_of_score(stored.judged or {})})
     return _padded(rows)
 
 
@@ -136,10 +115,12 @@ def _padded(rows: Rows) -> Rows:
     return rows
 
 
-def _of_response(record: Json) -> Json:
-    case, response = record["case"], record["response"]
+def _of_response(stored: StoredCase) -> Json:
+    case, response = stored.answered["case"], stored.answered["response"]
     return {
-        "id": record["id"],
+        "answered_at": stored.answered_at,
+        "scored_at": stored.scored_at,
+        "id": case["id"],
         "question": excerpt(case["question"]),
         "answer": excerpt(response.get("answer") or response.get("error") or ""),
         "type": case.get("type"),
@@ -175,14 +156,7 @@ def read_outcome(folder: Path, rows: Rows, n: int) -> Outcome:
     """The whole case at a place in the rows: two lines are read, whatever the size of the run; of parts, one file."""
     if in_parts(folder):
         return next(PartsIndex(folder).at([rows.answered_at[n]]))
-    answered = _line(folder / RESPONSES, rows.answered_at[n])
-    judged = _line(folder / SCORES, rows.scored_at[n]) if rows.scored_at[n] >= 0 else None
-    return Outcome(
-        case=from_json(Case, answered["case"]),
-        response=from_json(Response, answered["response"]),
-        scores=scores_from_json(judged["scores"]) if judged else {},
-        verdict=from_json(Verdict, judged["verdict"]) if judged else Verdict("UNSCORED"),
-    )
+    return outcome_at(folder, rows.answered_at[n], rows.scored_at[n])
 
 
 def worst_first(rows: Rows) -> list[int]:
@@ -196,31 +170,8 @@ def worst_first(rows: Rows) -> list[int]:
 
 
 def matching(folder: Path, rows: Rows, text: str) -> Iterator[int]:
-    """The cases whose id, question or answer holds the text, whatever the case. Answers are read a line at a time."""
-    needle = text.lower()
+    """The cases whose id, question or answer contains the text, ignoring case."""
     if in_parts(folder):
-        records = (record for path in list_parts(folder) for _, record in records_in(path))
-        yield from (n for n, record in enumerate(records) if _holds(record, needle))
-        return
-    quick = json.dumps(needle, ensure_ascii=False)[1:-1]  # as it stands in a line of JSON
-    with (folder / RESPONSES).open("rb") as file:
-        for n, at in enumerate(rows.answered_at):
-            file.seek(at)
-            line = file.readline()
-            if quick in line.decode("utf-8", "replace").lower() and _holds(read_json(line), needle):
-                yield n
-
-
-def _holds(record: Json, needle: str) -> bool:
-    texts: Iterable[Any] = (
-        record["case"]["id"],
-        record["case"]["question"],
-        record["response"].get("answer"),
-    )
-    return any(needle in text.lower() for text in texts if text)
-
-
-def _line(path: Path, at: int) -> Json:
-    with path.open("rb") as file:
-        file.seek(at)
-        return read_json(file.readline())
+        records = open_index(folder).records()
+        return (n for n, stored in enumerate(records) if has_text(stored.answered, text))
+    return find_text(folder, rows.answered_at, text)

@@ -89,7 +89,7 @@ def _averages(averages: Mapping[str, Any]) -> list[str]:
             counted(entry[key], *told)
             for key, told in (
                 ("not_applicable", ("does not apply", "do not apply")),
-                ("broken", ("broke", "broke")),
+                ("errors", ("error", "errors")),
             )
             if entry[key]
         )

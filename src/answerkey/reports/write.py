@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from answerkey.compare.comparison import Comparison, comparison_json
@@ -29,8 +30,9 @@ from answerkey.runs.store import (
     read_manifest,
     write_manifest,
 )
-from answerkey.runs.summary import Summary, headed
-from answerkey.types import Json, Outcome, Profile
+from answerkey.runs.summary import RunInfo, summary_of
+from answerkey.runs.tally import RunTally
+from answerkey.types import Json, Outcome, Profile, Status
 
 MOST_DRAWN = 100_000  # the page holds a row a case in memory
 MOST_FROM_PARTS = 1_000  # failures told in full of a run that is Parquet
@@ -41,34 +43,32 @@ def write_reports(folder: Path, *, pictures: bool = True) -> Json:
     manifest = read_manifest(folder)
     profile = load_profile(manifest["profile"]) if manifest.get("profile") else None
     if in_parts(folder):
-        summary, worst = merged(folder, profile), worst_positions(folder, MOST_FROM_PARTS)
+        tally, worst = merged(folder), worst_positions(folder, MOST_FROM_PARTS)
     else:
-        summary, worst = _write_rows(folder, manifest, profile)
-    figures = headed(summary, _about(manifest))
-    drawn = pictures and summary.all.count <= MOST_DRAWN
+        tally, worst = _write_rows(folder, manifest)
+    summary = summary_of(tally, profile, RunInfo.of_manifest(manifest))
+    gates = answer_gates(parse_gates(manifest.get("gate", [])), summary)
+    figures = replace(summary, gates=tuple(gates)).to_json()
+    drawn = pictures and tally.all.count <= MOST_DRAWN
     if pictures and not drawn:
         figures["notes"] = [
             *figures["notes"],
             f"report.html and the plots are left out above {MOST_DRAWN:,} cases",
         ]
-    figures["gates"] = [
-        {"condition": a.condition, "value": a.value, "ci95": a.ci95, "passed": a.passed, "note": a.note}
-        for a in answer_gates(parse_gates(manifest.get("gate", [])), figures)
-    ]
     write_manifest(folder, {**manifest, "fingerprint": figures["fingerprint"]})
     write_file(folder / "summary.json", json_text(figures))
     write_file(folder / "report.txt", text_report(figures))
     write_file(folder / "report.md", markdown_report(figures))
-    group = summary.all
-    write_failures(open_index(folder), worst, group.count - group.passed - group.statuses["SCORED"], profile)
+    failed = tally.all.count - tally.all.passed - tally.all.statuses[Status.SCORED]
+    write_failures(open_index(folder), worst, failed, profile)
     if drawn:
         _pictures(folder, figures)
     return figures
 
 
-def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[Summary, list[int]]:
+def _write_rows(folder: Path, manifest: Json) -> tuple[RunTally, list[int]]:
     """The reports with a row a case, from one pass over the journals; the summary, and where the failed are, worst first."""
-    summary, index = Summary(profile), JournalIndex(folder)
+    tally, index = RunTally(), JournalIndex(folder)
     failing: list[tuple[float, int]] = []
     with ExitStack() as stack:
         lines = stack.enter_context(replacing(folder / "results.jsonl"))
@@ -77,7 +77,7 @@ def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[
         )
         junit = JunitFile(stack.enter_context(replacing(folder / "junit.xml")), manifest["name"])
         for n, outcome in index.numbered():
-            summary.add(outcome)
+            tally.add(outcome)
             line = result_line(outcome)
             lines.write(json_line(line).decode() + "\n")
             table.add(line)
@@ -85,31 +85,12 @@ def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[
             if not outcome.verdict.passed and outcome.verdict.status != "SCORED":
                 failing.append((badness(outcome), n))
         junit.finish(manifest.get("partial", ""))
-    return summary, [n for _, n in sorted(failing)]
+    return tally, [n for _, n in sorted(failing)]
 
 
 def badness(outcome: Outcome) -> float:
     """What sorts failures worst first: an error before the lowest score."""
     return -1.0 if outcome.verdict.score is None else outcome.verdict.score
-
-
-def _about(manifest: Json) -> Json:
-    return {
-        "name": manifest["name"],
-        "created": manifest["created"],
-        "partial": manifest.get("partial", ""),
-        "selected": manifest.get("count"),
-        "profile": {
-            "name": (manifest.get("profile") or {}).get("name"),
-            "version": manifest.get("profile_version"),
-            "digest": manifest.get("profile_digest"),
-            "scale": (manifest.get("profile") or {}).get("scale", 1),
-        },
-        "notes": manifest.get("notes", []),
-        "changes": manifest.get("changes", []),
-        "settings": manifest.get("settings", {}),
-        "fingerprint": manifest["fingerprint"],
-    }
 
 
 def _pictures(folder: Path, figures: Json) -> None:

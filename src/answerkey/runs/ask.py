@@ -1,4 +1,4 @@
-"""Asking a live target from several threads. Each answer is in the journal before anybody hears of it."""
+"""Asking a target: a live one from several threads, with each answer stored before it is passed on."""
 
 from __future__ import annotations
 
@@ -10,21 +10,29 @@ from itertools import islice
 from queue import SimpleQueue
 
 from answerkey.runs.control import Stop
+from answerkey.targets.recorded import Recorded
 from answerkey.types import Case, Question, Response, Target, Turn
 
 Numbered = tuple[int, Case]
 Answered = tuple[int, Case, Response]
-Answers = dict[tuple[int, str], str]  # by the place of a turn too: a user may say the same words twice
+Answers = dict[tuple[int, str], str]  # by the number of the turn too: a user may repeat a question
 Keep = Callable[[list[Answered]], None]
 _AHEAD = 4  # units queued for each worker, so that none waits while answers are scored
+
+
+def answer_of(target: Target, case: Case) -> Response:
+    """One case asked on its own; a recorded answer is looked up."""
+    if isinstance(target, Recorded):
+        return target.lookup(case)
+    return target.ask(Question(case.id, case.question, case.history))
 
 
 def ask_all(
     target: Target, cases: Iterable[Numbered], workers: int, stop: Stop, keep: Keep, *, ahead: int = _AHEAD
 ) -> Iterator[list[Answered]]:
-    """Batches of what was answered since the last batch, as soon as there is one.
+    """Batches of the answers since the last batch, as soon as there is one.
 
-    With `ahead` = 1 no more than `workers` units are ever asked and not yet scored.
+    With `ahead` = 1 no more than `workers` units are ever asked but not yet scored.
     """
     units = conversations(cases)
     pool, writer = ThreadPoolExecutor(workers, "ask"), _Writer(keep)
@@ -54,8 +62,8 @@ def ask_all(
 
 
 class _Writer:
-    """A thread that keeps what is put, all that has come together at once: a disk takes milliseconds to be sure of it,
-    and those who ask go on meanwhile. Units that ended pass through in their turn, behind their answers."""
+    """A thread that stores answers, all that are waiting in one write: a durable write takes milliseconds, and the
+    asking threads continue meanwhile. A unit that has ended is passed on after its answers."""
 
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
@@ -66,14 +74,14 @@ class _Writer:
         self.put = self._put.put
 
     def written(self) -> tuple[list[Answered], list[Future[None]]]:
-        """Waits for answers that are kept by now, and units that have ended; raises what keeping them raised."""
+        """Waits for stored answers and ended units; raises the error of storing them."""
         done = self._done.get()
         if isinstance(done, Exception):
             raise done
         return done
 
     def close(self) -> None:
-        """Everything put before is kept first."""
+        """Stores everything that is waiting first."""
         self._put.put(None)
         self._thread.join()
 
@@ -94,7 +102,7 @@ class _Writer:
 
 
 def _ask_unit(target: Target, unit: list[Numbered], stop: Stop, answered: Callable[[Answered], None]) -> None:
-    """The turns of one conversation in order, each with what the target itself answered before."""
+    """The turns of one conversation in order, each with the target's own earlier answers."""
     answers: Answers = {}
     for n, case in unit:
         if stop:
@@ -106,14 +114,14 @@ def _ask_unit(target: Target, unit: list[Numbered], stop: Stop, answered: Callab
 
 
 def with_answers(history: Sequence[Turn], answers: Answers) -> tuple[Turn, ...]:
-    """The turns, those that hold no answer with the one that was given at their place."""
+    """The turns; one without an answer gets the answer that was given at its place."""
     return tuple(
         Turn(turn.user, turn.answer or answers.get((n, turn.user), "")) for n, turn in enumerate(history)
     )
 
 
 def conversations(cases: Iterable[Numbered]) -> Iterator[list[Numbered]]:
-    """Cases that follow one another in one conversation belong together; any other stands alone."""
+    """Consecutive cases of one conversation as one unit; any other case as a unit of its own."""
     unit: list[Numbered] = []
     for n, case in cases:
         talk = case.extra.get("conversation")
@@ -126,3 +134,20 @@ def conversations(cases: Iterable[Numbered]) -> Iterator[list[Numbered]]:
             unit = []
     if unit:
         yield unit
+
+
+def resume_conversations(cases: Iterable[Numbered], earlier: Iterable[Answered]) -> Iterator[Numbered]:
+    """Turns of a conversation that was interrupted get the target's earlier answers as history."""
+    answers: dict[object, Answers] = {}
+    for _, case, response in earlier:
+        if talk := _conversation(case):
+            answers.setdefault(talk, {})[len(case.history), case.question] = response.answer or ""
+    for n, case in cases:
+        known = answers.get(_conversation(case), {})
+        yield n, replace(case, history=with_answers(case.history, known)) if known else case
+
+
+def _conversation(case: Case) -> tuple[object, object] | None:
+    """What the turns of one conversation have in common; None for a single question."""
+    talk = case.extra.get("conversation")
+    return (case.source_file, talk) if talk else None

@@ -1,23 +1,27 @@
-"""What one call of `run` may ask for beyond the suite, and what it got."""
+"""What controls a run: which cases, when to stop, who watches; and how it ended."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from answerkey.types import Case, Outcome
+from answerkey.runs.suite import RunSettings
+from answerkey.types import Case, Outcome, Response
 
 if TYPE_CHECKING:
-    from answerkey.runs.summary import OutcomeTally
+    from answerkey.runs.tally import OutcomeTally
+
+_SAME_ERROR_LIMIT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which of the suite's cases are meant. A run keeps its selection, so that resume means the same ones."""
+    """Which of the suite's cases to run. A run records its selection, so that --resume continues with the same cases."""
 
     limit: int | None = None
     only: str | None = None
@@ -26,8 +30,14 @@ class Selection:
 
     def wants(self, case: Case) -> bool:
         source = PurePath(case.source_file or "")
+        only = self.only
         return (
-            (self.only is None or _matches(self.only, case.id) or self.only.lower() in case.question.lower())
+            (
+                only is None
+                or only == case.id
+                or fnmatch(case.id, only)
+                or only.lower() in case.question.lower()
+            )
             and (self.file is None or self.file in (source.name, source.stem, str(source)))
             and (self.collection is None or self.collection in (*source.parts[:-1], *case.tags))
         )
@@ -37,12 +47,19 @@ class Selection:
         return self == Selection()
 
 
-def _matches(pattern: str, name: str) -> bool:
-    return fnmatch(name, pattern) or pattern == name
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What one call asks for beyond the suite."""
+
+    selection: Selection = Selection()
+    resume: Path | None = None
+    resume_limit: int | None = None
+    accept_changes: bool = False
+    stop_on_fail: bool = False
 
 
 class Stop:
-    """Set by a signal, a budget or a failing case; nothing new is begun once it is set."""
+    """Set by a signal, a budget or a failing case; once it is set, no new question is asked."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -60,9 +77,9 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Called as a run goes on; the command line shows these, a test may count them.
+    """Callbacks for progress; the command line shows them, a test may count them.
 
-    `group` is many outcomes at once; `earlier` those that were done before a resume, which `start` has counted.
+    `group` reports many outcomes at once; `earlier` those finished before a resume, which `start` has counted.
     """
 
     start: Callable[[int, int], None] = lambda total, done: None
@@ -72,18 +89,44 @@ class Watch:
     earlier: Callable[[OutcomeTally], None] = lambda group: None
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    selection: Selection = Selection()
-    resume: Path | None = None
-    resume_limit: int | None = None
-    accept_changes: bool = False
-    stop_on_fail: bool = False
+class Budget:
+    """The limits of `[run] max_minutes` and `max_cost`."""
+
+    def __init__(self, run: RunSettings) -> None:
+        self._run, self._began = run, time.monotonic()
+        self.spent = 0.0
+
+    def exceeded(self) -> str:
+        """Which limit is exceeded; empty while none is."""
+        run = self._run
+        if run.max_minutes is not None and time.monotonic() - self._began > run.max_minutes * 60:
+            return f"the budget of {run.max_minutes:g} minutes is used up"
+        if run.max_cost is not None and self.spent > run.max_cost:
+            return f"the budget of {run.max_cost:g} is used up: {self.spent:g} spent"
+        return ""
+
+
+class ErrorStreak:
+    """Notices a target that cannot be reached: the same infrastructure error many times in a row."""
+
+    def __init__(self) -> None:
+        self._name, self._count = "", 0
+
+    def reason_to_stop(self, response: Response) -> str:
+        """Why the run should stop after this response; empty if it should not."""
+        if response.error_kind != "infrastructure":
+            self._name, self._count = "", 0
+            return ""
+        self._count = self._count + 1 if response.error_name == self._name else 1
+        self._name = response.error_name
+        if self._count < _SAME_ERROR_LIMIT:
+            return ""
+        return f"{self._count} times in a row: {response.error}; fix the target, then run again with --resume"
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a run ended. `partial` says why it is not whole, or is empty; `limited` that no more was asked for.
+    """How a run ended. `partial` says why it is incomplete, or is empty; `limited` that --resume-limit was reached.
 
     `asked`, `errors` and `failed` count the cases of this call alone.
     """
@@ -94,6 +137,6 @@ class Finished:
     stopped: Outcome | None = None
     also_stopped: int = 0
     asked: int = 0
-    errors: int = field(default=0)
+    errors: int = 0
     failed: int = 0
     limited: bool = False

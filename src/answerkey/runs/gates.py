@@ -1,10 +1,11 @@
-"""Gates: conditions on the figures of a run, each answered with its figure, its interval and pass or fail.
+"""Gates: conditions on the figures of a run, each reported with its figure, its interval and pass or fail.
 
 user_satisfaction >= 0.70     success[sales] >= 0.80     mean[quality] >= 0.70
 route_accuracy >= 0.76        response_time.mean < 5     errors == 0
 recall@5 >= 0.60              quality.mean >= 0.70       performance.bands.excellent.share >= 0.5
 
-A metric's name alone is its mean; names joined by dots lead to any number of summary.json.
+A metric's name alone is its mean; names joined by dots lead to any number of summary.json. A condition on a figure that
+a run can never have is refused before the first question.
 """
 
 from __future__ import annotations
@@ -17,33 +18,36 @@ from typing import Any
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
-from answerkey.profiles.decide import ERROR
-from answerkey.runs.summary import Summary
-from answerkey.types import Band, Case, Json, Outcome, Profile, Response, Score, Verdict
+from answerkey.runs.number_tally import Mean
+from answerkey.runs.summary import Figures, GateResult, MetricMean, Range, RunInfo, Summary, summarise
+from answerkey.types import Band, Case, Outcome, Profile, Response, Score, Status, Verdict
 
 _CONDITION = re.compile(
     r"\s*([\w.@-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$"
 )
-BROKE = " broke"  # how the note of a figure ends that is there, but must not open a gate
 _MEAN_AT = re.compile(r"^(?:average_scores\.(.+)|(score|quality))\.mean$")
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
 _RATES = {
-    "user_satisfaction": "user_satisfaction_rate",
-    "user_satisfaction_rate": "user_satisfaction_rate",
-    "success": "pass_rate",
-    "pass_rate": "pass_rate",
-    "route_accuracy": "route_accuracy",
+    "user_satisfaction": ("user_satisfaction_rate", "user_satisfaction_ci95"),
+    "user_satisfaction_rate": ("user_satisfaction_rate", "user_satisfaction_ci95"),
+    "success": ("pass_rate", "pass_rate_ci95"),
+    "pass_rate": ("pass_rate", "pass_rate_ci95"),
+    "route_accuracy": ("route_accuracy", "route_accuracy_ci95"),
 }
 _COUNTS = ("cases", "scored", "passed", "failed", "errors", "unscored")
 _TIMES = ("mean", "average", "min", "max", "p50", "p95")
 _SECTIONS = ("totals", "score", "quality", "average_scores", "performance", "response_time")
+_NEED_PROFILE = ("score", "quality", "performance", "user_satisfaction", "success", "pass_rate")
+_MOST_NAMED = 20
 FIGURES = (*_RATES, *_COUNTS, "mean", *(f"response_time.{name}" for name in _TIMES))
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
+    """A parsed gate: `figure[of][within] sign limit`."""
+
     text: str
     figure: str
     of: str | None
@@ -51,29 +55,14 @@ class Condition:
     sign: str
     limit: float
 
-
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """One gate's outcome. A figure that is not there fails: the gate is closed unless it is shown to be open."""
-
-    condition: str
-    value: float | None
-    ci95: tuple[float, float] | None
-    passed: bool
-    note: str = ""
+    @property
+    def group(self) -> str | None:
+        """The type or route that the condition is about; None for all cases."""
+        return self.within if self.figure == "mean" else self.of
 
 
 def parse_gates(texts: Sequence[str]) -> list[Condition]:
     return [_parse(text) for text in texts]
-
-
-def answer_gates(conditions: Sequence[Condition], summary: Mapping[str, Any]) -> list[GateResult]:
-    return [_answer(condition, summary) for condition in conditions]
-
-
-def part_of(condition: Condition) -> str | None:
-    """The type or route that a condition is about; None for all cases."""
-    return condition.within if condition.figure == "mean" else condition.of
 
 
 def _parse(text: str) -> Condition:
@@ -91,91 +80,81 @@ def _parse(text: str) -> Condition:
             f'gate "{text}": unknown figure "{figure}"{did_you_mean(figure, FIGURES)}; known: {", ".join(FIGURES)}'
         )
     if figure == "mean" and of is None:
-        raise SettingsError(f'gate "{text}": say the mean of what, as in "mean[quality] >= 0.70"')
+        raise SettingsError(f'gate "{text}": name the metric, as in "mean[quality] >= 0.70"')
     try:
         limit = float(number) / (100 if percent else 1)
     except ValueError:
-        raise SettingsError(f'gate "{text}": "{number}" is no number') from None
+        raise SettingsError(f'gate "{text}": "{number}" is not a number') from None
     return Condition(text.strip(), figure, of, within, sign, limit)
 
 
-def _answer(condition: Condition, summary: Mapping[str, Any]) -> GateResult:
+def answer_gates(conditions: Sequence[Condition], summary: Summary) -> list[GateResult]:
+    """The result of each condition."""
+    return [_answer(condition, summary) for condition in conditions]
+
+
+def _answer(condition: Condition, summary: Summary) -> GateResult:
     value, interval, note = _figure(condition, summary)
     if value is None:
-        return GateResult(condition.text, None, None, False, note or "there is no such figure in this run")
-    near = 1e-9 if condition.sign in {">=", "<="} else 0.0
-    held = _TESTS[condition.sign](value + (near if condition.sign == ">=" else -near), condition.limit)
-    return GateResult(condition.text, value, interval, held, note)
-
-
-def _figure(
-    condition: Condition, summary: Mapping[str, Any]
-) -> tuple[float | None, tuple[float, float] | None, str]:
-    """The figure a condition names, of all cases or of one type or route."""
-    part_name = part_of(condition)
-    part = _part(summary, part_name)
-    if part is None:
-        known = ", ".join([*summary.get("by_type", {}), *summary.get("by_route", {})]) or "none"
-        return None, None, f'no type or route "{part_name}"; there is: {known}'
-    if condition.figure in _RATES:
-        key = _RATES[condition.figure]
-        stem = key.removesuffix("_rate") if key.startswith("user") else key
-        return part.get(key), _pair(part.get(f"{stem}_ci95")), ""
-    if condition.figure in _COUNTS:
-        return part["totals"].get(condition.figure), None, ""
-    if condition.figure != "mean":
-        return _number_at(part, condition.figure), None, ""
-    name = condition.of or ""
-    entry: Json | None = part.get(name) if name in {"score", "quality"} else part["average_scores"].get(name)
-    if entry is None:
-        return None, None, f'no metric "{name}"{did_you_mean(name, part["average_scores"])}'
-    note = f"scored {entry['n']}/{entry['of']}"
-    # A mean over only some of the cases must not open a gate: what broke might have been the bad ones.
-    broken = part["totals"]["errors"] if name in {"score", "quality"} else entry["broken"]
-    return (
-        (None, None, f"{note}, {broken}{BROKE}")
-        if broken and entry["n"]
-        else (entry["mean"], _pair(entry["ci95"]), note)
+        return GateResult(condition.text, None, None, False, note or "this run has no such figure")
+    near = {">=": 1e-9, "<=": -1e-9}.get(condition.sign, 0.0)
+    return GateResult(
+        condition.text, value, interval, _TESTS[condition.sign](value + near, condition.limit), note
     )
+
+
+def _figure(condition: Condition, summary: Summary) -> tuple[float | None, Range, str]:
+    """The figure that a condition names, of all cases or of one type or route; with a note."""
+    group = condition.group
+    part = summary.figures if group is None else summary.by_type.get(group) or summary.by_route.get(group)
+    if part is None:
+        known = ", ".join([*summary.by_type, *summary.by_route]) or "none"
+        return None, None, f'no type or route "{group}"; known: {known}'
+    if condition.figure in _RATES:
+        rate, interval = _RATES[condition.figure]
+        return getattr(part, rate), getattr(part, interval), ""
+    if condition.figure in _COUNTS:
+        return getattr(part.totals, condition.figure), None, ""
+    if condition.figure != "mean":
+        record = summary.to_json() if group is None else part.to_json()
+        return _number_at(record, condition.figure), None, ""
+    return _mean(part, condition.of or "")
+
+
+def _mean(part: Figures, name: str) -> tuple[float | None, Range, str]:
+    """A mean over only some cases must not pass a gate: the cases with errors might have been the bad ones."""
+    overall: dict[str, Mean] = {"score": part.score, "quality": part.quality}
+    figure = overall.get(name) or part.average_scores.get(name)
+    if figure is None:
+        return None, None, f'no metric "{name}"{did_you_mean(name, part.average_scores)}'
+    note = f"scored {figure.n}/{figure.of}"
+    errors = figure.errors if isinstance(figure, MetricMean) else part.totals.errors
+    if errors and figure.n:
+        return None, None, f"{note}, {errors} with an error"
+    return figure.mean, figure.ci95, note
 
 
 def _number_at(part: Any, path: str) -> float | None:
-    """The number under names joined by dots; a name may hold dots itself, as `rubric.accuracy` does."""
+    """The number under names joined by dots; a name may contain dots itself, as `rubric.accuracy` does."""
     if not path:
         return part if isinstance(part, int | float) and not isinstance(part, bool) else None
-    names = (
-        [name for name in part if path == name or path.startswith(f"{name}.")]
-        if isinstance(part, Mapping)
-        else []
-    )
-    return _number_at(part[names[0]], path[len(names[0]) + 1 :]) if names else None
-
-
-def _part(summary: Mapping[str, Any], name: str | None) -> Mapping[str, Any] | None:
-    if name is None:
-        return summary
-    return summary.get("by_type", {}).get(name) or summary.get("by_route", {}).get(name)
-
-
-def _pair(interval: Sequence[float] | None) -> tuple[float, float] | None:
-    return (interval[0], interval[1]) if interval else None
-
-
-_MOST_NAMED = 20
-_OF_VERDICTS = ("score", "quality", "performance", "user_satisfaction", "success", "pass_rate")
+    if not isinstance(part, Mapping):
+        return None
+    name = next((name for name in part if path == name or path.startswith(f"{name}.")), None)
+    return None if name is None else _number_at(part[name], path[len(name) + 1 :])
 
 
 @dataclass(slots=True)
-class Seen:
-    """What the cases tell of the parts a run can be split into.
+class KnownGroups:
+    """The types and routes of a suite's cases, for checking gates before the first question.
 
-    `expected` is whether any names its route; `whole` that these are all cases of the suite, not a selection; `open`
-    that the target may report routes of which nothing is known before.
+    `routed`: some case has an expected route. `whole`: these are all cases of the suite, not a selection. `open`: the
+    target may report routes that no case names.
     """
 
     types: set[str] = field(default_factory=set[str])
     routes: set[str] = field(default_factory=set[str])
-    expected: bool = False
+    routed: bool = False
     whole: bool = True
     open: bool = False
 
@@ -183,76 +162,74 @@ class Seen:
         if case.type is not None:
             self.types.add(case.type)
         if case.expected_route is not None:
-            self.expected = True
+            self.routed = True
             self.routes.update((case.expected_route, *case.acceptable_routes))
         if case.recorded is not None and case.recorded.route is not None:
             self.routes.add(case.recorded.route)
 
 
 def check_gates(
-    conditions: Sequence[Condition], seen: Seen, metrics: Sequence[str], profile: Profile | None
+    conditions: Sequence[Condition], known: KnownGroups, metrics: Sequence[str], profile: Profile | None
 ) -> tuple[str, ...]:
-    """Refuses the first condition that cannot hold, and says why; what only the target can tell comes back as warnings."""
+    """Refuses the first condition that can never hold, with the reason; what depends on the target gives a warning."""
     if not conditions:
         return ()
-    known = seen.types | seen.routes
+    names = known.types | known.routes
     if profile is not None:
-        known = known.union(*profile.routes.values())
-    unknown = [
-        condition for condition in conditions if seen.whole and part_of(condition) not in {None, *known}
-    ]
+        names = names.union(*profile.routes.values())
+    unknown = [c for c in conditions if known.whole and c.group not in {None, *names}]
     for condition in unknown:
-        _refuse_part(condition, known, closed=seen.expected or not seen.open)
-    parts = {part for condition in conditions if (part := part_of(condition)) is not None}
-    example = _example(parts, metrics, profile, routed=seen.expected or not seen.whole).figures()
-    for condition, answer in zip(conditions, answer_gates(conditions, example), strict=True):
-        if answer.value is None and not answer.note.endswith(BROKE):
-            raise SettingsError(f'gate "{condition.text}": {_why(condition, answer.note, metrics, profile)}')
+        _refuse_group(condition, names, closed=known.routed or not known.open)
+    groups = {condition.group for condition in conditions if condition.group is not None}
+    example = _example(groups, metrics, profile, routed=known.routed or not known.whole)
+    for condition in conditions:
+        value, _, note = _figure(condition, example)
+        if value is None and not note.endswith("with an error"):
+            raise SettingsError(f'gate "{condition.text}": {_why(condition, note, metrics, profile)}')
     return tuple(
-        f'gate "{condition.text}": no case speaks of "{part_of(condition)}"; it fails unless the target reports that route'
-        for condition in unknown
+        f'gate "{c.text}": no case has type or route "{c.group}"; it fails if the target does not report that route'
+        for c in unknown
     )
 
 
-def _refuse_part(condition: Condition, known: Collection[str], *, closed: bool) -> None:
-    """Unless the target may report a route of that name."""
-    part = part_of(condition) or ""
-    near = did_you_mean(part, known)
+def _refuse_group(condition: Condition, known: Collection[str], *, closed: bool) -> None:
+    """A name close to a known one is a typing error; any other may be a route that the target reports."""
+    near = did_you_mean(condition.group or "", known)
     if near or closed:
         named = ", ".join(sorted(known)[:_MOST_NAMED]) or "none"
         raise SettingsError(
-            f'gate "{condition.text}": no case has the type or route "{part}"{near}; there is: {named}'
+            f'gate "{condition.text}": no case has type or route "{condition.group}"{near}; known: {named}'
         )
 
 
 def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profile | None) -> str:
     about = condition.of if condition.figure == "mean" else condition.figure
-    if profile is None and (about or "").startswith(_OF_VERDICTS):
+    if profile is None and (about or "").startswith(_NEED_PROFILE):
         return "this figure needs a profile; give one with --profile, or in the suite"
     if condition.figure == "route_accuracy":
-        return "no case has an expected_route to be right about"
+        return "no case has an expected_route"
     if note.startswith("no metric"):
         return note if "did you mean" in note else f"{note}; measured are {', '.join(metrics)}"
-    return f"{note}; summary.json of an earlier run shows what there is"
+    return f"{note or 'this run has no such figure'}; summary.json of an earlier run shows the figures that exist"
 
 
 def _example(
-    parts: Collection[str], metrics: Sequence[str], profile: Profile | None, *, routed: bool
+    groups: Collection[str], metrics: Sequence[str], profile: Profile | None, *, routed: bool
 ) -> Summary:
-    """A run in which everything that can happen has happened: what it has no figure for, no run will have."""
-    summary = Summary(profile)
+    """A synthetic summary with every possible figure: what it lacks, no run will have."""
     scores = {name: Score(1.0) for name in metrics}
     response = Response(answer="", route="", seconds=1.0)
-    for part in (None, *parts):
-        case = Case("", "", type=part, expected_route="" if routed else None)
-        for verdict in (*_verdicts(profile), Verdict(ERROR)):
-            summary.add(Outcome(case, response, scores, verdict))
-    return summary
+    outcomes = [
+        Outcome(Case("", "", type=group, expected_route="" if routed else None), response, scores, verdict)
+        for group in (None, *groups)
+        for verdict in (*_verdicts(profile), Verdict(Status.ERROR))
+    ]
+    return summarise(outcomes, profile, RunInfo())
 
 
 def _verdicts(profile: Profile | None) -> list[Verdict]:
     if profile is None:
-        return [Verdict("SCORED"), Verdict("SCORED")]
-    bands = [band for ruler in (profile.rules, *profile.group_rules.values()) for band in ruler.bands]
-    judged = [*bands, Band("", 0.0, "FAILED"), Band("", 0.0, "UNSCORED")]
+        return [Verdict(Status.SCORED), Verdict(Status.SCORED)]
+    bands = [band for rules in (profile.rules, *profile.group_rules.values()) for band in rules.bands]
+    judged = [*bands, Band("", 0.0, Status.FAILED), Band("", 0.0, Status.UNSCORED)]
     return [Verdict(band.status, 1.0, 1.0, band=band.name) for band in judged]

@@ -1,6 +1,7 @@
-"""An append-only file of JSON lines. The journal is the checkpoint: there is no second state.
+"""The two append-only journals of a run, responses and scores: JSON lines that are also the checkpoint.
 
-A record is on disk when `append` returns. A line that a crash tore is cut off when the journal is opened again.
+Only this module and `store` know the keys of their records. A record is on disk when `append` returns; a line that a
+crash left incomplete is cut off when the journal is opened again.
 """
 
 from __future__ import annotations
@@ -8,23 +9,29 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from answerkey import __version__
 from answerkey.errors import StorageError
 from answerkey.files import json_line, read_json
-from answerkey.types import Json
+from answerkey.runs.records import digest_of, from_json, outcome_from_json, to_json
+from answerkey.types import Case, Json, Outcome, Response, Status, Verdict
 
+RESPONSES, SCORES = "responses.jsonl", "scores.jsonl"
 FORMAT = 1
+ASK, ANSWERED, FINISHED, STOPPED, REMOVED = range(5)
 _POSITION = re.compile(rb'\{"n":(\d+),')
 _REMOVED = b'"removed":true}\n'
 
 
 class Journal:
-    """One writer's end of a journal; `append` may be called from several threads at once."""
+    """The writing end of a journal; `append` may be called from several threads at once."""
 
-    def __init__(self, path: Path, kind: str) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._write_lock, self._sync_lock = threading.Lock(), threading.Lock()
         self._written = self._synced = 0
@@ -32,9 +39,9 @@ class Journal:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             self._size = _repair(self._file)
         except OSError as error:
-            raise _storage_error(path, error) from error
+            raise _cannot_write(path, error) from error
         if self._size == 0:
-            self.append([{"format": FORMAT, "kind": kind, "answerkey": __version__}])
+            self.append([{"format": FORMAT, "kind": path.stem, "answerkey": __version__}])
 
     def append(self, records: Sequence[Json]) -> None:
         """One write for all the records, then one sync; threads that wait together share a sync."""
@@ -50,10 +57,10 @@ class Journal:
                     os.fdatasync(self._file)
                     self._synced = reached
         except OSError as error:
-            raise _storage_error(self.path, error) from error
+            raise _cannot_write(self.path, error) from error
 
     def _append_whole(self, data: bytes) -> None:
-        """All of it or nothing: what a full disk cut short is taken back."""
+        """All or nothing: what a full disk cut short is removed again."""
         view = memoryview(data)
         try:
             while view:
@@ -67,55 +74,8 @@ class Journal:
         os.close(self._file)
 
 
-def read_journal(path: Path) -> Iterator[tuple[int, Json]]:
-    """Each record with the byte where its line begins; a torn last line is passed over."""
-    for offset, line in _lines(path):
-        yield offset, decoded(line, path)
-
-
-def positions(path: Path) -> Iterator[tuple[int, int]]:
-    """The position of each record's case, and the byte where its line begins or -1 for one taken out; not parsed whole."""
-    for offset, line in _lines(path):
-        found = _POSITION.match(line)
-        n = int(found[1]) if found else int(decoded(line, path)["n"])
-        yield n, -1 if line.endswith(_REMOVED) else offset
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The whole lines after the header, each with the byte where it begins."""
-    try:
-        with path.open("rb") as file:
-            offset = 0
-            for number, line in enumerate(file):
-                if line.endswith(b"\n"):
-                    if number == 0:
-                        _check_header(decoded(line, path), path)
-                    else:
-                        yield offset, line
-                offset += len(line)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise _storage_error(path, error) from error
-
-
-def decoded(line: bytes, path: str | Path) -> Json:
-    try:
-        return read_json(line)
-    except ValueError:
-        shown = line[:60].decode(errors="replace")
-        raise StorageError(f"{path}: a damaged line, {shown!r}; remove that line, then resume") from None
-
-
-def _check_header(header: Json, path: Path) -> None:
-    if header.get("format") != FORMAT:
-        raise StorageError(
-            f"{path}: format {header.get('format')!r}, this version reads {FORMAT}; use the version that wrote it"
-        )
-
-
 def _repair(file: int) -> int:
-    """The size after a torn last line is cut off."""
+    """The size after an incomplete last line is cut off."""
     size = os.fstat(file).st_size
     block, end = 1 << 16, size
     while end > 0:
@@ -130,8 +90,254 @@ def _repair(file: int) -> int:
     return end
 
 
-def _storage_error(path: Path, error: OSError) -> StorageError:
+def _cannot_write(path: Path, error: OSError) -> StorageError:
     return StorageError(
         f"{path}: cannot be written: {error.strerror or error}; nothing written before is lost: "
-        "make room or allow writing, then go on with --resume"
+        "free some space or allow writing, then continue with --resume"
     )
+
+
+def read_journal(path: Path) -> Iterator[tuple[int, Json]]:
+    """Each record with the byte at which its line begins; an incomplete last line is skipped."""
+    for offset, line in _lines(path):
+        yield offset, _decoded(line, path, offset)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The complete lines after the header, each with the byte at which it begins."""
+    try:
+        with path.open("rb") as file:
+            offset = 0
+            for number, line in enumerate(file):
+                if line.endswith(b"\n"):
+                    if number == 0:
+                        _check_header(_decoded(line, path, 0), path)
+                    else:
+                        yield offset, line
+                offset += len(line)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _check_header(header: Json, path: Path) -> None:
+    if header.get("format") != FORMAT:
+        raise StorageError(
+            f"{path}: format {header.get('format')!r}, this version reads {FORMAT}; use the version that wrote it"
+        )
+
+
+def _decoded(line: bytes, path: Path, offset: int) -> Json:
+    try:
+        record = read_json(line)
+        if isinstance(record, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return record
+    except ValueError:
+        pass
+    shown = line[:60].decode(errors="replace").rstrip("\n")
+    raise StorageError(
+        f"{path}, line {_line_number(path, offset)}: damaged record {shown!r}; remove that line, then resume"
+    )
+
+
+def _line_number(path: Path, offset: int) -> int:
+    with path.open("rb") as file:
+        return file.read(offset).count(b"\n") + 1
+
+
+def response_record(n: int, case: Case, response: Response) -> Json:
+    return {"n": n, "id": case.id, "case": to_json(case), "response": to_json(response)}
+
+
+def removed_record(n: int, case_id: str) -> Json:
+    """Takes a case out of the run: it is no longer in the suite."""
+    return {"n": n, "id": case_id, "removed": True}
+
+
+class RunState:
+    """How far each case is, by position, one byte each. An unscored answer is scored again; an error is asked again."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._codes = bytearray()
+        if folder is None:
+            return
+        for _, record in read_journal(folder / RESPONSES):
+            if record.get("removed"):
+                self[record["n"]] = REMOVED
+            else:
+                self[record["n"]] = ASK if record["response"].get("error") else ANSWERED
+        for _, record in read_journal(folder / SCORES):
+            n = record["n"]
+            if record.get("stopped"):
+                self[n] = STOPPED
+            elif self[n] in (ANSWERED, STOPPED) and record["verdict"]["status"] != Status.ERROR:
+                self[n] = FINISHED
+
+    def __getitem__(self, n: int) -> int:
+        return self._codes[n] if n < len(self._codes) else ASK
+
+    def __setitem__(self, n: int, code: int) -> None:
+        if n >= len(self._codes):
+            self._codes.extend(bytes(n + 1 - len(self._codes)))
+        self._codes[n] = code
+
+    def count(self, code: int) -> int:
+        return self._codes.count(code)
+
+    def positions(self, code: int) -> list[int]:
+        return [n for n, each in enumerate(self._codes) if each == code]
+
+    def score_again(self) -> None:
+        """The scoring changed: every answer is scored again, and none is asked again."""
+        self._codes = self._codes.replace(bytes([FINISHED]), bytes([ANSWERED]))
+
+
+def known_cases(folder: Path) -> dict[str, tuple[int, str]]:
+    """The cases in the journal by id: position and a hash of the case. Read only when the cases changed."""
+    known: dict[str, tuple[int, str]] = {}
+    for _, record in read_journal(folder / RESPONSES):
+        if record.get("removed"):
+            known.pop(record["id"], None)
+        else:
+            known[record["id"]] = record["n"], digest_of(record["case"])
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCase:
+    """One case as its journals have it: JSON, and the bytes at which the two records begin (-1: not scored)."""
+
+    n: int
+    answered: Json
+    judged: Json | None
+    answered_at: int
+    scored_at: int
+
+
+class JournalIndex:
+    """Finds the newest response and score of each case by position, with 16 bytes per case in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.responses, self.scores = array("q"), array("q")
+        for name, offsets in ((RESPONSES, self.responses), (SCORES, self.scores)):
+            for n, offset in _positions(folder / name):
+                if n >= len(offsets):
+                    offsets.extend([-1] * (n + 1 - len(offsets)))
+                offsets[n] = offset
+
+    def records(self) -> Iterator[StoredCase]:
+        """Every answered case, in case order."""
+        with _open(self.folder / RESPONSES) as responses, _open(self.folder / SCORES) as scores:
+            for n, at in enumerate(self.responses):
+                if at >= 0:
+                    scored = self.scores[n] if n < len(self.scores) else -1
+                    judged = _record(scores, scored) if scored >= 0 else None
+                    yield StoredCase(n, _record(responses, at), judged, at, scored)
+
+    def numbered(self, *, unscored: bool = False) -> Iterator[tuple[int, Outcome]]:
+        """The outcomes in case order with their positions; one that is not scored, or that the run stopped at,
+        only with `unscored`."""
+        for stored in self.records():
+            if unscored or (stored.judged is not None and not stored.judged.get("stopped")):
+                yield stored.n, self._outcome(stored.n, stored.answered, stored.judged)
+
+    def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
+        return (outcome for _, outcome in self.numbered(unscored=unscored))
+
+    def at(self, positions: Iterable[int]) -> Iterator[Outcome]:
+        """The outcomes at these positions, in the order given."""
+        for n in positions:
+            scored = self.scores[n] if n < len(self.scores) else -1
+            yield outcome_at(self.folder, self.responses[n], scored)
+
+    def answers(self, positions: Iterable[int] | None = None) -> Iterator[tuple[int, Case, Response]]:
+        """The newest responses, of all answered cases or of some."""
+        wanted = range(len(self.responses)) if positions is None else positions
+        with _open(self.folder / RESPONSES) as responses:
+            for n in wanted:
+                if self.responses[n] >= 0:
+                    outcome = self._outcome(n, _record(responses, self.responses[n]), None)
+                    yield n, outcome.case, outcome.response
+
+    def _outcome(self, n: int, answered: Json, judged: Json | None) -> Outcome:
+        try:
+            return outcome_from_json(answered, judged)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise StorageError(
+                f"{self.folder}: the record of case {answered.get('id', n)!r} is damaged ({error!r}); "
+                f"remove its line from {RESPONSES}, then resume"
+            ) from None
+
+
+def outcome_at(folder: Path, answered_at: int, scored_at: int) -> Outcome:
+    """One whole outcome from the bytes at which its records begin; -1 for a case that is not scored."""
+    with _open(folder / RESPONSES) as responses, _open(folder / SCORES) as scores:
+        judged = _record(scores, scored_at) if scored_at >= 0 else None
+        return outcome_from_json(_record(responses, answered_at), judged)
+
+
+def _positions(path: Path) -> Iterator[tuple[int, int]]:
+    """The position of each record's case with the byte of its line, or -1 for a removed case; lines are not parsed."""
+    for offset, line in _lines(path):
+        found = _POSITION.match(line)
+        n = int(found[1]) if found else int(_decoded(line, path, offset).get("n", -1))
+        if n < 0:
+            raise StorageError(f"{path}, line {_line_number(path, offset)}: a record without a position")
+        yield n, -1 if line.endswith(_REMOVED) else offset
+
+
+def _open(path: Path) -> IO[bytes]:
+    return path.open("rb") if path.is_file() else open(os.devnull, "rb")
+
+
+def _record(file: IO[bytes], at: int) -> Json:
+    if file.tell() != at:
+        file.seek(at)
+    return _decoded(file.readline(), Path(file.name), at)
+
+
+class JournalTail:
+    """Follows the journals of a run in progress: each call returns only what was added since the last one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._at = {RESPONSES: 0, SCORES: 0}
+
+    def answered(self) -> list[tuple[int, bool]]:
+        """The positions of new responses, and whether each removes its case."""
+        return [(record["n"], bool(record.get("removed"))) for record in self._new(RESPONSES)]
+
+    def scored(self) -> list[tuple[int, str, Verdict]]:
+        """Position, id and verdict of each new score."""
+        return [(r["n"], r["id"], from_json(Verdict, r["verdict"])) for r in self._new(SCORES)]
+
+    def _new(self, name: str) -> list[Json]:
+        path = self._folder / name
+        if not path.is_file():
+            return []
+        with path.open("rb") as file:
+            file.seek(self._at[name])
+            added = file.read()
+        whole = added[: added.rfind(b"\n") + 1]
+        self._at[name] += len(whole)
+        return [record for line in whole.splitlines() if "n" in (record := read_json(line))]
+
+
+def find_text(folder: Path, answered_at: Sequence[int], text: str) -> Iterator[int]:
+    """Which of these responses have the text in their id, question or answer, ignoring case; one line in memory."""
+    quick = json_line(text.lower())[1:-1].decode("utf-8", "replace")  # as it stands in a line of JSON
+    with _open(folder / RESPONSES) as file:
+        for row, at in enumerate(answered_at):
+            file.seek(at)
+            line = file.readline()
+            if quick in line.decode("utf-8", "replace").lower() and has_text(read_json(line), text):
+                yield row
+
+
+def has_text(answered: Json, text: str) -> bool:
+    """Whether the id, question or answer of a stored response contains the text, ignoring case."""
+    case, needle = answered["case"], text.lower()
+    texts = (case["id"], case["question"], answered["response"].get("answer"))
+    return any(needle in each.lower() for each in texts if each)

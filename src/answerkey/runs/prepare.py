@@ -1,4 +1,4 @@
-"""Before the first question: everything loaded and checked, the cases counted, the fingerprint taken."""
+"""Before the first question: everything is loaded and checked, the cases are counted, the fingerprint is taken."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from answerkey.errors import InputError
 from answerkey.profiles import load_profile
 from answerkey.profiles.load import profile_table
 from answerkey.runs.control import Selection
-from answerkey.runs.gates import Seen, check_gates, parse_gates
-from answerkey.runs.records import SetDigest, add_case, of_metrics, of_value
-from answerkey.runs.score import Tools, make_tools
+from answerkey.runs.gates import KnownGroups, check_gates, parse_gates
+from answerkey.runs.records import SetDigest, add_case, digest_of, digest_of_metrics
+from answerkey.runs.score import Scorer, make_scorer
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import kind_of, make_target
 from answerkey.types import Case, Json, Profile, Target
@@ -29,12 +29,12 @@ CaseSource = Callable[[], Iterator[tuple[int, Case]]]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """`cases` streams the selected cases, each with its position, anew at every call."""
+    """Everything a run needs. Each call of `cases` streams the selected cases with their positions."""
 
     suite: Suite
     selection: Selection
     profile: Profile | None
-    tools: Tools
+    scorer: Scorer
     target: Target
     cases: CaseSource
     count: int
@@ -43,46 +43,52 @@ class Prepared:
 
     def close(self) -> None:
         self.target.close()
-        self.tools.close()
+        self.scorer.close()
 
 
 def prepare(
-    suite: Suite, selection: Selection, cases: CaseSource | None = None, *, new: bool = True
+    suite: Suite,
+    selection: Selection = Selection(),  # noqa: B008  (frozen)
+    cases: CaseSource | None = None,
+    *,
+    target: Target | None = None,
+    judge: Any = None,
+    new: bool = True,
 ) -> Prepared:
-    """Everything that can be wrong with a suite is found here, and nothing has been written yet.
+    """Every mistake in a suite is found here, before anything is written.
 
-    `cases` stands in for the suite's files. Unless it is `new` the gates are those of an earlier run, and may ask for
-    figures that only that one had: they are left to fail.
+    `cases`, `target` and `judge` replace what the suite names. With `new` false the gates are those of an earlier run:
+    one on a figure that this run does not have is not refused here; it fails.
     """
     source = cases or partial(selected, suite, selection)
     gates = parse_gates(suite.gate)
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
     digest, count = SetDigest(), 0
-    seen = Seen(whole=selection.whole, open=_may_report_any_route(suite))
+    known = KnownGroups(whole=selection.whole, open=_may_report_any_route(suite))
     for _, case in source():
         add_case(digest, case)
-        seen.add(case)
+        known.add(case)
         count += 1
     if count == 0:
         raise InputError(
             f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --collection"
         )
-    tools = make_tools(suite, profile)
+    scorer = make_scorer(suite, profile, judge)
     try:
-        warnings = check_gates(gates, seen, tools.plan.names, profile) if new else ()
-        target = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
+        warnings = check_gates(gates, known, scorer.plan.names, profile) if new else ()
+        target = target or make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
     except BaseException:
-        tools.close()
+        scorer.close()
         raise
     fingerprint = {
         "cases": digest.text(),
         "profile": profile.digest if profile else "none",
-        "metrics": of_metrics(tools.plan.names),
-        "judge": tools.judge,
-        "embedding": tools.embedding,
-        "settings": of_value({"target": without_secrets(suite.target), "settings": suite.settings}),
+        "metrics": digest_of_metrics(scorer.plan.names),
+        "judge": scorer.judge,
+        "embedding": scorer.embedding,
+        "settings": digest_of({"target": without_secrets(suite.target), "settings": suite.settings}),
     }
-    return Prepared(suite, selection, profile, tools, target, source, count, fingerprint, warnings)
+    return Prepared(suite, selection, profile, scorer, target, source, count, fingerprint, warnings)
 
 
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
@@ -91,13 +97,13 @@ def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
 
 
 def _may_report_any_route(suite: Suite) -> bool:
-    """Whether the target may report a route that cannot be known before it is asked, or its file is read."""
+    """Whether the target may report a route that is not known before it is asked or its file is read."""
     kind = kind_of(suite.target)
     return "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
 
 
 def manifest_of(prepared: Prepared, created: str) -> Json:
-    """run.json: what made the run; enough to resume, rescore and read it from its folder alone."""
+    """run.json: what made the run; enough to resume, rescore and read it without the suite."""
     suite, profile = prepared.suite, prepared.profile
     return {
         "format": 1,
@@ -108,8 +114,8 @@ def manifest_of(prepared: Prepared, created: str) -> Json:
         "profile_version": profile.version if profile else None,
         "profile_digest": profile.digest if profile else None,
         "fingerprint": prepared.fingerprint,
-        "notes": list(prepared.tools.notes),
-        "metrics": list(prepared.tools.plan.names),
+        "notes": list(prepared.scorer.notes),
+        "metrics": list(prepared.scorer.plan.names),
         "gate": list(suite.gate),
         "settings": {
             "cases": list(suite.cases),
@@ -126,7 +132,7 @@ def manifest_of(prepared: Prepared, created: str) -> Json:
 
 
 def without_secrets(value: Any, key: str = "") -> Any:
-    """The same settings, with the values of anything that may be a key left out; names of variables stay."""
+    """The same settings with every value that may be a secret hidden; names of environment variables stay."""
     if isinstance(value, dict):
         return {name: without_secrets(item, str(name)) for name, item in value.items()}
     if isinstance(value, list):

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from answerkey.runs.summary import OutcomeTally
+from answerkey.runs.tally import OutcomeTally
 from answerkey.text import counted, duration, printable
-from answerkey.types import Outcome
+from answerkey.types import Outcome, Status
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -66,7 +66,7 @@ class Figures:
     def add(self, outcome: Outcome) -> None:
         verdict = outcome.verdict
         self.done += 1
-        self.errors += verdict.status == "ERROR"
+        self.errors += verdict.status == Status.ERROR
         self.judged += verdict.status not in _NO_JUDGEMENT
         self.passed += verdict.passed
         if verdict.score is not None:
@@ -82,7 +82,7 @@ class Figures:
 
     def add_earlier(self, group: OutcomeTally) -> None:
         """Add the results of cases done before a resume; `start` has already counted them as done."""
-        self.errors += group.statuses["ERROR"]
+        self.errors += group.error_count
         self.judged += group.judged
         self.passed += group.passed
         self.scored += group.overall.count

@@ -1,4 +1,4 @@
-"""The nouns as JSON and back. What equals its default is left out, so journals stay small."""
+"""Outcomes as JSON and back, and the hashes that tell what changed between two runs."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from answerkey.types import (
     Passage,
     Response,
     Score,
+    Status,
     Turn,
     Verdict,
 )
@@ -31,24 +32,28 @@ _TUPLES: dict[tuple[type, str], type] = {
     (Verdict, "parts"): Part,
 }
 _OBJECTS: dict[tuple[type, str], type] = {(Case, "criteria"): AnswerCriteria, (Case, "recorded"): Response}
-_NESTED = frozenset((*_TUPLES, *_OBJECTS))
+_MODULUS = 1 << 256
+SCORING = ("profile", "metrics", "judge", "embedding")  # the parts of a fingerprint that make the scores
 
 
-def to_json(noun: Any) -> Json:
-    """A frozen noun as plain JSON values; a case without its recorded response, which is stored as the response."""
-    kind = type(noun)
+def to_json(value: Any) -> Json:
+    """A case, response or verdict as JSON. What equals its default is left out, so journals stay small.
+
+    The recorded response of a case is left out too: it is stored as the response.
+    """
+    kind = type(value)
     record: Json = {}
     for name, default in _shape(kind):
         if name == "recorded":
             continue
-        value = getattr(noun, name)
-        if value == default or (value == {} and default is MISSING):
+        item = getattr(value, name)
+        if item == default or (item == {} and default is MISSING):
             continue
         if (kind, name) in _TUPLES:
-            value = [to_json(item) for item in value]
+            item = [to_json(each) for each in item]
         elif (kind, name) in _OBJECTS:
-            value = to_json(value)
-        record[name] = value
+            item = to_json(item)
+        record[name] = item
     return record
 
 
@@ -77,7 +82,7 @@ def _shape(kind: type) -> tuple[tuple[str, Any], ...]:
 
 
 def scores_to_json(scores: Mapping[str, Score]) -> Json:
-    """By hand: there are more scores than anything else."""
+    """Without `to_json`: there are more scores than anything else, and this is faster."""
     return {name: _score_to_json(score) for name, score in scores.items()}
 
 
@@ -92,13 +97,18 @@ def _score_to_json(score: Score) -> Json:
     return record
 
 
-def scores_from_json(record: Mapping[str, Any]) -> dict[str, Score]:
-    return {
-        name: Score(
-            score.get("value"), score.get("reason", ""), score.get("error"), score.get("details") or {}
-        )
-        for name, score in record.items()
-    }
+def outcome_from_json(answered: Json, judged: Json | None) -> Outcome:
+    """The outcome from its stored answer and, if it was scored, its stored scores."""
+    scores: Mapping[str, Json] = judged["scores"] if judged else {}
+    return Outcome(
+        case=from_json(Case, answered["case"]),
+        response=from_json(Response, answered["response"]),
+        scores={
+            name: Score(s.get("value"), s.get("reason", ""), s.get("error"), s.get("details") or {})
+            for name, s in scores.items()
+        },
+        verdict=from_json(Verdict, judged["verdict"]) if judged else Verdict(Status.UNSCORED),
+    )
 
 
 def result_line(outcome: Outcome) -> Json:
@@ -134,11 +144,8 @@ def result_line(outcome: Outcome) -> Json:
     }
 
 
-_MODULUS = 1 << 256
-
-
 class SetDigest:
-    """A hash of a set: the same whatever the order, and of two parts the sum; so streams and shards agree."""
+    """A hash of a set: independent of the order, and additive over its parts, so streams and shards agree."""
 
     def __init__(self, total: int = 0) -> None:
         self.total = total
@@ -158,26 +165,25 @@ def add_case(digest: SetDigest, case: Case) -> None:
 
 
 def add_answer(digest: SetDigest, case: Case, response: Response) -> None:
-    """What the bot said: answer, route and what it retrieved; not how long it took."""
-    retrieved = (
-        response.retrieved
-        if response.retrieved is not None
-        else [p.id or p.page or p.text for p in response.passages]
-    )
+    """The answer, the route and what was retrieved; not how long it took."""
+    retrieved = response.retrieved
+    if retrieved is None:
+        retrieved = [p.id or p.page or p.text for p in response.passages]
     parts = (case.id, response.answer or "", response.route or "", *map(str, retrieved))
     digest.add("\x1f".join(parts).encode("utf-8", "surrogatepass"))
 
 
-def of_metrics(names: Iterable[str]) -> str:
-    return of_value(
-        {name: find(name).facts.version for name in names} | {"answerkey": __version__.rpartition(".")[0]}
-    )
+def digest_of_metrics(names: Iterable[str]) -> str:
+    """A hash of the metrics and their versions."""
+    versions = {name: find(name).facts.version for name in names}
+    return digest_of(versions | {"answerkey": __version__.rpartition(".")[0]})
 
 
-def of_value(value: Any) -> str:
+def digest_of(value: Any) -> str:
+    """A short hash of any JSON value."""
     return hashlib.sha256(json_line(value, sort=True)).hexdigest()[:16]
 
 
-def changed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """The names of what differs, of those that both know."""
+def changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """The names that differ between two fingerprints, of those that both have."""
     return [name for name in old if name in new and old[name] != new[name]]

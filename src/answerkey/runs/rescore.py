@@ -1,4 +1,4 @@
-"""A new run from the answers of an earlier one: another ruler, and nobody is asked again."""
+"""A new run from the answers of an earlier one, scored with another profile, judge or metrics. Nothing is asked."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.errors import InputError
-from answerkey.runs.control import Finished, Options, Selection, Stop, Watch
+from answerkey.profiles import load_profile
+from answerkey.runs.control import Finished, Options, Stop, Watch
 from answerkey.runs.execute import run_prepared
 from answerkey.runs.prepare import prepare
 from answerkey.runs.store import open_index, read_manifest
 from answerkey.runs.suite import Suite, load_suite, suite_of
-from answerkey.types import Case
+from answerkey.types import Case, Json
 
 
 def rescore(
@@ -25,7 +26,8 @@ def rescore(
     stop: Stop | None = None,
 ) -> Finished:
     """`changes` are suite settings by name (profile, judge, embedding, metrics); the rest stays as it was."""
-    suite = _suite(folder, changes)
+    manifest = read_manifest(folder)
+    suite = _suite(folder, manifest, changes)
     suite = replace(suite, run=replace(suite.run, out=str((out or folder.parent).resolve())))
     index = open_index(folder)
 
@@ -33,25 +35,23 @@ def rescore(
         for n, outcome in enumerate(index.outcomes(unscored=True)):
             yield n, replace(outcome.case, recorded=outcome.response)
 
-    with closing(prepare(suite, Selection(), answered, new=False)) as prepared:
-        # The answers are those of the target that was asked then, and its settings stay with them.
-        prepared.fingerprint["settings"] = read_manifest(folder)["fingerprint"]["settings"]
+    with closing(prepare(suite, cases=answered, new=False)) as prepared:
+        # The answers come from the target of the earlier run, and so does the hash of its settings.
+        prepared.fingerprint["settings"] = manifest["fingerprint"]["settings"]
         return run_prepared(prepared, Options(), watch or Watch(), Stop() if stop is None else stop)
 
 
-def _suite(folder: Path, changes: Mapping[str, Any]) -> Suite:
-    """The suite as the run's folder tells it; metrics of the user's own come from the suite's file, if it is still there."""
-    manifest = read_manifest(folder)
+def _suite(folder: Path, manifest: Json, changes: Mapping[str, Any]) -> Suite:
+    """The suite as run.json has it; modules with the user's own metrics come from the suite's file, if it still exists."""
     path = Path(manifest["suite"]) if manifest.get("suite") else None
     beside = load_suite(path) if path and path.is_file() else None
     settings = manifest["settings"]
-    names = manifest.get("metrics", [])
-    extra = [name for name in names if name not in _profile_metrics(manifest)]
+    of_profile = load_profile(manifest["profile"]).metrics if manifest.get("profile") else ()
     table = {
         "name": manifest["name"],
         "cases": settings["cases"] or ["-"],
         "profile": manifest.get("profile"),
-        "metrics": extra,
+        "metrics": [name for name in manifest.get("metrics", []) if name not in of_profile],
         "judge": beside.judge if beside else settings.get("judge"),
         "embedding": beside.embedding if beside else settings.get("embedding", {}),
         "modules": list(beside.modules) if beside else [],
@@ -60,14 +60,6 @@ def _suite(folder: Path, changes: Mapping[str, Any]) -> Suite:
     }
     if not table["metrics"] and table["profile"] is None:
         raise InputError(f"{folder}: this run has no profile; give one with --profile")
-    suite = suite_of(
-        {key: value for key, value in table.items() if value is not None},
-        beside.folder if beside else Path.cwd(),
-    )
+    given = {key: value for key, value in table.items() if value is not None}
+    suite = suite_of(given, beside.folder if beside else Path.cwd())
     return replace(suite, path=path, settings=beside.settings if beside else {})
-
-
-def _profile_metrics(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    from answerkey.profiles import load_profile
-
-    return load_profile(manifest["profile"]).metrics if manifest.get("profile") else ()

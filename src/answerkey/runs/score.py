@@ -1,39 +1,86 @@
-"""What metrics need besides a case and a response: models and word lists, loaded only when a metric takes them."""
+"""The only scorer: metrics, then the profile's verdict. Models and word lists are loaded when a metric needs them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from answerkey.errors import AnswerkeyError, SettingsError
 from answerkey.metrics.plan import Plan, make_plan
 from answerkey.metrics.registry import Metric, find, load_modules, provided_for
+from answerkey.profiles import decide
+from answerkey.profiles.decide import describe_errors
 from answerkey.profiles.load import load_profile
 from answerkey.runs.suite import Suite
-from answerkey.types import Profile
+from answerkey.types import Case, Outcome, Pair, Profile, Response, Score, Status, Verdict
 
+T = TypeVar("T")
 NO_MODEL = frozenset({"none", "off", ""})
+LARGEST_BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
-    """The bound plan, with the identity of each model that had a part in it, and notes for the reports."""
+class Scorer:
+    """Metrics with their models, and the profile. `judge` and `embedding` identify the models; `notes` are for reports."""
 
+    profile: Profile | None
     plan: Plan
     judge: str = "none"
     embedding: str = "none"
     notes: tuple[str, ...] = ()
     closing: tuple[Any, ...] = field(default=(), repr=False)
 
+    def outcomes(self, pairs: Sequence[Pair]) -> list[Outcome]:
+        """The outcome of each pair, in order; all of them are measured in one batch."""
+        table = self.plan.score(pairs)
+        return [
+            Outcome(case, response, scores, verdict_of(self.profile, case, response, scores))
+            for (case, response), scores in zip(pairs, table, strict=True)
+        ]
+
+    @property
+    def batch(self) -> int:
+        """How many pairs to score at once. With a judge, a few rounds of its concurrency: a crash loses little."""
+        judges = [getattr(tool, "concurrency", 0) for tool in self.closing]
+        return min(LARGEST_BATCH, max(judges, default=0) * 4 or LARGEST_BATCH)
+
     def close(self) -> None:
         for tool in self.closing:
             tool.close()
 
 
-def make_tools(suite: Suite, profile: Profile | None, judge_made: Any = None) -> Tools:
-    """Everything is loaded and checked here, before the first question. `judge_made` stands in for the suite's judge."""
-    load_modules_beside(suite)
+def verdict_of(
+    profile: Profile | None, case: Case, response: Response, scores: Mapping[str, Score]
+) -> Verdict:
+    """The profile's verdict. Without a profile a case is SCORED, or ERROR."""
+    if profile is not None:
+        return decide(profile, case, response, scores)
+    if response.error is not None:
+        return Verdict(Status.ERROR, justification=f"No response: {response.error}")
+    errors = describe_errors(scores)
+    if errors:
+        return Verdict(Status.ERROR, justification=f"Could not be scored: {errors}")
+    return Verdict(Status.SCORED)
+
+
+def cost_of(outcome: Outcome) -> float:
+    """What the answer and its judging cost, as far as it is known."""
+    judged = sum(score.details.get("cost") or 0.0 for score in outcome.scores.values() if score.details)
+    return (outcome.response.cost or 0.0) + judged
+
+
+def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Scorer:
+    """Everything is loaded and checked here, before the first question. `judge` replaces the suite's judge."""
+    _load_own_metrics(suite)
     names = [*(profile.metrics if profile else ()), *suite.metrics]
     if not names:
         raise SettingsError(
@@ -44,26 +91,25 @@ def make_tools(suite: Suite, profile: Profile | None, judge_made: Any = None) ->
     rules = profile or load_profile("route-aware")
     provided: dict[str, Any] = {"words": rules.words, "routes": rules.routes}
     notes: list[str] = []
-    judge, embedding, closing = "none", "none", list[Any]()
-    local = suite.judge in ("local", {"preset": "local"}) and "judge" in wanted
+    judge_name, embedding, closing = "none", "none", list[Any]()
+    local = judge is None and suite.judge in ("local", {"preset": "local"}) and "judge" in wanted
     if ("embed" in wanted or local) and (embed := _embedder(suite.embedding, metrics, notes)) is not None:
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
     if "judge" in wanted:
-        made = judge_made or _judge(suite, provided.get("embed"))
+        made = judge or _judge(suite, provided.get("embed"))
         provided["judge"] = made
-        judge = made.fingerprint()
+        judge_name = made.fingerprint()
         closing.append(made)
     if local:
         notes.append("judged by `local`, a deterministic judge with no language model")
     settings = {**(profile.settings if profile else {}), **suite.settings}
-    return Tools(make_plan(names, provided, settings), judge, embedding, tuple(notes), tuple(closing))
+    plan = make_plan(names, provided, settings)
+    return Scorer(profile, plan, judge_name, embedding, tuple(notes), tuple(closing))
 
 
-def load_modules_beside(suite: Suite) -> None:
-    """Metrics of the user's own: the suite's folder comes first while its modules are imported."""
-    import sys
-
+def _load_own_metrics(suite: Suite) -> None:
+    """The suite's modules; its folder comes first in the path while they are imported."""
     if not suite.modules:
         return
     sys.path.insert(0, str(suite.folder.resolve()))
@@ -74,7 +120,7 @@ def load_modules_beside(suite: Suite) -> None:
 
 
 def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[str]) -> Any:
-    """The embedding model; None where it is switched off or broken and every metric can do without."""
+    """The embedding model; None if it is switched off or fails and every metric works without it."""
     must = [metric.name for metric in metrics if metric.keywords().get("embed")]
     if str(settings["model"]).lower() in NO_MODEL:
         notes.append("without embeddings: words are compared instead")
@@ -88,7 +134,7 @@ def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[st
             embed.embed(["Does the model work?"])
         return embed
     except AnswerkeyError as error:
-        if must or isinstance(error, SettingsError):  # a wrong name is the user's to mend
+        if must or isinstance(error, SettingsError):  # the user must fix a wrong name
             raise
         notes.append(f"without embeddings ({error}): words are compared instead")
         return None

@@ -1,33 +1,133 @@
-"""One folder a run: what made it (run.json), what was answered and what was scored (two journals), one lock."""
+"""Where a run keeps its answers and outcomes: a folder (run.json, two journals, a lock), or memory.
+
+`FolderStore` and `MemoryStore` have the same interface; `execute` writes to either.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-from array import array
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
 
 from answerkey.errors import InputError, StorageError
 from answerkey.files import json_text, write_file
 from answerkey.profiles import load_profile
-from answerkey.profiles.decide import ERROR
-from answerkey.runs.journal import decoded, positions, read_journal
-from answerkey.runs.records import from_json, of_value, scores_from_json, to_json
-from answerkey.types import Case, Json, Outcome, Response, Run, Verdict
+from answerkey.runs.ask import Answered
+from answerkey.runs.journal import (
+    FINISHED,
+    RESPONSES,
+    SCORES,
+    Journal,
+    JournalIndex,
+    RunState,
+    read_journal,
+    response_record,
+)
+from answerkey.runs.records import scores_to_json, to_json
+from answerkey.types import Json, Outcome, Run, Status
 
 if TYPE_CHECKING:
     from answerkey.runs.engines.parts import PartsIndex
 
+MANIFEST, LOCK = "run.json", "run.lock"
 
-MANIFEST, RESPONSES, SCORES, LOCK = "run.json", "responses.jsonl", "scores.jsonl", "run.lock"
+
+class Scored(NamedTuple):
+    """An outcome with its position; `stopped` where the run stops at it, so that it is asked again on resume."""
+
+    n: int
+    outcome: Outcome
+    stopped: bool = False
+
+
+class Store(Protocol):
+    """What `execute` writes to. Answers are kept before they are scored."""
+
+    state: RunState
+
+    def add_answers(self, answered: Sequence[Answered]) -> None: ...
+
+    def add_scores(self, scored: Sequence[Scored]) -> None: ...
+
+    def answers(self, positions: Iterable[int] | None = None) -> Iterator[Answered]: ...
+
+    def outcomes(self) -> Iterator[Outcome]: ...
+
+    def close(self) -> None: ...
+
+
+class FolderStore:
+    """A run folder. Every record is on disk before the call that adds it returns."""
+
+    def __init__(self, folder: Path, state: RunState | None = None) -> None:
+        self.folder, self.state = folder, state or RunState(folder)
+        self._responses, self._scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
+
+    def add_answers(self, answered: Sequence[Answered]) -> None:
+        self._responses.append([response_record(*each) for each in answered])
+
+    def add_scores(self, scored: Sequence[Scored]) -> None:
+        self._scores.append([_score_record(each) for each in scored])
+        _mark_finished(self.state, scored)
+
+    def answers(self, positions: Iterable[int] | None = None) -> Iterator[Answered]:
+        return JournalIndex(self.folder).answers(positions)
+
+    def outcomes(self) -> Iterator[Outcome]:
+        return JournalIndex(self.folder).outcomes()
+
+    def close(self) -> None:
+        self._responses.close()
+        self._scores.close()
+
+
+class MemoryStore:
+    """A run without a folder: everything is held, nothing is written."""
+
+    def __init__(self) -> None:
+        self.state = RunState()
+        self._answers: dict[int, Answered] = {}
+        self._outcomes: dict[int, Outcome] = {}
+
+    def add_answers(self, answered: Sequence[Answered]) -> None:
+        self._answers.update({each[0]: each for each in answered})
+
+    def add_scores(self, scored: Sequence[Scored]) -> None:
+        self._outcomes.update({each.n: each.outcome for each in scored})
+        _mark_finished(self.state, scored)
+
+    def answers(self, positions: Iterable[int] | None = None) -> Iterator[Answered]:
+        return (self._answers[n] for n in (sorted(self._answers) if positions is None else positions))
+
+    def outcomes(self) -> Iterator[Outcome]:
+        return (self._outcomes[n] for n in sorted(self._outcomes))
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def _score_record(scored: Scored) -> Json:
+    outcome = scored.outcome
+    record: Json = {
+        "n": scored.n,
+        "id": outcome.case.id,
+        "scores": scores_to_json(outcome.scores),
+        "verdict": to_json(outcome.verdict),
+    }
+    return record | {"stopped": True} if scored.stopped else record
+
+
+def _mark_finished(state: RunState, scored: Iterable[Scored]) -> None:
+    for each in scored:
+        if not each.stopped and each.outcome.verdict.status != Status.ERROR:
+            state[each.n] = FINISHED
 
 
 def new_folder(out: Path, name: str) -> Path:
-    """`<out>/<name>_YYYYMMDD_HHMMSS`, made now; a second run within the same second gets a suffix."""
+    """Creates `<out>/<name>_YYYYMMDD_HHMMSS`; a second run within the same second gets a suffix."""
     stamp = datetime.now().strftime("%Y%m%d_%H%M%S")
     for attempt in range(1, 1000):
         folder = out / (f"{name}_{stamp}" if attempt == 1 else f"{name}_{stamp}_{attempt}")
@@ -38,7 +138,7 @@ def new_folder(out: Path, name: str) -> Path:
             continue
         except OSError as error:
             raise StorageError(
-                f"{folder}: cannot be made: {error.strerror}; choose another place with --out"
+                f"{folder}: cannot be created: {error.strerror}; choose another folder with --out"
             ) from None
     raise StorageError(f"{out}: no free name for a new run folder")
 
@@ -56,29 +156,29 @@ def is_run(path: Path) -> bool:
 
 
 def read_manifest(folder: Path) -> Json:
+    """run.json: what made the run."""
     try:
         return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(
-            f"{folder}: not a run folder; expected one that holds {MANIFEST}, such as results/<suite>_<time>"
+            f"{folder}: not a run folder; expected one with a {MANIFEST}, such as results/<suite>_<time>"
         ) from None
     except (OSError, ValueError) as error:
         raise StorageError(f"{folder / MANIFEST}: cannot be read: {error}") from None
 
 
 def write_manifest(folder: Path, manifest: Json) -> None:
-    """Replace the manifest."""
     write_file(folder / MANIFEST, json_text(manifest))
 
 
 @contextmanager
 def locked(folder: Path) -> Generator[None]:
-    """While it holds, no other process can write this run. The system frees it when the process ends, however it ends."""
+    """Keeps other processes from writing this run. The system releases the lock when the process ends, in any way."""
     try:
         file = (folder / LOCK).open("a+")
     except OSError as error:
         raise StorageError(
-            f"{folder}: cannot be written: {error.strerror}; allow writing, or choose another place with --out"
+            f"{folder}: cannot be written: {error.strerror}; allow writing, or choose another folder with --out"
         ) from None
     with file:
         _lock(file, folder)
@@ -88,7 +188,7 @@ def locked(folder: Path) -> Generator[None]:
 def _lock(file: IO[str], folder: Path) -> None:
     try:
         import fcntl
-    except ImportError:  # not on Windows, where an open file is not shared for writing anyway
+    except ImportError:  # Windows, where an open file is not shared for writing anyway
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,6 +197,7 @@ def _lock(file: IO[str], folder: Path) -> None:
 
 
 def open_run(path: str | Path) -> Run:
+    """What made a run: its name, profile, fingerprint and settings."""
     folder = Path(path)
     manifest = read_manifest(folder)
     return Run(
@@ -107,46 +208,6 @@ def open_run(path: str | Path) -> Run:
         settings=manifest.get("settings", {}),
         created=manifest.get("created", ""),
     )
-
-
-class JournalIndex:
-    """Where the newest response and score of each case stand, by position: 16 bytes a case."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.responses, self.scores = array("q"), array("q")
-        for name, offsets in ((RESPONSES, self.responses), (SCORES, self.scores)):
-            for n, offset in positions(folder / name):
-                if n >= len(offsets):
-                    offsets.extend([-1] * (n + 1 - len(offsets)))
-                offsets[n] = offset
-
-    def pair(self, n: int) -> tuple[Case, Response]:
-        """The case at a position with its newest response."""
-        with (self.folder / RESPONSES).open("rb") as responses:
-            record = _record(responses, self.responses[n])
-        return from_json(Case, record["case"]), from_json(Response, record["response"])
-
-    def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
-        """In case order. A case that was stopped at or has no score yet comes only if `unscored` asks for it."""
-        return (outcome for _, outcome in self.numbered(unscored=unscored))
-
-    def numbered(self, *, unscored: bool = False) -> Iterator[tuple[int, Outcome]]:
-        """The outcomes with their positions, by which `at` finds them again."""
-        with _open(self.folder / RESPONSES) as responses, _open(self.folder / SCORES) as scores:
-            for n, at in enumerate(self.responses):
-                if at < 0:
-                    continue
-                scored = self.scores[n] if n < len(self.scores) else -1
-                judged = _record(scores, scored) if scored >= 0 else None
-                if (judged is None or judged.get("stopped")) and not unscored:
-                    continue
-                yield n, _outcome(_record(responses, at), judged)
-
-    def at(self, positions: Iterable[int]) -> Iterator[Outcome]:
-        with (self.folder / RESPONSES).open("rb") as responses, _open(self.folder / SCORES) as scores:
-            for n in positions:
-                yield _outcome(_record(responses, self.responses[n]), _record(scores, self.scores[n]))
 
 
 def read_outcomes(path: str | Path) -> Iterator[Outcome]:
@@ -162,7 +223,7 @@ def in_parts(folder: Path) -> bool:
 
 
 def open_index(folder: Path) -> JournalIndex | PartsIndex:
-    """What finds the outcomes of a run, however they are stored."""
+    """Finds the outcomes of a run, however they are stored."""
     if not in_parts(folder):
         return JournalIndex(folder)
     from answerkey.runs.engines.parts import PartsIndex
@@ -171,95 +232,8 @@ def open_index(folder: Path) -> JournalIndex | PartsIndex:
 
 
 def last_stop(folder: Path) -> Outcome | None:
-    """The case that stop-on-fail stopped at last, if it was not passed since."""
-    stopped: dict[int, int] = {}
-    for offset, record in read_journal(folder / SCORES):
-        stopped.pop(record["n"], None)
-        if record.get("stopped"):
-            stopped[record["n"]] = offset
-    if not stopped:
-        return None
-    return next(JournalIndex(folder).at([min(stopped)]))
-
-
-def _outcome(answered: Json, judged: Json | None) -> Outcome:
-    return Outcome(
-        case=from_json(Case, answered["case"]),
-        response=from_json(Response, answered["response"]),
-        scores=scores_from_json(judged["scores"]) if judged else {},
-        verdict=from_json(Verdict, judged["verdict"]) if judged else Verdict("UNSCORED"),
-    )
-
-
-def _open(path: Path) -> IO[bytes]:
-    return path.open("rb") if path.is_file() else open(os.devnull, "rb")
-
-
-def _record(file: IO[bytes], at: int) -> Json:
-    if file.tell() != at:
-        file.seek(at)
-    return decoded(file.readline(), file.name)
-
-
-ASK, ANSWERED, FINISHED, STOPPED, REMOVED = range(5)
-
-
-class State:
-    """One byte a case. An answer without a usable score is scored again; an error is asked again."""
-
-    def __init__(self, folder: Path | None = None) -> None:
-        self._codes = bytearray()
-        if folder is None:
-            return
-        for _, record in read_journal(folder / RESPONSES):
-            failed = record.get("removed") or record["response"].get("error")
-            self[record["n"]] = REMOVED if record.get("removed") else ASK if failed else ANSWERED
-        for _, record in read_journal(folder / SCORES):
-            n = record["n"]
-            if record.get("stopped"):
-                self[n] = STOPPED
-            elif self[n] in (ANSWERED, STOPPED) and record["verdict"]["status"] != ERROR:
-                self[n] = FINISHED
-
-    def __getitem__(self, n: int) -> int:
-        return self._codes[n] if n < len(self._codes) else ASK
-
-    def __setitem__(self, n: int, code: int) -> None:
-        if n >= len(self._codes):
-            self._codes.extend(bytes(n + 1 - len(self._codes)))
-        self._codes[n] = code
-
-    def count(self, code: int) -> int:
-        return self._codes.count(code)
-
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    def score_again(self) -> None:
-        """The ruler changed: every answer is measured anew, and nobody is asked."""
-        self._codes = self._codes.replace(bytes([FINISHED]), bytes([ANSWERED]))
-
-
-def places_of(folder: Path) -> dict[str, tuple[int, str]]:
-    """Each case that the journal knows: its position and a hash of what it was. Read only when cases changed."""
-    places: dict[str, tuple[int, str]] = {}
-    for _, record in read_journal(folder / RESPONSES):
-        if record.get("removed"):
-            places.pop(record["id"], None)
-        else:
-            places[record["id"]] = record["n"], of_value(record["case"])
-    return places
-
-
-def replaced(
-    cases: Iterator[Case], places: dict[str, tuple[int, str]], state: State
-) -> Iterator[tuple[int, Case]]:
-    """Cases with the positions they have in the journal; new ones behind; those that were edited are asked again."""
-    behind = max((n for n, _ in places.values()), default=-1) + 1
-    for case in cases:
-        n, digest = places.get(case.id, (behind, ""))
-        if n == behind:
-            behind += 1
-        elif digest != of_value(to_json(case)):
-            state[n] = ASK
-        yield n, case
+    """The case that stop-on-fail stopped at last, unless it passed since."""
+    stopped: set[int] = set()
+    for _, record in read_journal(folder / SCORES):
+        (stopped.add if record.get("stopped") else stopped.discard)(record["n"])
+    return next(JournalIndex(folder).at([min(stopped)])) if stopped else None

@@ -1,164 +1,117 @@
-"""Running figures that stay small and can be merged: the same to the last digit however the cases were split."""
+"""Counts over the outcomes of a run: one tally serves progress, gates, reports, the viewer and clusters.
+
+Tallies of parts can be merged in any order to the same result, and stored as JSON.
+"""
 
 from __future__ import annotations
 
-import math
 import re
-from array import array
 from collections import Counter
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 
-from answerkey.intervals import BOOTSTRAP_LIMIT, interval_from_moments, mean_interval
-from answerkey.types import LARGEST, Json, Outcome
+from answerkey.runs.number_tally import NumberTally
+from answerkey.runs.records import SetDigest, add_answer
+from answerkey.types import Json, Outcome, Status
 
-_UNIT = 2.0**60  # sums are whole numbers of 2⁻⁶⁰, and of their squares: exact in any order
-_GROWTH = math.log(1.01)  # quantiles of many values are read from bins 1 % wide
-
-
-class NumberTally:
-    """Count, exact sum, extremes and quantiles of a stream of numbers.
-
-    Up to 2,000 values are kept, for the bootstrap and exact quantiles; beyond, moments and logarithmic bins stand in.
-    """
-
-    __slots__ = ("bins", "count", "high", "low", "squares", "sum", "values")
-
-    def __init__(self) -> None:
-        self.count = self.sum = self.squares = 0
-        self.low, self.high = math.inf, -math.inf
-        self.values: array[float] | None = array("d")
-        self.bins: Counter[int] = Counter()
-
-    def add(self, value: float) -> None:
-        if not -LARGEST <= value <= LARGEST:  # no score is; a time that is reported so is cut
-            value = math.copysign(LARGEST, value)
-        whole = int(value * _UNIT)
-        self.count += 1
-        self.sum += whole
-        self.squares += whole * whole
-        if value < self.low:
-            self.low = value
-        if value > self.high:
-            self.high = value
-        if self.values is None:
-            self.bins[_bin(value)] += 1
-        else:
-            self.values.append(value)
-            if self.count > BOOTSTRAP_LIMIT:
-                self._drop_values()
-
-    def merge(self, other: NumberTally) -> None:
-        self.count += other.count
-        self.sum += other.sum
-        self.squares += other.squares
-        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
-        if self.values is not None and other.values is not None and self.count <= BOOTSTRAP_LIMIT:
-            self.values.extend(other.values)
-        else:
-            self._drop_values()
-            self.bins.update(other.bins if other.values is None else map(_bin, other.values))
-
-    def to_json(self) -> Json:
-        """Everything, so that the figures of a part can be stored and merged later; sums stay whole numbers."""
-        record: Json = {"count": self.count}
-        if self.count:
-            record |= {"sum": self.sum, "squared": self.squares, "low": self.low, "high": self.high}
-        if self.values is None:
-            return record | {"bins": {str(key): count for key, count in self.bins.items()}}
-        return record | {"values": list(self.values)}
-
-    @staticmethod
-    def from_json(record: Json) -> NumberTally:
-        tally = NumberTally()
-        for name in ("count", "sum", "low", "high"):
-            setattr(tally, name, record.get(name, getattr(tally, name)))
-        # "squares" is an older form, in units of 2⁻⁶⁰ and cut to them.
-        tally.squares = record.get("squared", record.get("squares", 0) << 60)
-        tally.values = array("d", record["values"]) if "values" in record else None
-        tally.bins.update({int(key): count for key, count in record.get("bins", {}).items()})
-        return tally
-
-    def _drop_values(self) -> None:
-        if self.values is not None:
-            self.bins.update(map(_bin, self.values))
-            self.values = None
-
-    @property
-    def mean(self) -> float | None:
-        return self.sum / self.count / _UNIT if self.count else None
-
-    @property
-    def deviation(self) -> float | None:
-        """The sample's standard deviation; None for fewer than two values."""
-        if self.count < 2:
-            return None
-        # Of whole numbers: nothing is lost in the difference, however large the mean.
-        spread = self.count * self.squares - self.sum * self.sum
-        return math.sqrt(max(spread, 0) / (self.count * (self.count - 1))) / _UNIT
-
-    def quantile(self, share: float) -> float | None:
-        """Exact up to 2,000 values; beyond, right to within 1 %."""
-        if not self.count:
-            return None
-        if self.values is not None:
-            return _exact_quantile(sorted(self.values), share)
-        rank, seen = share * (self.count - 1), 0
-        for key in sorted(self.bins):
-            seen += self.bins[key]
-            if seen > rank:
-                return min(max(_unbin(key), self.low), self.high)
-        return self.high
-
-    def summary(self, out_of: int | None = None) -> Json:
-        """Mean with its denominator and 95 % interval."""
-        mean, deviation = self.mean, self.deviation
-        if self.values is not None:
-            interval = mean_interval(sorted(self.values))
-        else:
-            interval = interval_from_moments(self.count, mean or 0.0, deviation or 0.0)
-        return {
-            "mean": mean,
-            "n": self.count,
-            "of": self.count if out_of is None else out_of,
-            "ci95": [interval.low, interval.high] if interval else None,
-            "ci95_method": interval.method if interval else None,
-            "sd": deviation,
-            "min": self.low if self.count else None,
-            "max": self.high if self.count else None,
-        }
-
-
-@lru_cache(maxsize=4096)
-def _bin(value: float) -> int:
-    """Bins of equal ratio on both sides of zero; negative keys hold negative values."""
-    if abs(value) < 1e-9:
-        return 0
-    key = math.floor(math.log(abs(value) / 1e-9) / _GROWTH) + 1
-    return key if value > 0 else -key
-
-
-def _unbin(key: int) -> float:
-    if key == 0:
-        return 0.0
-    size = 1e-9 * math.exp((abs(key) - 0.5) * _GROWTH)
-    return size if key > 0 else -size
-
-
-def _exact_quantile(ordered: list[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
-
-
+NO_ROUTE = "(none)"
+MOST_LISTED = 20
 _LONGEST = 200
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_NUMBERS = ("count", "passed", "judged", "routed", "unrouted", "on_route")
+_COUNTERS = ("statuses", "bands", "errors", "skipped")
+_TALLIES = ("overall", "quality", "seconds")
+
+
+@dataclass(slots=True)
+class OutcomeTally:
+    """The counts and figures of some outcomes: all of a run, one type or one route. Tallies can be merged."""
+
+    count: int = 0
+    passed: int = 0
+    judged: int = 0
+    routed: int = 0
+    unrouted: int = 0
+    on_route: int = 0
+    statuses: Counter[str] = field(default_factory=Counter[str])
+    bands: Counter[str] = field(default_factory=Counter[str])
+    errors: Counter[str] = field(default_factory=Counter[str])
+    skipped: Counter[str] = field(default_factory=Counter[str])
+    overall: NumberTally = field(default_factory=NumberTally)
+    quality: NumberTally = field(default_factory=NumberTally)
+    seconds: NumberTally = field(default_factory=NumberTally)
+    scores: dict[str, NumberTally] = field(default_factory=dict[str, NumberTally])
+
+    def add(self, outcome: Outcome) -> None:
+        verdict, case, response = outcome.verdict, outcome.case, outcome.response
+        self.count += 1
+        self.statuses[verdict.status] += 1
+        if verdict.score is not None:
+            self.judged += 1
+            self.passed += verdict.passed
+            self.bands[verdict.band] += 1
+            self.overall.add(verdict.score)
+        if verdict.quality is not None:
+            self.quality.add(verdict.quality)
+        if response.seconds is not None:
+            self.seconds.add(response.seconds)
+        if case.expected_route is not None and response.error is None:
+            self.routed += response.route is not None
+            self.unrouted += response.route is None
+            self.on_route += response.route == case.expected_route
+        for name, score in outcome.scores.items():
+            if score.error is not None:
+                self.errors[name] += 1
+            elif score.value is None:
+                self.skipped[name] += 1
+            else:
+                tally = self.scores.get(name)
+                if tally is None:
+                    tally = self.scores[name] = NumberTally()
+                tally.add(score.value)
+
+    @property
+    def error_count(self) -> int:
+        return self.statuses[Status.ERROR]
+
+    @property
+    def failed(self) -> int:
+        return self.judged - self.passed
+
+    def merge(self, other: OutcomeTally) -> None:
+        for name in _NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in _COUNTERS:
+            getattr(self, name).update(getattr(other, name))
+        for name in _TALLIES:
+            getattr(self, name).merge(getattr(other, name))
+        for name, tally in other.scores.items():
+            self.scores.setdefault(name, NumberTally()).merge(tally)
+
+    def to_json(self) -> Json:
+        return {
+            **{name: getattr(self, name) for name in _NUMBERS},
+            **{name: dict(getattr(self, name)) for name in _COUNTERS},
+            **{name: getattr(self, name).to_json() for name in _TALLIES},
+            "scores": {name: tally.to_json() for name, tally in self.scores.items()},
+        }
+
+    @staticmethod
+    def from_json(record: Json) -> OutcomeTally:
+        if "broken" in record:  # as parts before version 0.2 have it
+            record = {**record, "errors": record["broken"]}
+        tally = OutcomeTally(**{name: record[name] for name in _NUMBERS})
+        for name in _COUNTERS:
+            getattr(tally, name).update(record[name])
+        for name in _TALLIES:
+            setattr(tally, name, NumberTally.from_json(record[name]))
+        tally.scores = {name: NumberTally.from_json(each) for name, each in record["scores"].items()}
+        return tally
 
 
 @dataclass(slots=True)
 class ErrorKinds:
-    """kind → how many, and the first and last text of that kind by the alphabet: the same however parts are merged."""
+    """kind → count, and the alphabetically first and last message of that kind: the same however parts are merged."""
 
     kinds: dict[str, tuple[int, str, str]] = field(default_factory=dict[str, tuple[int, str, str]])
 
@@ -175,16 +128,16 @@ class ErrorKinds:
         self.kinds[kind] = (count + entry[0], min(first, entry[1]), max(last, entry[2]))
 
     def listed(self, most: int) -> dict[str, int]:
-        """The most frequent kinds, each told by one of its texts."""
+        """The most frequent kinds with their counts, each named by one of its messages."""
         often = sorted(self.kinds.values(), key=lambda entry: (-entry[0], entry[1]))[:most]
-        return {f"{first}{'' if first == last else ', and the like'}": count for count, first, last in often}
+        return {f"{first}{'' if first == last else ', and similar'}": count for count, first, last in often}
 
     def to_json(self) -> Json:
         return {kind: list(entry) for kind, entry in self.kinds.items()}
 
     @staticmethod
     def from_json(record: Json) -> ErrorKinds:
-        """Parts written before kinds were told apart hold a count alone."""
+        """Parts of the first version have a count only."""
         entries = {
             kind: (entry, kind, kind) if isinstance(entry, int) else (entry[0], entry[1], entry[2])
             for kind, entry in record.items()
@@ -193,8 +146,108 @@ class ErrorKinds:
 
 
 def _kind(outcome: Outcome, text: str) -> str:
-    """The target's own name for the error, else the text without what is this case's own."""
+    """The target's name of the error, otherwise the message without what is specific to the case."""
     response = outcome.response
     if response.error is not None and (name := response.error_name):
         return f"No response: {name}"
     return _QUOTED.sub("…", text.replace(outcome.case.id, "…") if outcome.case.id else text)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A case on which two metrics contradict each other: worth reading."""
+
+    id: str
+    what: str
+    values: dict[str, float]
+
+
+_CONTRADICTIONS: tuple[tuple[str, tuple[str, ...], Callable[[Mapping[str, float]], bool]], ...] = (
+    ("the words differ but the judge is satisfied", ("exact_match", "rubric.accuracy"),
+     lambda v: v["exact_match"] == 0 and v["rubric.accuracy"] >= 4.5),
+    ("the words match but the judge is not satisfied", ("token_f1", "rubric.accuracy"),
+     lambda v: v["token_f1"] >= 0.8 and v["rubric.accuracy"] <= 2),
+    ("the meaning is near but a number is wrong", ("answer_correctness", "number_close"),
+     lambda v: v["answer_correctness"] >= 0.7 and v["number_close"] == 0),
+    ("near to the question but the number is wrong", ("semantic_relevance", "factual_accuracy"),
+     lambda v: v["semantic_relevance"] >= 0.7 and v["factual_accuracy"] < 0.5),
+    ("the meaning is near but hardly a word is shared", ("answer_correctness", "token_f1"),
+     lambda v: v["answer_correctness"] >= 0.75 and v["token_f1"] <= 0.2),
+    ("the words are shared but the answer does not agree", ("keyword_recall", "answer_agreement"),
+     lambda v: v["keyword_recall"] >= 0.8 and v["answer_agreement"] <= 0.3),
+    ("near to the passages by cosine but not supported by them", ("answer_hallucination", "groundedness"),
+     lambda v: v["answer_hallucination"] <= 0.1 and v["groundedness"] <= 0.3),
+    ("all expected words are there, in an answer the judge rejects", ("keyword_recall", "judge.relevance"),
+     lambda v: v["keyword_recall"] >= 0.9 and v["judge.relevance"] <= 0.3),
+)  # fmt: skip
+
+
+def disagreements(outcome: Outcome) -> list[Disagreement]:
+    """Each contradiction in the scores of this outcome, with the two values."""
+    values = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
+    return [
+        Disagreement(outcome.case.id, what, {name: values[name] for name in names})
+        for what, names, contradict in _CONTRADICTIONS
+        if all(name in values for name in names) and contradict(values)
+    ]
+
+
+@dataclass(slots=True)
+class RunTally:
+    """Everything that the summary of a run is made from: add outcomes one at a time, or merge the tallies of parts."""
+
+    all: OutcomeTally = field(default_factory=OutcomeTally)
+    by_type: dict[str, OutcomeTally] = field(default_factory=dict[str, OutcomeTally])
+    by_route: dict[str, OutcomeTally] = field(default_factory=dict[str, OutcomeTally])
+    confusion: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    errors: ErrorKinds = field(default_factory=ErrorKinds)
+    disagreements: list[Disagreement] = field(default_factory=list[Disagreement])
+    answers: SetDigest = field(default_factory=SetDigest)
+
+    def add(self, outcome: Outcome) -> None:
+        case, response = outcome.case, outcome.response
+        self.all.add(outcome)
+        add_answer(self.answers, case, response)
+        if case.type is not None:
+            self.by_type.setdefault(case.type, OutcomeTally()).add(outcome)
+        if response.route is not None:
+            self.by_route.setdefault(response.route, OutcomeTally()).add(outcome)
+        if case.expected_route is not None and response.error is None:
+            self.confusion[case.expected_route, response.route or NO_ROUTE] += 1
+        if outcome.verdict.status == Status.ERROR:
+            self.errors.add(outcome)
+        if len(self.disagreements) < MOST_LISTED:
+            self.disagreements.extend(disagreements(outcome))
+
+    def merge(self, other: RunTally) -> None:
+        self.all.merge(other.all)
+        for mine, theirs in ((self.by_type, other.by_type), (self.by_route, other.by_route)):
+            for name, tally in theirs.items():
+                mine.setdefault(name, OutcomeTally()).merge(tally)
+        self.confusion.update(other.confusion)
+        self.errors.merge(other.errors)
+        self.answers.merge(other.answers)
+        self.disagreements = (self.disagreements + other.disagreements)[:MOST_LISTED]
+
+    def to_json(self) -> Json:
+        return {
+            "all": self.all.to_json(),
+            "by_type": {name: tally.to_json() for name, tally in self.by_type.items()},
+            "by_route": {name: tally.to_json() for name, tally in self.by_route.items()},
+            "confusion": [[*routes, count] for routes, count in self.confusion.items()],
+            "errors": self.errors.to_json(),
+            "disagreements": [asdict(each) for each in self.disagreements],
+            "answers": f"{self.answers.total:x}",
+        }
+
+    @staticmethod
+    def from_json(record: Json) -> RunTally:
+        return RunTally(
+            all=OutcomeTally.from_json(record["all"]),
+            by_type={name: OutcomeTally.from_json(part) for name, part in record["by_type"].items()},
+            by_route={name: OutcomeTally.from_json(part) for name, part in record["by_route"].items()},
+            confusion=Counter({(wanted, taken): count for wanted, taken, count in record["confusion"]}),
+            errors=ErrorKinds.from_json(record["errors"]),
+            disagreements=[Disagreement(**each) for each in record["disagreements"]],
+            answers=SetDigest(int(record["answers"], 16)),
+        )

@@ -151,5 +151,5 @@ _kept: dict[Path, tuple[tuple[int, ...], Json]] = {}
 
 def _counted(folder: Path, grown: tuple[int, ...], profile: Profile | None) -> Json:
     if folder not in _kept or _kept[folder][0] != grown:
-        _kept[folder] = grown, summarise(read_outcomes(folder), profile)
+        _kept[folder] = grown, summarise(read_outcomes(folder), profile).to_json()
     return _kept[folder][1]

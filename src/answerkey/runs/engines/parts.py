@@ -1,12 +1,12 @@
-"""Results as Parquet: one file a chunk, with the columns of results.jsonl, every outcome in full, and a sketch to merge.
+"""Results as Parquet: one file per chunk, with the columns of results.jsonl, every outcome in full, and its tally.
 
-A part is written beside its place and renamed, so it is there whole or not at all: the parts are the checkpoint.
+A part is written to a temporary name and renamed, so it is complete or absent: the parts are the checkpoint.
 """
 
 from __future__ import annotations
 
+import io
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import StorageError
-from answerkey.runs.records import from_json, result_line, scores_from_json, scores_to_json, to_json
-from answerkey.runs.summary import Summary
-from answerkey.types import Case, Json, Outcome, Profile, Response, Verdict
+from answerkey.files import write_file
+from answerkey.runs.journal import StoredCase
+from answerkey.runs.records import outcome_from_json, result_line, scores_to_json, to_json
+from answerkey.runs.tally import RunTally
+from answerkey.types import Json, Outcome
 
 if TYPE_CHECKING:
     import pyarrow
@@ -37,12 +39,12 @@ _TEXTS = (
 )
 _VERDICT_TEXTS = ("status", "band", "justification")
 _VERDICT_NUMBERS = ("score", "quality", "route_score")
-Numbered = tuple[int, Outcome]
+NumberedOutcome = tuple[int, Outcome]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """What the foot of a part says: which chunk of which shard it is, how many outcomes it has, how many of them errors."""
+    """The footer of a part: which chunk of which shard it is, its number of outcomes, and of errors among them."""
 
     path: Path
     shard: int
@@ -56,29 +58,28 @@ def part_path(folder: Path, shard: int, chunk: int) -> Path:
 
 
 def write_part(
-    path: Path, place: tuple[int, int], names: tuple[str, ...], outcomes: Sequence[Numbered], sketch: Json
+    path: Path,
+    place: tuple[int, int],
+    names: tuple[str, ...],
+    outcomes: Sequence[NumberedOutcome],
+    tally: RunTally,
 ) -> None:
     """All outcomes of the chunk at `place` (shard, chunk), in order; `names` are the metrics of the run."""
     import pyarrow.parquet as parquet
 
-    about = {"format": FORMAT, "shard": place[0], "chunk": place[1], "sketch": sketch}
+    about = {"format": FORMAT, "shard": place[0], "chunk": place[1], "sketch": tally.to_json()}
     table = _table(outcomes, names).replace_schema_metadata({_KEY: json.dumps(about, allow_nan=False)})
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("wb") as file:
-            parquet.write_table(table, file, compression="zstd")
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
+        buffer = io.BytesIO()
+        parquet.write_table(table, buffer, compression="zstd")
+        write_file(path, buffer.getvalue())
+    except StorageError as error:
         raise StorageError(
-            f"{path}: cannot be written: {error.strerror or error}; nothing written before is lost: "
-            "make room or allow writing, then go on with --resume"
+            f"{error}; nothing written before is lost: free some space or allow writing, then continue with --resume"
         ) from None
 
 
-def _table(outcomes: Sequence[Numbered], names: tuple[str, ...]) -> pyarrow.Table:
+def _table(outcomes: Sequence[NumberedOutcome], names: tuple[str, ...]) -> pyarrow.Table:
     import pyarrow
 
     lines = [result_line(outcome) for _, outcome in outcomes]
@@ -89,15 +90,13 @@ def _table(outcomes: Sequence[Numbered], names: tuple[str, ...]) -> pyarrow.Tabl
     schema = _schema(names)
     try:
         return pyarrow.table(columns, schema)
-    except (
-        UnicodeEncodeError
-    ):  # half of a surrogate pair: the columns show it replaced, `outcome` has it as it was
+    except UnicodeEncodeError:  # half a surrogate pair: replaced in the columns, kept in `outcome`
         return pyarrow.table(_storable(columns), schema)
 
 
 @cache
 def _schema(names: tuple[str, ...]) -> pyarrow.Schema:
-    """That of results.jsonl, with the position before it and the whole outcome as JSON behind."""
+    """The columns of results.jsonl between the position and the whole outcome as JSON."""
     import pyarrow as pa
 
     text, number = pa.string(), pa.float64()
@@ -145,29 +144,20 @@ def _encoded(outcome: Outcome) -> str:
     return json.dumps(record, allow_nan=False, separators=(",", ":"), default=str)
 
 
-def _decoded(record: Json) -> Outcome:
-    return Outcome(
-        case=from_json(Case, record["case"]),
-        response=from_json(Response, record["response"]),
-        scores=scores_from_json(record["scores"]),
-        verdict=from_json(Verdict, record["verdict"]),
-    )
-
-
 def list_parts(folder: Path) -> list[Path]:
     """The files of all parts, in case order."""
     return sorted((folder / PARTS).glob("shard-*.parquet"))
 
 
 def read_part(path: Path) -> StoredPart:
-    """What a part is; its rows are not read, and the sketch is not held: a long run has many parts."""
+    """The footer of a part; neither its rows nor its tally are kept, because a long run has many parts."""
     rows, about = _foot(path)
     errors = about["sketch"]["all"]["statuses"].get("ERROR", 0)
     return StoredPart(path, about["shard"], about["chunk"], rows, errors)
 
 
 def _foot(path: Path) -> tuple[int, Json]:
-    """The number of rows, and what was written about them with their sketch."""
+    """The number of rows, and the metadata with their tally."""
     import pyarrow
     import pyarrow.parquet as parquet
 
@@ -176,7 +166,7 @@ def _foot(path: Path) -> tuple[int, Json]:
         about: Json = json.loads((foot.metadata or {})[_KEY])
     except (pyarrow.ArrowException, OSError, KeyError, ValueError) as error:
         raise StorageError(
-            f"{path}: damaged ({str(error).splitlines()[0]}); remove it, then go on with --resume"
+            f"{path}: damaged ({str(error).splitlines()[0]}); remove it, then continue with --resume"
         ) from None
     if about.get("format") != FORMAT:
         raise StorageError(
@@ -185,16 +175,16 @@ def _foot(path: Path) -> tuple[int, Json]:
     return foot.num_rows, about
 
 
-def merged(folder: Path, profile: Profile | None) -> Summary:
-    """The summary of all parts, from their sketches alone: no row is read."""
-    summary = Summary(profile)
+def merged(folder: Path) -> RunTally:
+    """The tally of all parts, from their footers alone: no row is read."""
+    tally = RunTally()
     for path in list_parts(folder):
-        summary.merge(Summary.from_json(_foot(path)[1]["sketch"]))
-    return summary
+        tally.merge(RunTally.from_json(_foot(path)[1]["sketch"]))
+    return tally
 
 
-def records_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[tuple[int, Json]]:
-    """What was stored of each outcome of one part, with its position; of all, or of those wanted."""
+def _records_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[tuple[int, Json]]:
+    """The stored outcomes of one part with their positions, all or some."""
     import pyarrow.parquet as parquet
 
     table = parquet.ParquetFile(path).read(columns=["n", "outcome"])
@@ -203,12 +193,12 @@ def records_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[tup
             yield n, json.loads(text)
 
 
-def outcomes_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[Numbered]:
-    return ((n, _decoded(record)) for n, record in records_in(path, wanted))
+def outcomes_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[NumberedOutcome]:
+    return ((n, outcome_from_json(record, record)) for n, record in _records_in(path, wanted))
 
 
 def worst_positions(folder: Path, most: int) -> list[int]:
-    """The failed cases, worst first: an error before the lowest score. Only three columns are read."""
+    """The failed cases, worst first: errors before the lowest scores. Only three columns are read."""
     import duckdb
 
     found = duckdb.execute(
@@ -220,20 +210,26 @@ def worst_positions(folder: Path, most: int) -> list[int]:
 
 
 class PartsIndex:
-    """Finds outcomes in the parts of a run, as `JournalIndex` does in its journals. Every outcome there is scored."""
+    """Finds outcomes in the parts of a run, as `JournalIndex` does in journals. Every outcome in a part is scored."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    def records(self) -> Iterator[StoredCase]:
+        """Every case, in case order; the position stands for the place in the file."""
+        for path in list_parts(self.folder):
+            for n, record in _records_in(path):
+                yield StoredCase(n, record, record, n, n)
+
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
         return (outcome for _, outcome in self.numbered())
 
-    def numbered(self, *, unscored: bool = False) -> Iterator[Numbered]:
+    def numbered(self, *, unscored: bool = False) -> Iterator[NumberedOutcome]:
         for path in list_parts(self.folder):
             yield from outcomes_in(path)
 
     def at(self, positions: Iterable[int]) -> Iterator[Outcome]:
-        """In the order asked for; they are all held, so ask for few."""
+        """In the order given; all of them are kept in memory, so ask for few."""
         asked = list(positions)
         wanted = frozenset(asked)
         found: dict[int, Outcome] = {}
@@ -243,7 +239,7 @@ class PartsIndex:
 
 
 def _holding(paths: Iterable[Path], wanted: frozenset[int]) -> Iterator[Path]:
-    """The parts that may hold these positions, by the least and greatest of each."""
+    """The parts that may contain these positions, by the smallest and largest position of each."""
     import pyarrow.parquet as parquet
 
     for path in paths:

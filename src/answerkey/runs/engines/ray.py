@@ -1,7 +1,7 @@
-"""The same suite on a Ray cluster: shards of cases scored by actors, results as Parquet parts, figures from sketches.
+"""The same suite on a Ray cluster: actors score shards of cases, write Parquet parts, and report their tallies.
 
-Plain actors rather than Ray Data: a chunk is on disk before the next begins, so a killed worker repeats at most one
-chunk and a killed driver goes on with --resume; a pipeline of Ray Data starts again from its first row.
+Plain actors rather than Ray Data: a chunk is on disk before the next one starts, so a killed worker repeats at most one
+chunk and a killed driver continues with --resume; a pipeline of Ray Data would start again from its first row.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections import deque
 from collections.abc import Generator
 from contextlib import closing, contextmanager
@@ -19,14 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.errors import AnswerkeyError, EndpointError, IncompleteError, MissingPackage, SettingsError
-from answerkey.runs.control import Finished, Options, Stop, Watch
+from answerkey.runs.control import Budget, Finished, Options, Stop, Watch
 from answerkey.runs.engines.parts import PARTS
 from answerkey.runs.engines.shards import Sharded, Sizes, Todo, begin, cut, parts_of, sizes_of
-from answerkey.runs.engines.worker import JudgeRoom, RemoteJudge, Task, Worker
+from answerkey.runs.engines.worker import ChunkReport, RemoteJudge, SharedJudge, Task, Worker
 from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.store import locked, new_folder, write_manifest
 from answerkey.runs.suite import Suite
-from answerkey.runs.summary import OutcomeTally
 from answerkey.targets.recorded import Recorded
 from answerkey.text import counted
 from answerkey.types import Json
@@ -37,10 +35,8 @@ _MOST_DEATHS = 3  # of workers over one chunk
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """`address` of a cluster, or None for Ray inside this machine; `workers`, or None for one a processor.
-
-    `sizes` of a new run, where the usual ones do not fit.
-    """
+    """The address of a cluster (None: Ray on this machine), the number of workers (None: one per processor), and
+    the sizes of shards and chunks of a new run (None: the defaults)."""
 
     address: str | None = None
     workers: int | None = None
@@ -49,18 +45,18 @@ class Cluster:
 
 @dataclass(slots=True)
 class _Crew:
-    """The workers, and which of them is at what. `running` is keyed by the stream of a worker's reports."""
+    """The workers and what each of them does. `running` is keyed by the stream of a worker's reports."""
 
     ray: Any
     task: Task
-    room: Any
+    judge: Any
     idle: list[Any] = field(default_factory=list[Any])
     running: dict[Any, tuple[Any, Todo]] = field(default_factory=dict[Any, tuple[Any, Todo]])
 
     def hire(self, count: int) -> None:
-        """New workers, each with its models loaded; an error in that is the run's error."""
+        """Start workers and load their models; an error there ends the run."""
         new = [self.ray.remote(num_cpus=1)(_Actor).remote() for _ in range(count)]
-        _got(self.ray, [worker.start.remote(self.task, self.room) for worker in new])
+        _got(self.ray, [worker.start.remote(self.task, self.judge) for worker in new])
         self.idle += new
 
     def set_to(self, todo: Todo) -> None:
@@ -69,25 +65,25 @@ class _Crew:
         self.running[reports] = worker, todo
 
     def dismiss(self) -> None:
-        for worker in [*self.idle, *(worker for worker, _ in self.running.values()), self.room]:
+        for worker in [*self.idle, *(worker for worker, _ in self.running.values()), self.judge]:
             if worker is not None:
                 self.ray.kill(worker)
 
 
 class _Actor:
-    """A worker as Ray knows it. What can go wrong at its start goes wrong in a call, where the error is told."""
+    """A worker as Ray sees it. It starts in a call, not in its constructor, so that an error there is reported."""
 
-    def start(self, task: Task, room: Any) -> None:
-        self._worker = Worker(task, RemoteJudge(room) if room is not None else None)
+    def start(self, task: Task, judge: Any) -> None:
+        self._worker = Worker(task, RemoteJudge(judge) if judge is not None else None)
 
-    def score(self, *shard: Any) -> Generator[Json]:
+    def score(self, *shard: Any) -> Generator[ChunkReport]:
         yield from self._worker.score(*shard)
 
 
 def run_on_cluster(
     suite: Suite, options: Options, cluster: Cluster, watch: Watch | None = None, stop: Stop | None = None
 ) -> Finished:
-    """Begin a run or go on with one. Whatever ends it, the parts that are written stay and can be gone on with."""
+    """Start or resume a run. However it ends, the parts that were written stay and the run can be resumed."""
     _check_supported(suite, options)
     ray = _import_ray()
     suite = replace(suite, folder=suite.folder.resolve())
@@ -106,7 +102,7 @@ def run_on_cluster(
             (folder / PARTS).mkdir(exist_ok=True)
             watch.start(prepared.count, prepared.count - sum(each.left for each in todo))
             try:
-                # A worker has one processor; threads that share it would only stand in each other's way.
+                # A worker has one processor; several threads on it would only slow each other down.
                 single = replace(suite, embedding={"threads": 1, **suite.embedding})
                 task = Task(single, options.selection, folder, sizes.chunk)
                 with _connected(ray, cluster, prepared, task, watch) as crew:
@@ -119,7 +115,7 @@ def run_on_cluster(
 
 
 def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop: Stop) -> None:
-    run, began, cost = prepared.suite.run, time.monotonic(), 0.0
+    budget = Budget(prepared.suite.run)
     while (todo or crew.running) and not stop:
         while todo and crew.idle:
             crew.set_to(todo.popleft())
@@ -128,18 +124,16 @@ def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop
             report = _next_report(crew, reports, todo, watch)
             if report is None:
                 continue
-            cost += report["cost"]
-            watch.group(OutcomeTally.from_json(report["all"]))
-            if report["stop"]:
-                stop.set(report["stop"])
-        if run.max_minutes is not None and time.monotonic() - began > run.max_minutes * 60:
-            stop.set(f"the budget of {run.max_minutes:g} minutes is used up")
-        if run.max_cost is not None and cost > run.max_cost:
-            stop.set(f"the budget of {run.max_cost:g} is used up: {cost:g} spent")
+            budget.spent += report.cost
+            watch.group(report.tally)
+            if report.stop:
+                stop.set(report.stop)
+        if reason := budget.exceeded():
+            stop.set(reason)
 
 
-def _next_report(crew: _Crew, reports: Any, todo: deque[Todo], watch: Watch) -> Json | None:
-    """What a worker says of its next chunk; None where its shard is done, or where it died and another goes on."""
+def _next_report(crew: _Crew, reports: Any, todo: deque[Todo], watch: Watch) -> ChunkReport | None:
+    """A worker's next report; None if its shard is done, or if the worker died and another one continues."""
     from ray.exceptions import RayActorError
 
     worker, mine = crew.running[reports]
@@ -154,10 +148,12 @@ def _next_report(crew: _Crew, reports: Any, todo: deque[Todo], watch: Watch) -> 
         left = mine.after_a_death(parts_of(folder, mine.shard.number))
         if left.deaths >= _MOST_DEATHS:
             raise IncompleteError(
-                f"{left.deaths} workers ended over the same chunk of {mine.shard.name} (shard {mine.shard.number}); "
-                "is there memory enough? then go on with --resume"
+                f"{left.deaths} workers died in the same chunk of {mine.shard.name} (shard {mine.shard.number}); "
+                "check the memory of the nodes, then continue with --resume"
             ) from None
-        watch.note(f"a worker ended in shard {mine.shard.number}; another goes on after the last whole chunk")
+        watch.note(
+            f"a worker died in shard {mine.shard.number}; another continues after its last complete chunk"
+        )
         todo.appendleft(left)
         crew.hire(1)
     return None
@@ -181,13 +177,13 @@ def _check_supported(suite: Suite, options: Options) -> None:
     for name, given in asked.items():
         if given:
             raise SettingsError(
-                f"{name} is for --engine local: on a cluster chunks end in any order; leave it out"
+                f"{name} needs --engine local, because on a cluster chunks end in any order; leave it out"
             )
 
 
 def _import_ray() -> Any:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # or it warns of a change to come
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a deprecation warning
     try:
         import ray
     except ImportError:
@@ -197,16 +193,16 @@ def _import_ray() -> Any:
 
 @contextmanager
 def _connected(ray: Any, cluster: Cluster, prepared: Prepared, task: Task, watch: Watch) -> Generator[_Crew]:
-    """A crew on the cluster, or on Ray inside this machine; let go at the end, whatever it was."""
+    """Workers on the cluster, or on Ray on this machine; released at the end in any case."""
     ours = not ray.is_initialized()
     if ours:
         _start(ray, cluster)
     live = not isinstance(prepared.target, Recorded)
     count = _crew_size(ray, cluster, prepared.suite.run.workers if live else None, watch)
-    judge, room = prepared.tools.judge, None
-    if judge != "none" and not judge.startswith("local "):
-        room = ray.remote(num_cpus=0, max_concurrency=count + 1)(JudgeRoom).remote(prepared.suite.judge)
-    crew = _Crew(ray, replace(task, asking=max(1, prepared.suite.run.workers // count)), room)
+    name, judge = prepared.scorer.judge, None
+    if name != "none" and not name.startswith("local "):
+        judge = ray.remote(num_cpus=0, max_concurrency=count + 1)(SharedJudge).remote(prepared.suite.judge)
+    crew = _Crew(ray, replace(task, asking=max(1, prepared.suite.run.workers // count)), judge)
     try:
         crew.hire(count)
         yield crew
@@ -232,7 +228,7 @@ def _start(ray: Any, cluster: Cluster) -> None:
 
 @contextmanager
 def _own_signals() -> Generator[None]:
-    """Ray puts a handler of its own over SIGTERM; ours, which ends a run cleanly, comes back."""
+    """Ray replaces the handler of SIGTERM; this restores ours, which ends a run cleanly."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -245,18 +241,18 @@ def _own_signals() -> Generator[None]:
 
 
 def _crew_size(ray: Any, cluster: Cluster, most_asking: int | None, watch: Watch) -> int:
-    """As many workers as were asked for, or as there are processors; no more than may ask a live bot at once."""
+    """The number of workers wanted, or of processors; at most as many as may ask a live bot at the same time."""
     processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
     wanted = cluster.workers or processors
     if wanted > processors:
         watch.note(
-            f"{wanted} workers were asked for, but the cluster has {processors} processors: {processors} work"
+            f"{wanted} workers wanted, but the cluster has {processors} processors: using {processors}"
         )
     return min(wanted, processors, most_asking or wanted)
 
 
 def _got(ray: Any, reference: Any) -> Any:
-    """The value, or the error as it was raised over there."""
+    """The value, or the error as it was raised in the worker."""
     from ray.exceptions import RayTaskError
 
     try:

@@ -1,6 +1,7 @@
-"""Cases cut into shards, so that several workers can read one log: Parquet by rows, JSON lines by bytes, other files whole.
+"""Cases divided into shards, so that several workers can read one file: Parquet by rows, JSON lines by bytes, others whole.
 
-A case keeps the position it has when everything is read in order, so a sharded run and a local one agree on it.
+A case has the position that it has when everything is read in order, so a sharded and a local run agree. `begin` says
+which shards are left: at first all of them, later those that the parts on disk do not cover.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from answerkey.errors import SettingsError
 from answerkey.runs.control import Selection
 from answerkey.runs.engines.parts import PARTS, StoredPart, list_parts, read_part
 from answerkey.runs.prepare import Prepared, manifest_of
-from answerkey.runs.records import changed, of_value
+from answerkey.runs.records import changed_parts, digest_of
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import read_manifest
 from answerkey.runs.suite import Suite
@@ -49,7 +50,7 @@ class Shard:
 
 
 def cut(patterns: Sequence[str], folder: Path, size: int) -> list[Shard]:
-    """The shards of a suite's case files, in order; what comes before each is not known yet."""
+    """The shards of a suite's case files, in order; the positions of their cases are not known yet."""
     pieces = [piece for path in case_files(patterns, folder) for piece in _pieces(path, folder, size)]
     return [replace(piece, number=number) for number, piece in enumerate(pieces)]
 
@@ -73,7 +74,7 @@ def _pieces(path: Path, folder: Path, size: int) -> Iterator[Shard]:
 
 
 def _parquet_length(path: Path) -> int:
-    """0 where it cannot be read: reading it says why."""
+    """1 for a file that cannot be read: the error comes when it is read as a shard."""
     import pyarrow
     import pyarrow.parquet as parquet
 
@@ -128,7 +129,7 @@ def selected_of(shard: Shard, selection: Selection) -> Iterator[tuple[int, Case]
 
 
 class Sharded:
-    """The selected cases of all shards, checked as a whole; `shards` knows their places once all were read."""
+    """The selected cases of all shards, checked as a whole; `shards` has their positions once all were read."""
 
     def __init__(self, shards: Sequence[Shard], selection: Selection, where: str) -> None:
         self._cut, self._selection, self._where = shards, selection, where
@@ -161,7 +162,7 @@ class Sharded:
 
     def digest(self) -> str:
         """Changes whenever a case would be looked for in another place."""
-        return of_value([(s.number, s.name, s.kind, s.start, s.stop, s.first, s.count) for s in self.shards])
+        return digest_of([(s.number, s.name, s.kind, s.start, s.stop, s.first, s.count) for s in self.shards])
 
 
 # A shard is a multiple of what is scored at once, so that batches are those of a local run. A chunk is what a killed
@@ -171,7 +172,7 @@ SHARD, RECORDED_CHUNK, LIVE_CHUNK = 16_384, 2_048, 64
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many cases a shard holds, and a chunk of it: a run keeps them to its end."""
+    """How many cases a shard has, and a chunk of it; fixed for the whole run."""
 
     shard: int
     chunk: int
@@ -186,7 +187,7 @@ def sizes_of(suite: Suite, resumed: Path | None) -> Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """A shard with the chunks of it that are written, and those of them that hold errors to be tried again."""
+    """A shard with its chunks that are written (`done`), and those of them with errors to try again (`again`)."""
 
     shard: Shard
     done: frozenset[int] = frozenset()
@@ -195,7 +196,7 @@ class Todo:
     deaths: int = 0
 
     def after_a_death(self, parts: Iterable[StoredPart]) -> Todo:
-        """The same shard for another worker; a death counts against the chunk, not against the shard."""
+        """The same shard for another worker; the limit on deaths is per chunk, not per shard."""
         known = list(parts)
         done = frozenset(part.chunk for part in known)
         again = self.again & {part.chunk for part in known if part.errors}
@@ -213,7 +214,7 @@ def parts_of(folder: Path, shard: int | None = None) -> list[StoredPart]:
 def begin(
     folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, created: str | None
 ) -> tuple[Json, list[Todo]]:
-    """run.json and what is to be done, of a run that begins (`created` says when) or that goes on."""
+    """run.json and the shards to do, of a new run (`created` is its time) or of one that is resumed."""
     if created is not None:
         shards = {"size": sizes.shard, "chunk": sizes.chunk, "digest": source.digest()}
         manifest = {**manifest_of(prepared, created), "engine": "ray", "shards": shards}
@@ -222,22 +223,22 @@ def begin(
     _check_same(folder, manifest, prepared, source)
     todo = _left(source.shards, parts_of(folder))
     if not todo:
-        raise AlreadyFinished(
-            f"{folder}: this run is finished, all {prepared.count} cases are done; nothing to resume"
-        )
+        raise AlreadyFinished(folder, prepared.count)
     return {**manifest, "partial": "in progress"}, todo
 
 
 def _check_same(folder: Path, manifest: Json, prepared: Prepared, source: Sharded) -> None:
     if manifest.get("engine") != "ray":
-        raise SettingsError(f"{folder}: this run was begun without --engine ray; go on with it the same way")
-    different = changed(manifest["fingerprint"], prepared.fingerprint)
+        raise SettingsError(
+            f"{folder}: this run was started without --engine ray; resume it without --engine ray"
+        )
+    different = changed_parts(manifest["fingerprint"], prepared.fingerprint)
     if not different and manifest["shards"]["digest"] != source.digest():
         different = ["order of the cases"]
     if different:
         raise SettingsError(
             f"{folder}: the {', '.join(different)} changed since this run began; start a new run, "
-            f"or measure its answers anew with `answerkey rescore {folder}`"
+            f"or score its answers again with `answerkey rescore {folder}`"
         )
 
 

@@ -1,4 +1,7 @@
-"""One worker: it loads its models once, then scores shards, and writes each chunk down before it goes on."""
+"""A worker of a cluster: loads its models once, then scores shards and stores each chunk before the next one.
+
+Workers share one judge, so that its rate limit, cache and usage count for the whole run.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +15,22 @@ from answerkey.cases import read_responses
 from answerkey.errors import EndpointError, StorageError
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
 from answerkey.profiles import load_profile
-from answerkey.profiles.decide import ERROR
-from answerkey.runs.ask import Answered, ask_all, conversations
-from answerkey.runs.control import Selection, Stop
-from answerkey.runs.engines.parts import Numbered, outcomes_in, part_path, write_part
+from answerkey.runs.ask import Answered, Numbered, ask_all, conversations
+from answerkey.runs.control import ErrorStreak, Selection, Stop
+from answerkey.runs.engines.parts import NumberedOutcome, outcomes_in, part_path, write_part
 from answerkey.runs.engines.shards import Shard, selected_of
-from answerkey.runs.execute import chunk_size, in_chunks, judge_cost, verdict_of
-from answerkey.runs.score import make_tools
+from answerkey.runs.score import cost_of, in_chunks, make_scorer
 from answerkey.runs.store import is_run
 from answerkey.runs.suite import Suite
-from answerkey.runs.summary import Summary
+from answerkey.runs.tally import OutcomeTally, RunTally
 from answerkey.targets.recorded import Recorded
 from answerkey.targets.resolve import make_target
-from answerkey.types import Case, Json, Outcome, Pair, Score
-
-_SAME_ERROR_LIMIT = 10
+from answerkey.types import Json, Pair, Score, Status
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Everything a worker is told at its start: `chunk` cases go into a part, `asking` live questions are asked at once."""
+    """What a worker needs to start: `chunk` cases go into a part, `asking` live questions are asked at the same time."""
 
     suite: Suite
     selection: Selection
@@ -40,50 +39,55 @@ class Task:
     asking: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class ChunkReport:
+    """Sent after each chunk, when it is on disk: its tally, its cost, and a reason to stop, if there is one."""
+
+    tally: OutcomeTally
+    new: int
+    cost: float
+    stop: str
+
+
 class Worker:
     def __init__(self, task: Task, judge: Any = None) -> None:
         if not is_run(task.folder):
             raise StorageError(
-                f"{task.folder}: a worker cannot see the run's folder; the suite and its results must be on storage "
+                f"{task.folder}: a worker cannot see the run folder; the suite and its results must be on storage "
                 "that every node of the cluster shares"
             )
         suite = task.suite
+        profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
         self._task = task
-        self._profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
-        self._tools = make_tools(suite, self._profile, judge)
+        self._scorer = make_scorer(suite, profile, judge)
         self._target = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
-        self._at_once = chunk_size(self._tools)
-        self._same_error = ("", 0)
+        self._streak = ErrorStreak()
 
-    def score(self, shard: Shard, done: frozenset[int], again: frozenset[int]) -> Iterator[Json]:
-        """Score the chunks of a shard that are not done; of those in `again` only what ended in an error.
-
-        After each chunk, when it is on disk: its figures, its cost, and why to stop, if there is a reason.
-        """
+    def score(self, shard: Shard, done: frozenset[int], again: frozenset[int]) -> Iterator[ChunkReport]:
+        """Score the chunks of a shard that are not done; of those in `again` only the cases with errors."""
         for number, chunk in enumerate(self._chunks(shard)):
             if number in done and number not in again:
                 continue
             path = part_path(self._task.folder, shard.number, number)
-            kept = (
-                [(n, o) for n, o in outcomes_in(path) if o.verdict.status != ERROR] if number in again else []
-            )
+            stored = outcomes_in(path) if number in again else ()
+            kept = [(n, outcome) for n, outcome in stored if outcome.verdict.status != Status.ERROR]
             known = {n for n, _ in kept}
             new = self._outcomes([(n, case) for n, case in chunk if n not in known])
-            summary = Summary(self._profile)
+            tally = RunTally()
             outcomes = sorted([*kept, *new], key=lambda numbered: numbered[0])
             for _, outcome in outcomes:
-                summary.add(outcome)
-            sketch = summary.to_json()
-            write_part(path, (shard.number, number), self._tools.plan.names, outcomes, sketch)
-            cost = sum((o.response.cost or 0.0) + judge_cost(o.scores) for _, o in new)
-            yield {"new": len(new), "all": sketch["all"], "cost": cost, "stop": self._reason_to_stop(new)}
+                tally.add(outcome)
+            write_part(path, (shard.number, number), self._scorer.plan.names, outcomes, tally)
+            reasons = [self._streak.reason_to_stop(outcome.response) for _, outcome in new]
+            cost = sum(cost_of(outcome) for _, outcome in new)
+            yield ChunkReport(tally.all, len(new), cost, next(filter(None, reasons), ""))
 
-    def _chunks(self, shard: Shard) -> Iterator[list[tuple[int, Case]]]:
+    def _chunks(self, shard: Shard) -> Iterator[list[Numbered]]:
         cases = selected_of(shard, self._task.selection)
         if isinstance(self._target, Recorded):
             yield from in_chunks(cases, self._task.chunk)
             return
-        chunk: list[tuple[int, Case]] = []
+        chunk: list[Numbered] = []
         for unit in conversations(cases):  # the turns of one conversation stay together
             chunk += unit
             if len(chunk) >= self._task.chunk:
@@ -92,16 +96,14 @@ class Worker:
         if chunk:
             yield chunk
 
-    def _outcomes(self, cases: list[tuple[int, Case]]) -> list[Numbered]:
-        scored: list[Numbered] = []
-        for part in in_chunks(self._answered(cases), self._at_once):
-            table = self._tools.plan.score([(case, response) for _, case, response in part])
-            for (n, case, response), scores in zip(part, table, strict=True):
-                verdict = verdict_of(self._profile, case, response, scores)
-                scored.append((n, Outcome(case, response, scores, verdict)))
+    def _outcomes(self, cases: list[Numbered]) -> list[NumberedOutcome]:
+        scored: list[NumberedOutcome] = []
+        for part in in_chunks(self._answered(cases), self._scorer.batch):
+            outcomes = self._scorer.outcomes([(case, response) for _, case, response in part])
+            scored += [(n, outcome) for (n, _, _), outcome in zip(part, outcomes, strict=True)]
         return scored
 
-    def _answered(self, cases: list[tuple[int, Case]]) -> Iterator[Answered]:
+    def _answered(self, cases: list[Numbered]) -> Iterator[Answered]:
         target = self._target
         if isinstance(target, Recorded):
             yield from ((n, case, target.lookup(case)) for n, case in cases)
@@ -109,27 +111,14 @@ class Worker:
         for batch in ask_all(target, cases, self._task.asking, Stop(), lambda answered: None):
             yield from batch
 
-    def _reason_to_stop(self, new: list[Numbered]) -> str:
-        """The same failure to reach the bot, many times in a row."""
-        for _, outcome in new:
-            response = outcome.response
-            if response.error_kind != "infrastructure":
-                self._same_error = ("", 0)
-                continue
-            name = response.error_name
-            self._same_error = name, self._same_error[1] + 1 if self._same_error[0] == name else 1
-            if self._same_error[1] >= _SAME_ERROR_LIMIT:
-                return f"{self._same_error[1]} times in a row: {response.error}; mend the target, then go on with --resume"
-        return ""
-
     def close(self) -> None:
         with suppress(Exception):
             self._target.close()
-            self._tools.close()
+            self._scorer.close()
 
 
-class JudgeRoom:
-    """The real judge. It lives in one actor that takes a call from each worker at once; its limiter does the rest."""
+class SharedJudge:
+    """The judge itself, in an actor that takes one call from each worker at a time."""
 
     def __init__(self, settings: Mapping[str, Any] | str) -> None:
         self._judge: Judge = load_judge(settings)
@@ -148,10 +137,10 @@ class JudgeRoom:
 
 
 class RemoteJudge:
-    """What a worker holds instead: the same calls, answered by the one judge."""
+    """What each worker has instead: the same calls, answered by the shared judge."""
 
-    def __init__(self, room: Any) -> None:
-        self._room = room
+    def __init__(self, shared: Any) -> None:
+        self._shared = shared
         self.name, self._fingerprint, self.concurrency = self._call("about")
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
@@ -167,16 +156,16 @@ class RemoteJudge:
         return self._fingerprint
 
     def close(self) -> None:
-        """It is shared: the driver ends it."""
+        """Nothing to do: the driver closes the shared judge."""
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """An error of the judge is raised as what it was, so that a run stops as a local one does."""
+        """An error of the judge is raised as it was, so that the run stops as a local one does."""
         import ray
         from ray.exceptions import RayActorError, RayTaskError
 
         try:
-            return ray.get(getattr(self._room, name).remote(*arguments))
+            return ray.get(getattr(self._shared, name).remote(*arguments))
         except RayActorError:
-            raise EndpointError("the process that holds the judge ended; go on with --resume") from None
+            raise EndpointError("the judge's process ended; continue with --resume") from None
         except RayTaskError as error:
             raise error.cause from None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.runs.tally import NumberTally
+from answerkey.runs.number_tally import NumberTally
 
 VALUES = st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0, 0.5]), max_size=60)
 
@@ -21,17 +21,17 @@ def tally(values):
 
 @given(VALUES)
 def test_figures_equal_numpy(values):
-    found = tally(values).summary()
-    assert found["n"] == len(values)
+    found = tally(values).figure()
+    assert found.n == len(values)
     if not values:
-        assert found["mean"] is None
+        assert found.mean is None
         return
-    assert found["mean"] == pytest.approx(np.mean(values), rel=1e-9, abs=1e-9)
-    assert (found["min"], found["max"]) == (min(values), max(values))
+    assert found.mean == pytest.approx(np.mean(values), rel=1e-9, abs=1e-9)
+    assert (found.min, found.max) == (min(values), max(values))
     assert tally(values).quantile(0.95) == pytest.approx(np.quantile(values, 0.95), rel=1e-9, abs=1e-9)
     if len(values) > 1:
-        assert found["sd"] == pytest.approx(np.std(values, ddof=1), rel=1e-6, abs=1e-4)
-        assert found["ci95"][0] <= found["ci95"][1]
+        assert found.sd == pytest.approx(np.std(values, ddof=1), rel=1e-6, abs=1e-4)
+        assert found.ci95[0] <= found.ci95[1]
 
 
 @given(VALUES, st.integers(0, 60), st.randoms())
@@ -40,21 +40,21 @@ def test_any_split_and_order_gives_the_same_to_the_last_digit(values, cut, rando
     left.merge(right)
     shuffled = list(values)
     random.shuffle(shuffled)
-    assert whole.summary() == left.summary() == tally(shuffled).summary()
+    assert whole.figure() == left.figure() == tally(shuffled).figure()
 
 
 def test_many_values_are_not_kept_and_their_quantiles_are_near():
     values = np.random.default_rng(1).exponential(size=20_000)
     found = tally(values.tolist())
     assert found.values is None
-    assert found.summary()["ci95_method"] == "t"
+    assert found.figure().ci95_method == "t"
     for share in (0.05, 0.5, 0.95, 0.99):
         assert found.quantile(share) == pytest.approx(np.quantile(values, share), rel=0.02)
     parts = [tally(part.tolist()) for part in np.array_split(values, 7)]
     merged = NumberTally()
     for part in reversed(parts):
         merged.merge(part)
-    assert merged.summary() == found.summary()
+    assert merged.figure() == found.figure()
     assert merged.quantile(0.95) == found.quantile(0.95)
 
 
@@ -63,16 +63,16 @@ def test_many_values_are_not_kept_and_their_quantiles_are_near():
     [([0.1] * 3, 0.0), ([1 / 3] * 7, 0.0), ([1e9, 1e9 + 1, 1e9 + 2], 1.0), ([0.9999999] * 100, 0.0)],
 )
 def test_the_deviation_loses_nothing_to_a_large_mean(values, sd):
-    assert tally(values).summary()["sd"] == sd
+    assert tally(values).figure().sd == sd
     left = NumberTally.from_json(tally(values[:1]).to_json())
     left.merge(tally(values[1:]))
-    assert left.summary() == tally(values).summary()
+    assert left.figure() == tally(values).figure()
 
 
 def test_a_number_past_all_sense_does_not_end_a_run():
-    found = tally([1e200, 1.0, -1e300, math.inf]).summary()
-    assert (found["min"], found["max"]) == (-1e100, 1e100)
-    assert all(math.isfinite(found[name]) for name in ("mean", "sd"))
+    found = tally([1e200, 1.0, -1e300, math.inf]).figure()
+    assert (found.min, found.max) == (-1e100, 1e100)
+    assert all(math.isfinite(getattr(found, name)) for name in ("mean", "sd"))
 
 
 def test_figures_stored_in_the_older_form_are_read():
@@ -80,4 +80,4 @@ def test_figures_stored_in_the_older_form_are_read():
     record = tally(values).to_json()
     older = {**record, "squares": record["squared"] >> 60}
     del older["squared"]
-    assert NumberTally.from_json(older).summary() == tally(values).summary()
+    assert NumberTally.from_json(older).figure() == tally(values).figure()

@@ -1,0 +1,165 @@
+"""A running tally of numbers that stays small and can be merged, with the same result however the numbers were split."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+from answerkey.intervals import BOOTSTRAP_LIMIT, interval_from_moments, mean_interval
+from answerkey.types import LARGEST, Json
+
+_UNIT = 2.0**60  # sums are whole numbers of 2⁻⁶⁰, and of their squares: exact in any order
+_GROWTH = math.log(1.01)  # quantiles of many values come from bins 1 % wide
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean with its denominator: `n` values `of` that many cases, a 95 % interval and the spread."""
+
+    mean: float | None
+    n: int
+    of: int
+    ci95: tuple[float, float] | None
+    ci95_method: str | None
+    sd: float | None
+    min: float | None
+    max: float | None
+
+
+class NumberTally:
+    """Count, exact sum, extremes and quantiles of a stream of numbers.
+
+    Up to 2,000 values are kept, for the bootstrap and exact quantiles; above that, moments and logarithmic bins replace them.
+    """
+
+    __slots__ = ("bins", "count", "high", "low", "squares", "sum", "values")
+
+    def __init__(self) -> None:
+        self.count = self.sum = self.squares = 0
+        self.low, self.high = math.inf, -math.inf
+        self.values: array[float] | None = array("d")
+        self.bins: Counter[int] = Counter()
+
+    def add(self, value: float) -> None:
+        if not -LARGEST <= value <= LARGEST:  # no score is that large; a reported time may be
+            value = math.copysign(LARGEST, value)
+        whole = int(value * _UNIT)
+        self.count += 1
+        self.sum += whole
+        self.squares += whole * whole
+        if value < self.low:
+            self.low = value
+        if value > self.high:
+            self.high = value
+        if self.values is None:
+            self.bins[_bin(value)] += 1
+        else:
+            self.values.append(value)
+            if self.count > BOOTSTRAP_LIMIT:
+                self._drop_values()
+
+    def merge(self, other: NumberTally) -> None:
+        self.count += other.count
+        self.sum += other.sum
+        self.squares += other.squares
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        if self.values is not None and other.values is not None and self.count <= BOOTSTRAP_LIMIT:
+            self.values.extend(other.values)
+        else:
+            self._drop_values()
+            self.bins.update(other.bins if other.values is None else map(_bin, other.values))
+
+    def to_json(self) -> Json:
+        """Everything, so that the tally of a part can be stored and merged later; sums stay whole numbers."""
+        record: Json = {"count": self.count}
+        if self.count:
+            record |= {"sum": self.sum, "squared": self.squares, "low": self.low, "high": self.high}
+        if self.values is None:
+            return record | {"bins": {str(key): count for key, count in self.bins.items()}}
+        return record | {"values": list(self.values)}
+
+    @staticmethod
+    def from_json(record: Json) -> NumberTally:
+        tally = NumberTally()
+        for name in ("count", "sum", "low", "high"):
+            setattr(tally, name, record.get(name, getattr(tally, name)))
+        # "squares" is an older form, truncated to units of 2⁻⁶⁰.
+        tally.squares = record.get("squared", record.get("squares", 0) << 60)
+        tally.values = array("d", record["values"]) if "values" in record else None
+        tally.bins.update({int(key): count for key, count in record.get("bins", {}).items()})
+        return tally
+
+    def _drop_values(self) -> None:
+        if self.values is not None:
+            self.bins.update(map(_bin, self.values))
+            self.values = None
+
+    @property
+    def mean(self) -> float | None:
+        return self.sum / self.count / _UNIT if self.count else None
+
+    @property
+    def deviation(self) -> float | None:
+        """The sample's standard deviation; None for fewer than two values."""
+        if self.count < 2:
+            return None
+        # Whole numbers: the difference is exact, however large the mean.
+        spread = self.count * self.squares - self.sum * self.sum
+        return math.sqrt(max(spread, 0) / (self.count * (self.count - 1))) / _UNIT
+
+    def quantile(self, share: float) -> float | None:
+        """Exact up to 2,000 values, within 1 % above."""
+        if not self.count:
+            return None
+        if self.values is not None:
+            return _exact_quantile(sorted(self.values), share)
+        rank, seen = share * (self.count - 1), 0
+        for key in sorted(self.bins):
+            seen += self.bins[key]
+            if seen > rank:
+                return min(max(_unbin(key), self.low), self.high)
+        return self.high
+
+    def figure(self, out_of: int | None = None) -> Mean:
+        """The mean with its 95 % interval; `out_of` is the number of cases, by default the number of values."""
+        mean, deviation = self.mean, self.deviation
+        if self.values is not None:
+            interval = mean_interval(sorted(self.values))
+        else:
+            interval = interval_from_moments(self.count, mean or 0.0, deviation or 0.0)
+        return Mean(
+            mean=mean,
+            n=self.count,
+            of=self.count if out_of is None else out_of,
+            ci95=(interval.low, interval.high) if interval else None,
+            ci95_method=interval.method if interval else None,
+            sd=deviation,
+            min=self.low if self.count else None,
+            max=self.high if self.count else None,
+        )
+
+
+@lru_cache(maxsize=4096)
+def _bin(value: float) -> int:
+    """Bins of equal ratio on both sides of zero; negative keys for negative values."""
+    if abs(value) < 1e-9:
+        return 0
+    key = math.floor(math.log(abs(value) / 1e-9) / _GROWTH) + 1
+    return key if value > 0 else -key
+
+
+def _unbin(key: int) -> float:
+    if key == 0:
+        return 0.0
+    size = 1e-9 * math.exp((abs(key) - 0.5) * _GROWTH)
+    return size if key > 0 else -size
+
+
+def _exact_quantile(ordered: list[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
