@@ -126,14 +126,13 @@ class Trainer:
         self.save()
 
     def _batches(self, stream: Stream) -> Iterator[list[tuple[list[int], list[int], int]]]:
-        """From the saved position on; the position is moved before a batch is handed out."""
+        """From the saved position on; `_step` moves it, so that a batch counts once it was trained on."""
         while True:
             chunk = stream.chunk(self.at["chunk"])
             encoded = self.encoder.encode(chunk)
             rng = random.Random(f"{self.settings.seed}:batches:{self.at['chunk']}")
             ready = batches([len(ids) for ids, _ in encoded], self.settings.budget, rng)
             for batch in ready[self.at["batch"] :]:
-                self.at["batch"] += 1
                 yield [(*encoded[place], chunk[place].label) for place in batch]
             self.at["chunk"] += 1
             self.at["batch"] = 0
@@ -153,6 +152,7 @@ class Trainer:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.parameters, 1.0)
         self.optimizer.step()
+        self.at["batch"] += 1
         step = self.at["step"] = self.at["step"] + 1
         keep = min(self.settings.ema, (1 + step) / (10 + step))
         torch._foreach_lerp_(self.ema, [p.detach() for p in self.parameters], 1 - keep)
