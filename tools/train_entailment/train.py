@@ -113,6 +113,12 @@ class Trainer:
                 break
             self._step(batch, self._rate(1 - part if late else 1.0))
             now = time.time()
+            if self.at["step"] % 100 == 0:
+                recent = self.losses[-100:]
+                print(
+                    f"step {self.at['step']}, pairs {self.at['pairs']}, loss {sum(recent) / len(recent):.4f}",
+                    flush=True,
+                )
             self.at["spent"] += now - began
             self.at["seconds"] += now - began
             began = now
