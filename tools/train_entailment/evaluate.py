@@ -69,6 +69,8 @@ def held_out(scorer: Scorer, held: dict[str, list[Row]], most: int, temperature:
     figures: list[Figure] = []
     for name, rows in held.items():
         kept = [row for row in rows if not for_calibration(row, name)]
+        if not kept:
+            continue
         kept = random.Random(0).sample(kept, min(most, len(kept)))
         seen = examples(kept, name)
         given = probabilities(scorer.logits([(e.premise, e.hypothesis) for e in seen]), temperature)[:, 0]
