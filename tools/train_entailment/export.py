@@ -32,8 +32,6 @@ from answerkey.embed.int8 import quantise  # noqa: E402
 LABELS = ("supported", "neutral", "contradicted")
 LINEAR = ("qkv", "out", "up", "down")
 MEASURED = 400
-# Beyond this share of the values at either end an activation is clipped: a few outliers would coarsen all others.
-CLIPPED = 0.0
 
 
 def read_checkpoint(path: Path, weights: Path, averaged: bool) -> tuple[Arrays, dict[str, Any]]:
@@ -128,7 +126,10 @@ def _encoder(graph: Graph, x: str, at: str, last: bool) -> str:
 
 
 def measure(arrays: Arrays, tokenizer: Path, pairs: Sequence[tuple[str, str]]) -> Ranges:
-    """The range of the numbers that go into each linear layer; 0 is always inside."""
+    """The range of the numbers that go into each linear layer; 0 is always inside.
+
+    The whole range: clipping 0.01 % at either end doubled the error of the logits, 0.1 % made it eightfold.
+    """
     graph = build(stored(arrays, small=False), None)
     inputs = {
         node.output[0].removesuffix(".product"): node.input[0]
@@ -141,10 +142,7 @@ def measure(arrays: Arrays, tokenizer: Path, pairs: Sequence[tuple[str, str]]) -
     seen: dict[str, list[tuple[float, float]]] = {name: [(0.0, 0.0)] for name in inputs}
     for encoding in scorer.encode(pairs):
         for name, values in zip(inputs, scorer.run([encoding], list(inputs.values())), strict=True):
-            low, high = (
-                np.quantile(values, [CLIPPED, 1 - CLIPPED]) if CLIPPED else (values.min(), values.max())
-            )
-            seen[name].append((float(low), float(high)))
+            seen[name].append((float(values.min()), float(values.max())))
     return {name: (min(v[0] for v in found), max(v[1] for v in found)) for name, found in seen.items()}
 
 
