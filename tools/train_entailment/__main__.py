@@ -24,7 +24,11 @@ def arguments() -> argparse.ArgumentParser:
     export.add_argument("--weights", type=Path, required=True, help="the folder with model.safetensors")
     export.add_argument("--work", type=Path, required=True)
     export.add_argument("--name", default="decay", help="the phase: stable, or the name of a decay branch")
-    export.add_argument("--last", action="store_true", help="the last weights; default: their moving average")
+    export.add_argument(
+        "--use",
+        choices=("average", "last"),
+        help="which weights; default: the moving average of the stable phase, the last of a decay branch",
+    )
     export.add_argument("--out", type=Path, required=True, help="the folder for the model's files")
     evaluate = commands.add_parser("evaluate", help="figures of an exported model")
     evaluate.add_argument("--data", type=Path, required=True, help="the folder with the .jsonl.xz files")
@@ -43,7 +47,8 @@ def run_export(options: argparse.Namespace) -> None:
     checkpoint = newest(options.work / options.name)
     if checkpoint is None:
         raise SystemExit(f"no checkpoint in {options.work / options.name}")
-    write(checkpoint, options.weights, options.data, options.out, averaged=not options.last)
+    use = options.use or ("average" if options.name == "stable" else "last")
+    write(checkpoint, options.weights, options.data, options.out, averaged=use == "average")
 
 
 def run_evaluate(options: argparse.Namespace) -> None:

@@ -98,11 +98,12 @@ class Trainer:
         self.at: dict[str, Any] = {"chunk": 0, "batch": 0, "step": 0, "pairs": 0, "tokens": 0, "seconds": 0.0}
         self.at["spent"] = 0.0  # seconds of this phase alone
         self.losses: list[float] = []
-        self.stopping = False
+        self.stopping = self.late = False
         signal.signal(signal.SIGTERM, lambda *_: setattr(self, "stopping", True))
 
     def run(self, late: bool, minutes: float | None) -> None:
         """Train until the minutes are over, or until SIGTERM; the rate falls to 0 if `late`."""
+        self.late = late
         mix = LATE if late else STABLE
         stream = Stream(self.split.train, mix, self.settings.seed)
         logged, pairs = time.time(), self.at["pairs"]
@@ -177,13 +178,15 @@ class Trainer:
         return copy
 
     def _log(self, pairs: int, seconds: float) -> None:
+        # At a constant rate the average is ahead of the last weights; when the rate has fallen it lags behind.
+        model = self.model if self.late else self.averaged()
         losses, self.losses = self.losses or [float("nan")], []
         line = {
             **{name: round(value, 1) for name, value in self.at.items()},
             "loss": round(sum(losses) / len(losses), 4),
             "rate": f"{self.optimizer.param_groups[0]['lr']:.2e}",
             "pairs_per_second": round(pairs / max(seconds, 1e-9), 1),
-            "held_out": accuracy(self.averaged(), self.checked, self.checked_encoded, self.settings.bfloat16),
+            "held_out": accuracy(model, self.checked, self.checked_encoded, self.settings.bfloat16),
         }
         with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
