@@ -17,8 +17,8 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from answerkey.compare.comparison import compare_sides
-from answerkey.compare.pair import Side, read_side
+from answerkey.comparison.comparison import compare_sides
+from answerkey.comparison.pair import Side, read_side
 from answerkey.intervals import DRAWS
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 

@@ -24,7 +24,7 @@ def test_nothing_heavy_is_loaded(code):
 def test_every_public_name_can_be_had():
     import answerkey
 
-    for name in answerkey._WHERE:
+    for name in answerkey.__all__:
         assert getattr(answerkey, name) is not None
 
 

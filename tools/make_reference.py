@@ -224,7 +224,7 @@ def _value(value: Any) -> str:
 
 def python() -> str:
     parts = ["# Python\n", "What `import answerkey` gives; each name is loaded when it is first used.\n"]
-    for name in sorted(answerkey._WHERE):
+    for name in sorted(set(answerkey.__all__) - {"__version__"}):
         thing = getattr(answerkey, name)
         about = inspect.getdoc(thing) or ""
         if name == "AnswerkeyError" or about.startswith(

@@ -1,48 +1,72 @@
 """answerkey: is your question-answering bot good, where does it fail, and did a change make it better?
 
-Names are loaded when they are first used, so that importing the package costs nothing.
+    import answerkey as ak
+
+    run = ak.evaluate(data, target=my_bot, profile="rag")
+    run.summary.pass_rate, run.failures()
+
+Names are imported when they are first used, so that importing the package is fast.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from answerkey.compare.comparison import compare_runs as compare_runs
+    from answerkey.api import aevaluate as aevaluate
+    from answerkey.api import compare as compare
+    from answerkey.api import evaluate as evaluate
+    from answerkey.api import load_cases as load_cases
+    from answerkey.api import open_run as open_run
+    from answerkey.api import rank as rank
+    from answerkey.api import run_suite as run_suite
+    from answerkey.api import score as score
+    from answerkey.api.run import Run as Run
+    from answerkey.comparison.comparison import Comparison as Comparison
+    from answerkey.comparison.comparison import compare_runs as compare_runs
     from answerkey.errors import AnswerkeyError as AnswerkeyError
+    from answerkey.metrics.ranking.rank import Ranked as Ranked
     from answerkey.metrics.registry import metric as metric
     from answerkey.metrics.semantic import evaluate_all as evaluate_all
     from answerkey.quality.assess import assess_answer as assess_answer
     from answerkey.quality.improve import improve_answer as improve_answer
     from answerkey.runs.assertions import assert_verdict as assert_verdict
+    from answerkey.runs.summary import Summary as Summary
     from answerkey.types import AnswerCriteria as AnswerCriteria
     from answerkey.types import Case as Case
     from answerkey.types import Outcome as Outcome
     from answerkey.types import Passage as Passage
+    from answerkey.types import Profile as Profile
+    from answerkey.types import Question as Question
     from answerkey.types import Response as Response
     from answerkey.types import Score as Score
+    from answerkey.types import Target as Target
     from answerkey.types import Verdict as Verdict
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-_WHERE = {
-    "AnswerkeyError": "errors",
-    "assert_verdict": "runs.assertions",
-    "assess_answer": "quality.assess",
-    "improve_answer": "quality.improve",
-    "compare_runs": "compare.comparison",
-    "evaluate_all": "metrics.semantic",
-    "metric": "metrics.registry",
-    **dict.fromkeys(
-        ("AnswerCriteria", "Case", "Outcome", "Passage", "Response", "Score", "Verdict"), "types"
-    ),
+_NAMES = {
+    "api": "aevaluate compare evaluate load_cases open_run rank run_suite score",
+    "api.run": "Run",
+    "comparison.comparison": "Comparison compare_runs",
+    "errors": "AnswerkeyError",
+    "metrics.ranking.rank": "Ranked",
+    "metrics.registry": "metric",
+    "metrics.semantic": "evaluate_all",
+    "quality.assess": "assess_answer",
+    "quality.improve": "improve_answer",
+    "runs.assertions": "assert_verdict",
+    "runs.summary": "Summary",
+    "types": "AnswerCriteria Case Outcome Passage Profile Question Response Score Target Verdict",
 }
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
+__all__ = ["__version__", *_MODULE_OF]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'answerkey' has no attribute {name!r}")
-    return getattr(import_module(f"answerkey.{_WHERE[name]}"), name)
+    return getattr(import_module(f"answerkey.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_WHERE})
+    return sorted({*globals(), *_MODULE_OF})

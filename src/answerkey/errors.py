@@ -18,6 +18,8 @@ EXIT_OK, EXIT_GATE, EXIT_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 1, 2, 3, 
 
 
 class AnswerkeyError(Exception):
+    """The base of all errors; its message is one line for the user, `exit_code` that of the command line."""
+
     exit_code = EXIT_INPUT
 
 
@@ -35,7 +37,13 @@ class MissingPackage(AnswerkeyError):
 
 
 class IncompleteError(AnswerkeyError):
+    """`run` is what was done before the run stopped, where there is something."""
+
     exit_code = EXIT_INCOMPLETE
+
+    def __init__(self, message: str = "", run: object = None) -> None:
+        super().__init__(message)
+        self.run = run
 
 
 class EndpointError(IncompleteError):

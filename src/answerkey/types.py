@@ -264,7 +264,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StoredRun:
     """What made a run, read from its folder; its outcomes are streamed with `read_outcomes`."""
 
     folder: str

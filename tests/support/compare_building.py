@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from answerkey.compare.pair import Side, read_side
+from answerkey.comparison.pair import Side, read_side
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 
 PRINT = {"profile": "p1", "metrics": "m1", "judge": "j1", "embedding": "e1", "settings": "s1"}

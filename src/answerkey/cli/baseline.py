@@ -37,7 +37,7 @@ def set_command(run: Path, folder: Path) -> None:
     Example:
       answerkey baseline set results/bot_20260102_030405
     """
-    from answerkey.compare.baseline import set_baseline
+    from answerkey.comparison.baseline import set_baseline
     from answerkey.runs.store import open_run
 
     path = set_baseline(open_run(run), folder)
@@ -54,7 +54,7 @@ def show_command(folder: Path, as_json: bool) -> None:
     Example:
       answerkey baseline show --json
     """
-    from answerkey.compare.baseline import find_baseline
+    from answerkey.comparison.baseline import find_baseline
     from answerkey.runs.store import is_run
 
     path, kept = find_baseline(folder)

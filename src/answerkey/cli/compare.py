@@ -45,8 +45,8 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
       answerkey compare results/bot_20260102_030405 results/bot_20260103_030405
       answerkey compare results/bot_20260103_030405 --gate --margin 0.02
     """
-    from answerkey.compare.comparison import compare_runs, comparison_json
-    from answerkey.compare.verdict import gate_failures
+    from answerkey.comparison.comparison import compare_runs, comparison_json
+    from answerkey.comparison.verdict import gate_failures
     from answerkey.reports.comparison import comparison_markdown, comparison_text
 
     if margin is not None and not gate:
@@ -73,7 +73,7 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
 
 
 def _baseline(run: Path) -> Path:
-    from answerkey.compare.baseline import find_baseline
+    from answerkey.comparison.baseline import find_baseline
 
     path, _ = find_baseline(Path(), run.parent)
     say(f"comparing with the baseline {path}")

@@ -125,7 +125,7 @@ def _run(suite: Path, out: Path) -> DemoRun:
 
 
 def _compare(a: DemoRun, b: DemoRun, folder: Path) -> dict[str, str]:
-    from answerkey.compare.comparison import compare_runs, comparison_json
+    from answerkey.comparison.comparison import compare_runs, comparison_json
     from answerkey.reports.write import write_comparison
 
     comparison = compare_runs(a.folder, b.folder)

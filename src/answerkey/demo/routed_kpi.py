@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.demo.kpi_catalog import Catalog, read_catalog
-from answerkey.demo.kpi_database import KpiDatabase
+from answerkey.demo.kpi_database import Database
 from answerkey.demo.kpi_periods import find_period, month_of
 from answerkey.demo.kpi_report import Asked, executive_report, figure_line
 from answerkey.demo.kpi_request import Reader, Request
@@ -38,7 +38,7 @@ class RoutedKpiBot:
     def __init__(
         self,
         catalog: Catalog,
-        database: KpiDatabase,
+        database: Database,
         documents: Target | None,
         reader: Reader,
         skills: frozenset[str],
@@ -102,7 +102,7 @@ def make(settings: Mapping[str, Any], folder: Path) -> RoutedKpiBot:
     check_settings("routed-kpi", settings, SETTINGS)
     skills = _skills(settings.get("skills", list(SKILLS)))
     catalog = read_catalog(path_of("routed-kpi", settings, "kpis", folder))
-    database = KpiDatabase(path_of("routed-kpi", settings, "tables", folder), catalog)
+    database = Database(path_of("routed-kpi", settings, "tables", folder), catalog)
     members = {
         kpi.name: {dimension: tuple(database.members(kpi, dimension)) for dimension in kpi.dimensions}
         for kpi in catalog.kpis

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from answerkey.compare.significance import difference
+from answerkey.comparison.significance import difference
 from answerkey.experiments.evidence import DEEP, MEASURE, MEASURE_K, Evidence, Finding, share
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.metrics.ranking.rank import rank

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from answerkey.compare.significance import Difference, difference
+from answerkey.comparison.significance import Difference, difference
 from answerkey.experiments.grid import MAIN
 from answerkey.experiments.sweep import Sweep
 from answerkey.intervals import BOOTSTRAP_LIMIT, DRAWS, LEVEL, SEED

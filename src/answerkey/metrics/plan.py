@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from answerkey.background import gather
 from answerkey.errors import IncompleteError
 from answerkey.metrics.registry import Metric, bind, find
 from answerkey.types import LARGEST, Case, Pair, Response, Score
@@ -84,7 +87,8 @@ def _run(step: Step, pairs: Sequence[Pair]) -> Columns:
     lacking = _lacking(first, pairs)
     able = [pair for pair, lack in zip(pairs, lacking, strict=True) if lack is None]
     if first.shape == "single":
-        given: Columns = {first.name: [_guarded_single(first, step.arguments, pair) for pair in able]}
+        measure = _awaited_singles if inspect.iscoroutinefunction(first.function) else _singles
+        given: Columns = {first.name: measure(first, step.arguments, able)}
     else:
         given = _guarded(step, able)
     columns: dict[str, Sequence[Score]] = {}
@@ -104,6 +108,19 @@ def _lacking(metric: Metric, pairs: Sequence[Pair]) -> list[str | None]:
                 if not present(*pair):
                     lacking[n] = reason
     return lacking
+
+
+def _singles(metric: Metric, arguments: Mapping[str, Any], pairs: Sequence[Pair]) -> list[Score]:
+    return [_guarded_single(metric, arguments, pair) for pair in pairs]
+
+
+def _awaited_singles(metric: Metric, arguments: Mapping[str, Any], pairs: Sequence[Pair]) -> list[Score]:
+    """The scores of an async function, awaited several at a time."""
+    given = gather([partial(metric.function, *pair, **arguments) for pair in pairs])
+    for value in given:
+        if isinstance(value, IncompleteError):
+            raise value
+    return [Score.failed(_described(v)) if isinstance(v, BaseException) else as_score(v) for v in given]
 
 
 def _guarded_single(metric: Metric, arguments: Mapping[str, Any], pair: Pair) -> Score:

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -77,6 +79,7 @@ class Metric:
 
 
 _METRICS: dict[str, Metric] = {}
+_OF_THIS_CALL: ContextVar[Mapping[str, Metric] | None] = ContextVar("metrics of this call", default=None)
 _loaded = False
 
 
@@ -103,9 +106,26 @@ def metric_group(*group: Facts) -> Callable[[F], F]:
     return register
 
 
+@contextmanager
+def additional_metrics(metrics: Iterable[Metric]) -> Generator[None]:
+    """While it holds, `find` finds these metrics too, in this thread only: functions that are not registered."""
+    token = _OF_THIS_CALL.set({metric.name: metric for metric in metrics})
+    try:
+        yield
+    finally:
+        _OF_THIS_CALL.reset(token)
+
+
+def registered_name(function: object) -> str | None:
+    """The name under which a function is registered, if it is."""
+    return next((name for name, known in _METRICS.items() if known.function is function), None)
+
+
 def find(name: str) -> Metric:
     """The metric of that name, with its cut-off filled in: `recall@5` is found under `recall@k`."""
     _load()
+    if own := (_OF_THIS_CALL.get() or {}).get(name):
+        return own
     if name in _METRICS and not name.endswith("@k"):
         return _METRICS[name]
     cut = re.fullmatch(r"(.+)@(\d+)", name)

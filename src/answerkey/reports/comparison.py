@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from answerkey.compare.comparison import Comparison, Move
-from answerkey.compare.significance import Difference, effect_size
-from answerkey.compare.verdict import beyond, plain
+from answerkey.comparison.comparison import Comparison, Move
+from answerkey.comparison.significance import Difference, effect_size
+from answerkey.comparison.verdict import beyond, plain
 from answerkey.reports.markdown import cell, code
 from answerkey.reports.text import figure
 from answerkey.text import printable

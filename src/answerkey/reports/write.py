@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from answerkey.compare.comparison import Comparison, comparison_json
+from answerkey.comparison.comparison import Comparison, comparison_json
 from answerkey.errors import StorageError
 from answerkey.files import json_line, json_text, replacing, write_file
 from answerkey.profiles import load_profile

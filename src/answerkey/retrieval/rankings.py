@@ -45,6 +45,31 @@ def read_labels(path: Path) -> Labels:
     return found
 
 
+def rankings_of(given: Any) -> Rankings:
+    """The rankings of a file, or of a dict: `{query: [id, …]}` or `{query: {id: score}}`."""
+    return _of_mapping(given, "rankings", "retrieved", _ranking, read_rankings)
+
+
+def labels_of(given: Any) -> Labels:
+    """The labels of a file, or of a dict: `{query: [id, …]}` or `{query: {id: grade}}`."""
+    return _of_mapping(given, "labels", "relevant", as_labels, read_labels)
+
+
+def _of_mapping(
+    given: Any,
+    what: str,
+    column: str,
+    parse: Callable[[Any, str, Place], T],
+    read: Callable[[Path], dict[str, T]],
+) -> dict[str, T]:
+    if isinstance(given, (str, Path)):
+        return read(Path(given))
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what}: found {type(given).__name__}, expected a dict of queries or a path")
+    pairs = cast("Mapping[Any, Any]", given).items()
+    return {str(query): parse(value, column, Place(f'{what}, query "{query}"')) for query, value in pairs}
+
+
 def read_trec_run(path: Path) -> Rankings:
     """For each query its ids by score, best first; the file's own rank column is not trusted, as in trec_eval."""
     rows: dict[str, dict[str, list[float]]] = {}

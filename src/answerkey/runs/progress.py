@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TextIO
+from html import escape
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from answerkey.runs.tally import OutcomeTally
 from answerkey.text import counted, duration, printable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 _LINE_EVERY = 10.0
+_REDRAW_EVERY = 0.2
 _NO_JUDGEMENT = {"ERROR", "UNSCORED", "SCORED"}
 
 Clock = Callable[[], float]
@@ -35,18 +37,25 @@ class Progress(Protocol):
     def finish(self) -> None: ...
 
 
-def make_progress(quiet: bool = False, stream: TextIO | None = None) -> Progress:
-    """The progress display for a stream, by default standard error; standard output is for data."""
+def make_progress(
+    quiet: bool = False, stream: TextIO | None = None, *, only_interactive: bool = False
+) -> Progress:
+    """The progress display for a stream, by default standard error; standard output is for data.
+
+    With `only_interactive` there is a bar in terminals and notebooks, and nothing elsewhere.
+    """
     out = stream if stream is not None else sys.stderr
     if quiet:
         return Quiet(out)
+    if "ipykernel" in sys.modules and only_interactive:
+        return NotebookBar(Figures())
     if out.isatty():
         from rich.console import Console
 
         console = Console(file=out)
         if console.is_terminal and not console.is_dumb_terminal:
             return Bar(Figures(), console)
-    return Lines(Figures(), out)
+    return Quiet(out) if only_interactive else Lines(Figures(), out)
 
 
 class Figures:
@@ -205,6 +214,50 @@ class Bar:
         bar = ProgressBar(total=max(figures.total, 1), completed=figures.done, width=30)
         row.add_row(bar, f"{figures.done}/{figures.total}", Text(figures.pace()))
         return Group(row, Text(figures.quality(), no_wrap=True, overflow="ellipsis"))
+
+
+class NotebookBar:
+    """One line under the cell with a bar, the pace and the figures so far, updated in place."""
+
+    def __init__(self, figures: Figures, clock: Clock = time.monotonic) -> None:
+        self._figures, self._clock, self._last = figures, clock, 0.0
+        self._shown: Any = None
+
+    def start(self, total: int, done: int = 0) -> None:
+        from IPython.display import HTML, display  # pyright: ignore[reportMissingImports]
+
+        self._figures.start(total, done)
+        self._html = HTML
+        self._shown = display(self._line(), display_id=True)
+
+    def advance(self, outcome: Outcome) -> None:
+        self._figures.add(outcome)
+        self._update()
+
+    def advance_group(self, group: OutcomeTally) -> None:
+        self._figures.add_group(group)
+        self._update()
+
+    def earlier(self, group: OutcomeTally) -> None:
+        self._figures.add_earlier(group)
+
+    def note(self, text: str) -> None:
+        print(printable(text), file=sys.stderr, flush=True)
+
+    def finish(self) -> None:
+        if self._shown is not None:
+            self._shown.update(self._line())
+
+    def _update(self) -> None:
+        if self._shown is not None and self._clock() - self._last >= _REDRAW_EVERY:
+            self._last = self._clock()
+            self._shown.update(self._line())
+
+    def _line(self) -> Any:
+        figures = self._figures
+        text = ", ".join(part for part in (figures.pace(), figures.quality()) if part)
+        bar = f'<progress max="{max(figures.total, 1)}" value="{figures.done}"></progress>'
+        return self._html(f"{bar} {figures.done}/{figures.total}, {escape(text)}")
 
 
 class Quiet:

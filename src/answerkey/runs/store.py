@@ -27,7 +27,7 @@ from answerkey.runs.journal import (
     response_record,
 )
 from answerkey.runs.records import scores_to_json, to_json
-from answerkey.types import Json, Outcome, Run, Status
+from answerkey.types import Json, Outcome, Status, StoredRun
 
 if TYPE_CHECKING:
     from answerkey.runs.engines.parts import PartsIndex
@@ -196,11 +196,11 @@ def _lock(file: IO[str], folder: Path) -> None:
         raise StorageError(f"{folder}: another process is writing this run; wait for it or stop it") from None
 
 
-def open_run(path: str | Path) -> Run:
+def open_run(path: str | Path) -> StoredRun:
     """What made a run: its name, profile, fingerprint and settings."""
     folder = Path(path)
     manifest = read_manifest(folder)
-    return Run(
+    return StoredRun(
         folder=str(folder),
         name=manifest["name"],
         profile=load_profile(manifest["profile"]) if manifest.get("profile") else None,

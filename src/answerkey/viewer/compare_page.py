@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from answerkey.compare.comparison import Comparison, compare_runs, comparison_json
+from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.charts.comparison_charts import case_chart, metric_chart
 from answerkey.reports.comparison import HEADER, notes

@@ -12,12 +12,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from answerkey.coerce.passages import aligned, clean_id, passage_id
+from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import Facts, metric_group
 from answerkey.retrieval.rankings import in_order
 from answerkey.types import Pair, Response, Score
 
 if TYPE_CHECKING:
+    import pandas
+
     from answerkey.metrics.ranking.hits import Floats, Hits
 
 UNITS = ("page", "chunk")
@@ -27,7 +30,7 @@ Ranking = Sequence[str] | Mapping[str, float]
 _NEEDS = ("retrieved", "relevant")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ranked:
     """A value per query and metric; the means leave unlabelled queries out."""
 
@@ -44,6 +47,29 @@ class Ranked:
             query: dict(zip(self.columns, row, strict=True))
             for query, row in zip(self.ids, rows, strict=True)
         }
+
+    def to_dicts(self) -> list[dict[str, float | str]]:
+        """One row per query."""
+        return [{"query": query, **values} for query, values in self.queries.items()]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """`to_dicts` as a DataFrame."""
+        return data_frame(self.to_dicts())
+
+    def __repr__(self) -> str:
+        means = ", ".join(
+            f"{name} {'-' if mean is None else f'{mean:.4f}'}" for name, mean in self.mean.items()
+        )
+        return f"{means} ({self._counts()})"
+
+    def _repr_html_(self) -> str:
+        return f"<div>{html_table(self.mean.items(), ('metric', 'mean'))}{html_text(self._counts())}</div>"
+
+    def _counts(self) -> str:
+        labelled = len(self.ids) - len(self.unlabelled)
+        return (
+            f"{labelled} of {len(self.ids)} queries labelled, {len(self.missing)} missing from the rankings"
+        )
 
     @property
     def above_one(self) -> list[str]:

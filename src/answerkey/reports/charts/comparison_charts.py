@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerkey.compare.comparison import Comparison
+from answerkey.comparison.comparison import Comparison
 from answerkey.reports.charts.style import BLUE, GREY, RED, Spec, titled
 
 _MOST_BARS = 1_500  # more would be thinner than a pixel

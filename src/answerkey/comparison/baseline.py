@@ -9,7 +9,7 @@ from os.path import relpath
 from pathlib import Path
 
 from answerkey.errors import InputError, StorageError
-from answerkey.types import Run
+from answerkey.types import StoredRun
 
 WHERE = Path(".answerkey") / "baseline.json"
 
@@ -24,7 +24,7 @@ class Baseline:
     fingerprint: Mapping[str, str]
 
 
-def set_baseline(run: Run, folder: Path) -> Path:
+def set_baseline(run: StoredRun, folder: Path) -> Path:
     """Remember the run in that folder; returns the file written."""
     path = folder / WHERE
     kept = Baseline(relpath(run.folder, folder), run.name, run.created, dict(run.fingerprint))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from answerkey.compare.pair import Pairs
+from answerkey.comparison.pair import Pairs
 from answerkey.errors import SettingsError
 from answerkey.runs.records import SCORING
 

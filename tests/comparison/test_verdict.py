@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.support.compare_building import outcome, side, simple
 
-from answerkey.compare.comparison import compare_sides, comparison_json
-from answerkey.compare.verdict import gate_failures, plain
+from answerkey.comparison.comparison import compare_sides, comparison_json
+from answerkey.comparison.verdict import gate_failures, plain
 from answerkey.errors import InputError
 from answerkey.reports.comparison import notes
 from answerkey.types import Passage, Score

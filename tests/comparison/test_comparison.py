@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.support.compare_building import PRINT
 
-from answerkey.compare.comparison import compare_sides
-from answerkey.compare.pair import Side
-from answerkey.compare.significance import difference
+from answerkey.comparison.comparison import compare_sides
+from answerkey.comparison.pair import Side
+from answerkey.comparison.significance import difference
 
 CASES = 50
 

@@ -16,7 +16,7 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from answerkey.compare.significance import difference, effect_size, holm, mcnemar, smallest_detectable
+from answerkey.comparison.significance import difference, effect_size, holm, mcnemar, smallest_detectable
 
 seeds = st.integers(0, 2**32 - 1)
 

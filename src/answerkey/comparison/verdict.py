@@ -11,12 +11,12 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from answerkey.compare.changed import Changed
-from answerkey.compare.pair import Noise
-from answerkey.compare.significance import ALPHA, Difference
+from answerkey.comparison.changed import Changed
+from answerkey.comparison.pair import Noise
+from answerkey.comparison.significance import ALPHA, Difference
 
 if TYPE_CHECKING:
-    from answerkey.compare.comparison import Comparison
+    from answerkey.comparison.comparison import Comparison
 
 BETTER, WORSE, NO_DIFFERENCE = "better", "worse", "no detectable difference"
 NOT_COMPARABLE = "not comparable"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from answerkey.compare.changed import Changed, what_changed
-from answerkey.compare.pair import Noise, Pairs, Side, estimate_noise, pair, read_side
-from answerkey.compare.significance import Difference, McNemar, difference, effect_size, holm, mcnemar
-from answerkey.compare.verdict import decide
+from answerkey.comparison.changed import Changed, what_changed
+from answerkey.comparison.pair import Noise, Pairs, Side, estimate_noise, pair, read_side
+from answerkey.comparison.significance import Difference, McNemar, difference, effect_size, holm, mcnemar
+from answerkey.comparison.verdict import decide
+from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import InputError, SettingsError
 from answerkey.runs.store import open_run, read_manifest, read_outcomes
-from answerkey.types import Better, Json
+from answerkey.types import Better, Json, Outcome, Profile
+
+if TYPE_CHECKING:
+    import pandas
 
 _STILL = 1e-6
 
@@ -35,8 +39,10 @@ class Move:
         return self.score_b - self.score_a
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
+    """Run B against run A. `sentence` is the verdict in words; differences are B − A."""
+
     name_a: str
     name_b: str
     verdict: str
@@ -62,6 +68,58 @@ class Comparison:
     def degraded(self) -> list[Move]:
         """Largest loss first; flaky cases left out."""
         return sorted((m for m in self.moves if m.diff < 0 and not m.flaky), key=lambda m: m.diff)
+
+    def to_dicts(self) -> list[Json]:
+        """One row per metric, the overall score first."""
+        return [
+            {"metric": name, **_difference_json(d)}
+            for name, d in {"overall": self.overall, **self.metrics}.items()
+        ]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """`to_dicts` as a DataFrame."""
+        return data_frame(self.to_dicts())
+
+    def __repr__(self) -> str:
+        """The verdict, the metrics and the cases that changed most."""
+        means = [f"{name} {_change(d)}" for name, d in self.metrics.items() if d.diff is not None]
+        moved = f"{len(self.improved)} cases improved, {len(self.degraded)} got worse"
+        worst = ", ".join(move.id for move in self.degraded[:3])
+        return "\n".join(
+            [self.sentence, "  " + ", ".join(means), f"  {moved}{f': {worst}' if worst else ''}"]
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                name,
+                d.mean_a,
+                d.mean_b,
+                _signed(d.diff),
+                _interval_text(d),
+                d.p_holm,
+                f"{d.wins}/{d.losses}/{d.ties}",
+            )
+            for name, d in {"overall score": self.overall, **self.metrics}.items()
+        ]
+        header = ("", "A", "B", "B − A", "95% CI", "p (Holm)", "won/lost/tied")
+        moves = [
+            (m.id, m.question[:80], m.score_a, m.score_b) for m in (*self.degraded[:5], *self.improved[:5])
+        ]
+        cases = html_table(moves, ("case", "question", "A", "B")) if moves else ""
+        return f"<div><b>{html_text(self.sentence)}</b>{html_table(rows, header)}{cases}</div>"
+
+
+def _signed(value: float | None) -> str:
+    return "" if value is None else f"{value:+.3f}"
+
+
+def _change(d: Difference) -> str:
+    return f"{d.mean_a:.3f} → {d.mean_b:.3f} ({_signed(d.diff)})"
+
+
+def _interval_text(d: Difference) -> str:
+    return f"{d.interval.low:+.3f} to {d.interval.high:+.3f}" if d.interval else ""
 
 
 def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
@@ -212,14 +270,18 @@ def compare_runs(a: str | Path, b: str | Path, repeats: Sequence[str | Path] = (
 
 def load_side(path: str | Path) -> Side:
     """A run's numbers and hashes, streamed from its folder."""
-    run = open_run(path)
-    side = read_side(str(path), run.fingerprint, read_outcomes(path))
+    return side_of(str(path), read_manifest(Path(path)), read_outcomes(path), open_run(path).profile)
+
+
+def side_of(name: str, manifest: Json, outcomes: Iterable[Outcome], profile: Profile | None) -> Side:
+    """A run's numbers and hashes, from its manifest and outcomes."""
+    side = read_side(name, manifest.get("fingerprint", {}), outcomes)
     if not len(side):
         raise InputError(
-            f"{path}: the run has no finished case to compare; finish it with `answerkey run … --resume`"
+            f"{name}: the run has no finished case to compare; finish it with `answerkey run … --resume`"
         )
-    side.partial = _unfinished(read_manifest(Path(path)), len(side))
-    side.scale = run.profile.scale if run.profile else None
+    side.partial = _unfinished(manifest, len(side))
+    side.scale = profile.scale if profile else None
     return side
 
 

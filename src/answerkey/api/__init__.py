@@ -1,0 +1,236 @@
+"""The Python interface: evaluate data and bots, open and compare runs, score single answers.
+
+>>> import answerkey as ak
+>>> run = ak.evaluate(data, metrics=["answer_agreement", "groundedness"])  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, overload
+
+from answerkey.api.adapters import judge_of, metrics_of, name_of, target_of
+from answerkey.api.data import NAME, cases_of
+from answerkey.api.run import Run, open_folder
+from answerkey.background import on_loop
+from answerkey.cases import load_cases as stream_cases
+from answerkey.coerce.rows import case_of_row, response_of_row
+from answerkey.coerce.tables import renamed
+from answerkey.coerce.values import Place
+from answerkey.comparison.comparison import Comparison, compare_sides, load_side, side_of
+from answerkey.errors import IncompleteError, InputError
+from answerkey.metrics.ranking.rank import Ranked
+from answerkey.metrics.ranking.rank import rank as rank_rankings
+from answerkey.metrics.registry import additional_metrics
+from answerkey.reports.write import write_reports
+from answerkey.retrieval.rankings import labels_of, rankings_of
+from answerkey.runs.control import Options, Selection, Stop, Watch
+from answerkey.runs.execute import run_in_memory, run_prepared
+from answerkey.runs.prepare import Prepared, manifest_of, prepare
+from answerkey.runs.progress import make_progress
+from answerkey.runs.score import make_scorer
+from answerkey.runs.suite import load_suite, suite_of
+from answerkey.types import Case, Score, Target
+
+Metrics = Sequence[str | Callable[..., Any]]
+
+
+def evaluate(
+    data: Any,
+    metrics: Metrics | str | Callable[..., Any] = (),
+    *,
+    target: Any = None,
+    profile: str | Path | Mapping[str, Any] | None = None,
+    judge: Any = None,
+    embedding: str | Mapping[str, Any] | None = None,
+    gates: Sequence[str] = (),
+    workers: int = 5,
+    timeout: float = 30,
+    retries: int = 0,
+    limit: int | None = None,
+    name: str = "evaluate",
+    out: str | Path | None = None,
+    progress: bool = True,
+) -> Run:
+    """Score the answers in `data`, or ask `target` and score its answers.
+
+    - `data`: a list of dicts or of `Case`, a pandas or polars DataFrame, a Hugging Face `Dataset`, a path or a glob.
+    - `metrics`: names, or functions of `(case, response)` that return a number, a bool or a `Score`, sync or async.
+    - `target`: a function of the question (and `history`), sync or async, a LangChain runnable, a LlamaIndex query
+      engine, a `Target`, or the settings of a suite's [target] as a dict.
+    - `profile`: a built-in scoring profile, a TOML file or a dict. `judge`: "local", a preset, a dict of settings, or a
+      function from prompt to text. `embedding`: a model name, "none" or settings.
+    - `out`: a folder for a run folder with all reports; by default nothing is written.
+
+    Raises `AnswerkeyError` for every mistake that the command line reports; `IncompleteError.run` has what was done.
+
+    >>> run = evaluate([{"question": "2 + 2?", "answer": "4", "expected": "4"}], ["exact_match"], progress=False)
+    >>> run.summary.mean["exact_match"]
+    1.0
+    """
+    names, functions = metrics_of([metrics] if isinstance(metrics, str) or callable(metrics) else metrics)
+    cases = cases_of(data, limit)
+    table: dict[str, Any] = {
+        "name": name,
+        "cases": [str(data) if isinstance(data, (str, Path)) else NAME],
+        "metrics": names,
+        "run": {"workers": workers, "timeout": timeout},
+        "gate": {"require": list(gates)},
+    }
+    if profile is not None:
+        table["profile"] = str(profile) if isinstance(profile, Path) else profile
+    if isinstance(judge, (str, Mapping)):
+        table["judge"] = judge
+    if embedding is not None:
+        table["embedding"] = embedding
+    asked: Target | None = None
+    if isinstance(target, Mapping):
+        table["target"] = dict(target)  # pyright: ignore[reportUnknownArgumentType]
+    elif target is not None:
+        table["target"] = {"kind": "python", "call": f"python:{name_of(target)}"}
+        asked = target_of(target, timeout, retries)
+    elif not any(case.recorded is not None for case in cases):
+        raise InputError(f'{NAME}: no column "answer"; add the answers, or give a target to ask')
+    suite = suite_of(table, Path())
+    if out is not None:
+        suite = replace(suite, run=replace(suite.run, out=str(Path(out).resolve())))
+    with additional_metrics(functions):
+        prepared = prepare(
+            suite, cases=partial(enumerate, cases), target=asked, judge=judge_of(judge, workers)
+        )  # pyright: ignore[reportArgumentType]
+    with closing(prepared):
+        return _execute(prepared, out, progress)
+
+
+async def aevaluate(data: Any, metrics: Metrics | str | Callable[..., Any] = (), **options: Any) -> Run:
+    """`evaluate` for async code: the caller's event loop stays free, and async targets, judges and metrics run on it.
+
+    >>> run = await aevaluate(rows, target=my_async_bot, profile="rag")  # doctest: +SKIP
+    """
+    loop = asyncio.get_running_loop()
+
+    def work() -> Run:
+        with on_loop(loop):
+            return evaluate(data, metrics, **options)
+
+    return await asyncio.to_thread(work)
+
+
+def run_suite(
+    path: str | Path,
+    *,
+    limit: int | None = None,
+    only: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    progress: bool = True,
+) -> Run:
+    """Run a suite file, in memory or into a new run folder in `out`.
+
+    `settings` override those of the suite by dotted name, as `--set` does.
+
+    >>> run = run_suite("suite.toml", limit=5, settings={"run.workers": 8})  # doctest: +SKIP
+    """
+    suite = load_suite(Path(path), settings)
+    if out is not None:
+        suite = replace(suite, run=replace(suite.run, out=str(Path(out).resolve())))
+    with closing(prepare(suite, Selection(limit=limit, only=only))) as prepared:
+        return _execute(prepared, out, progress)
+
+
+def _execute(prepared: Prepared, out: str | Path | None, progress: bool) -> Run:
+    """The run of what is prepared; one that had to stop early is an error that carries it."""
+    shown = make_progress(quiet=not progress, only_interactive=True)
+    watch = Watch(shown.start, shown.advance, shown.note, shown.advance_group, shown.earlier)
+    stop = Stop()
+    try:
+        if out is None:
+            created = datetime.now(UTC).isoformat(timespec="seconds")
+            store, finished = run_in_memory(prepared, watch, stop)
+            run = Run({**manifest_of(prepared, created), "partial": finished.partial}, list(store.outcomes()))
+        else:
+            finished = run_prepared(prepared, Options(selection=prepared.selection), watch, stop)
+            write_reports(finished.folder)
+            run = open_folder(finished.folder)
+    finally:
+        shown.finish()
+    if stop:
+        raise IncompleteError(finished.partial, run)
+    return run
+
+
+def open_run(path: str | Path) -> Run:
+    """The run in a folder, as `evaluate(out=…)`, `Run.save` and `answerkey run` write it.
+
+    >>> open_run("results/support-bot_20260102_030405").summary.pass_rate  # doctest: +SKIP
+    0.92
+    """
+    return open_folder(path)
+
+
+def load_cases(*paths: str | Path) -> list[Case]:
+    """The cases of files, folders and globs.
+
+    >>> [case.id for case in load_cases("qa/*.md")]  # doctest: +SKIP
+    ['faq#Q1', 'faq#Q2']
+    """
+    return list(stream_cases(paths))
+
+
+def compare(a: Run | str | Path, b: Run | str | Path, repeats: Iterable[Run | str | Path] = ()) -> Comparison:
+    """Is run B better than run A? Cases are paired by id; `repeats` are further runs of A's bot, to estimate noise.
+
+    >>> compare(old, new).sentence  # doctest: +SKIP
+    'B is better: over 50 cases the score moved by +0.127 (95 % interval +0.0912 to +0.168, p < 0.001)'
+    """
+
+    def side(run: Run | str | Path) -> Any:
+        if not isinstance(run, Run):
+            return load_side(run)
+        return side_of(run.name, run.manifest, run.outcomes, run.profile)
+
+    return compare_sides(side(a), side(b), [side(run) for run in repeats])
+
+
+def rank(qrels: Any, rankings: Any, metrics: Sequence[str], unit: str = "page") -> Ranked:
+    """Ranking metrics of rankings against labels: dicts, or paths to TREC, CSV and JSON files.
+
+    >>> rank({"q1": ["b"]}, {"q1": ["a", "b"]}, ["mrr", "recall@1"]).mean
+    {'mrr': 0.5, 'recall@1': 0.0}
+    """
+    return rank_rankings(rankings_of(rankings), labels_of(qrels), metrics, unit)
+
+
+@overload
+def score(metric: str | Callable[..., Any], **row: Any) -> Score: ...
+@overload
+def score(metric: list[str | Callable[..., Any]], **row: Any) -> dict[str, Score]: ...
+def score(metric: Any, **row: Any) -> Score | dict[str, Score]:
+    """The score of one answer; with a list of metrics, a dict of scores.
+
+    `row` has the columns of a case: `answer`, `expected`, `question`, `contexts`, `route`, `retrieved`, `relevant` and
+    so on, and the options `judge` and `embedding`.
+
+    >>> score("exact_match", answer="30 days", expected="30 days").value
+    1.0
+    """
+    options = {key: row.pop(key) for key in ("judge", "embedding") if key in row}
+    names, functions = metrics_of(metric if isinstance(metric, list) else [metric])
+    judge = options.pop("judge", None)
+    if isinstance(judge, (str, Mapping)):
+        options["judge"] = judge
+    place = Place("score")
+    renamed_row, _ = next(iter(renamed([({"question": "-", **row}, place)])))
+    case = case_of_row(renamed_row, place, "1")
+    suite = suite_of({"cases": [NAME], "metrics": names, **options}, Path())
+    with additional_metrics(functions):
+        scorer = make_scorer(suite, None, judge_of(judge, workers=1))
+    with closing(scorer):
+        scores = scorer.plan.score([(case, response_of_row(renamed_row, place))])[0]
+    return dict(scores) if isinstance(metric, list) else scores[names[0]]

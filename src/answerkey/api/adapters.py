@@ -1,0 +1,135 @@
+"""Functions and framework objects as targets, judges and metrics."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
+
+from answerkey.background import call_on, event_loop, has_caller_loop
+from answerkey.cache import digest
+from answerkey.errors import SettingsError
+from answerkey.llm.chat import CallFailed, Message, Reply, Schema
+from answerkey.metrics.judge.judged_metrics import Judge
+from answerkey.metrics.judge.model_judge import ModelJudge
+from answerkey.metrics.registry import Facts, Metric, is_metric, registered_name
+from answerkey.targets.function import function_target
+from answerkey.targets.live import Live, read_manners
+from answerkey.types import Target
+
+_QUESTION_KEYS = ("question", "query", "input")
+
+
+def target_of(target: Any, timeout: float, retries: int = 0) -> Target:
+    """A target from a function, a LangChain runnable, a LlamaIndex query engine, or an object with `ask`.
+
+    >>> target_of(lambda question: "30 days", timeout=30).ask(Question("q1", "How long?")).answer  # doctest: +SKIP
+    '30 days'
+    """
+    if callable(getattr(target, "ask", None)) and callable(getattr(target, "close", None)):
+        return cast("Target", target)
+    function = target
+    if not inspect.isroutine(target):
+        if callable(getattr(target, "invoke", None)):
+            function = _invoking(target)
+        elif callable(getattr(target, "query", None)):
+            function = target.query
+    if not callable(function):
+        raise SettingsError(
+            f"target: found {type(target).__name__}, expected a function of the question, or an object with "
+            "invoke(question), query(question) or ask(question)"
+        )
+    if has_caller_loop():
+        function = _awaited(function)
+    asked = function_target(function, timeout, name_of(target))
+    return Live(asked, read_manners({"retries": retries}, timeout))
+
+
+def _invoking(runnable: Any) -> Callable[[str], Any]:
+    """`invoke` of LangChain: chains that take a dict get the question under their own key."""
+    keys = [str(key) for key in getattr(runnable, "input_keys", ())]
+    if not keys:
+        return lambda question: runnable.invoke(question)
+    asked = next((key for key in _QUESTION_KEYS if key in keys), keys[0])
+    return lambda question: runnable.invoke({**{key: [] for key in keys}, asked: question})
+
+
+def judge_of(judge: Any, workers: int) -> Judge | None:
+    """A judge from a function of the prompt, or from a chat model with `invoke`; None for a name or settings."""
+    if judge is None or isinstance(judge, (str, Mapping)):
+        return None
+    if hasattr(judge, "rubric") and hasattr(judge, "judge"):
+        return cast("Judge", judge)
+    function = judge if inspect.isroutine(judge) else getattr(judge, "invoke", judge)
+    if not callable(function):
+        raise SettingsError(
+            f'judge: found {type(judge).__name__}, expected "local", a preset, settings, or a function of the prompt'
+        )
+    return ModelJudge(FunctionChat(_awaited(function), name_of(judge)), concurrency=workers)
+
+
+class FunctionChat:
+    """A language model given as a function from the prompt to the reply's text."""
+
+    def __init__(self, function: Callable[[str], Any], name: str) -> None:
+        self._function, self.model = function, name
+
+    def complete(self, messages: Sequence[Message], schema: Schema | None = None) -> Reply:
+        prompt = "\n\n".join(message["content"] for message in messages)
+        try:
+            reply = self._function(prompt)
+        except Exception as error:
+            raise CallFailed(f"the judge function raised {type(error).__name__}: {error}"[:500]) from error
+        text = reply if isinstance(reply, str) else getattr(reply, "content", None)
+        if not isinstance(text, str):
+            raise CallFailed(f"the judge function returned {type(reply).__name__}, expected text")
+        return Reply(text, model=self.model)
+
+    def fingerprint(self) -> str:
+        return digest(self.model)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def metrics_of(given: Iterable[Any]) -> tuple[list[str], list[Metric]]:
+    """The names of all metrics, and those that are plain functions as metrics of this call."""
+    names: list[str] = []
+    own: list[Metric] = []
+    for item in given:
+        name = item if isinstance(item, str) else registered_name(item)
+        if name is None:
+            made = _metric_of(item, len(own))
+            own.append(made)
+            name = made.name
+        names.append(name)
+    return names, own
+
+
+def _metric_of(function: Any, number: int) -> Metric:
+    if not callable(function):
+        raise SettingsError(
+            f"metrics: found {type(function).__name__}, expected a name or a function of (case, response)"
+        )
+    name = name_of(function) if name_of(function) != "<lambda>" else f"lambda_{number + 1}"
+    if is_metric(name):
+        raise SettingsError(f'metrics: the function "{name}" has the name of a built-in metric; rename it')
+    summary = (getattr(function, "__doc__", None) or "").strip().split("\n")[0]
+    return Metric(
+        Facts(name, summary, low=None, high=None, needs=("answer",)), function, "single", "your code"
+    )
+
+
+def name_of(thing: Any) -> str:
+    """How a function or object is called in reports."""
+    return str(getattr(thing, "__name__", None) or type(thing).__name__)
+
+
+def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, synchronous: its coroutines are awaited on the loop of this thread."""
+    if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):
+        return function
+    called = partial(call_on, event_loop(), function)
+    called.__signature__ = inspect.signature(function)  # pyright: ignore[reportAttributeAccessIssue]
+    return called

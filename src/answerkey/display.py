@@ -1,0 +1,71 @@
+"""Results in notebooks: small HTML tables and data frames, without importing anything heavy before it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from answerkey.errors import MissingPackage
+from answerkey.text import printable
+
+if TYPE_CHECKING:
+    import pandas
+
+_CELL = "padding:2px 10px;text-align:left;vertical-align:top"
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
+    """The rows as a pandas DataFrame."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingPackage("pandas", "pandas") from None
+    return pandas.DataFrame(list(rows))
+
+
+def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:
+    """A table; every cell is shown as text."""
+    head = "".join(f'<th style="{_CELL}">{html_text(name)}</th>' for name in header)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{_CELL}">{html_text(cell)}</td>' for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+
+
+def html_bars(shares: Mapping[str, int]) -> str:
+    """One horizontal bar per name, as wide as its share of the sum."""
+    total = sum(shares.values()) or 1
+    colours = ("#2e7d32", "#9aa64b", "#c77700", "#b3261e", "#6b6b6b")
+    parts = [
+        f'<div title="{html_text(name)}: {count}" style="width:{100 * count / total:.2f}%;background:{colour}"></div>'
+        for (name, count), colour in zip(shares.items(), (*colours, *["#6b6b6b"] * len(shares)), strict=False)
+        if count
+    ]
+    legend = ", ".join(f"{name} {count}" for name, count in shares.items() if count)
+    bar = f'<div style="display:flex;height:12px;width:360px;border-radius:3px;overflow:hidden">{"".join(parts)}</div>'
+    return f'{bar}<div style="font-size:90%">{html_text(legend)}</div>'
+
+
+def html_text(value: object) -> str:
+    """Text with markup and control characters made inert."""
+    return escape(printable(number_text(value)))
+
+
+def number_text(value: object) -> str:
+    """A number with three digits after the point, nothing for None, anything else as it is."""
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def rate_text(rate: float | None, interval: tuple[float, float] | None) -> str:
+    """`92% (95% CI 81–97%)`.
+
+    >>> rate_text(0.92, (0.811, 0.968))
+    '92% (95% CI 81–97%)'
+    """
+    if rate is None:
+        return "-"
+    return f"{rate:.0%}" + (f" (95% CI {interval[0] * 100:.0f}–{interval[1]:.0%})" if interval else "")
