@@ -6,8 +6,10 @@ ragas and deepeval need nothing but their column names, which columns.py knows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from answerkey.coerce.values import is_list, is_mapping
 
 _QUESTION_VARIABLES = ("question", "query", "input", "user_input", "message", "prompt", "text")
 # An assertion of promptfoo to a criterion of ours; what needs a program or a model of its own is carried along.
@@ -23,22 +25,19 @@ _CELL = re.compile(r"\s*(?P<type>[a-z][a-z-]*)(?:\([^)]*\))?:\s*(?P<value>.*)", 
 
 def is_promptfoo(data: Any) -> bool:
     """A configuration with `tests`, or the list of its tests."""
-    tests = data.get("tests") if isinstance(data, Mapping) else data
-    return (
-        isinstance(tests, list) and bool(tests) and all(isinstance(t, Mapping) and "vars" in t for t in tests)
-    )
+    tests = data.get("tests") if is_mapping(data) else data
+    return is_list(tests) and bool(tests) and all(is_mapping(t) and "vars" in t for t in tests)
 
 
 def promptfoo_rows(data: Any) -> list[dict[str, Any]]:
-    """One row a test: the question among its variables, and its assertions as criteria."""
-    tests: list[Mapping[str, Any]] = data["tests"] if isinstance(data, Mapping) else data
+    """One row per test: the question among its variables, and its assertions as criteria."""
+    tests: list[Mapping[str, Any]] = data["tests"] if is_mapping(data) else data
     rows: list[dict[str, Any]] = []
     for test in tests:
-        variables = test["vars"] if isinstance(test["vars"], Mapping) else {}
+        given: Any = test["vars"]
+        variables: Mapping[str, Any] = given if is_mapping(given) else {}
         name = _question_variable(variables)
-        asserts = [
-            (a.get("type", ""), a.get("value")) for a in test.get("assert") or [] if isinstance(a, Mapping)
-        ]
+        asserts = [(a.get("type", ""), a.get("value")) for a in _list(test.get("assert")) if is_mapping(a)]
         row = {"question": variables.get(name), "note": test.get("description"), **_criteria(asserts)}
         others = {f"x_{key}": value for key, value in variables.items() if key != name}
         rows.append({key: value for key, value in (row | others).items() if value is not None})
@@ -70,7 +69,7 @@ def _criteria(asserts: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for kind, value in asserts:
         if kind in _CRITERIA:
-            texts = value if isinstance(value, list) else _parts(kind, str(value))
+            texts = value if is_list(value) else _parts(kind, str(value))
             criteria.setdefault(_CRITERIA[kind], []).extend(str(text) for text in texts)
         elif kind == "regex":
             criteria["regex"] = str(value)
@@ -83,3 +82,7 @@ def _criteria(asserts: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parts(kind: str, value: str) -> list[str]:
     return [part.strip() for part in value.split(",")] if kind.endswith(("-any", "-all")) else [value]
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if is_list(value) else []

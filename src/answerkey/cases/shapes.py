@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from answerkey.cases.promptfoo import is_promptfoo, promptfoo_rows, with_expected_columns
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import LIST_KEYS, Row, rows_of_value
-from answerkey.coerce.values import Place, as_list, as_number, as_turns
+from answerkey.coerce.values import Place, as_list, as_number, as_turns, is_list, is_mapping
 from answerkey.types import Case, Turn
 
 _TALK = ("conversation", "messages", "sequence")
@@ -22,7 +22,7 @@ def cases_of_value(data: Any, path: Path, name: str) -> Iterator[Case]:
     """The cases of a parsed file, in whichever of the usual shapes it has."""
     if is_promptfoo(data):
         data = promptfoo_rows(data)
-    if isinstance(data, Mapping) and "conversation" in data:
+    if is_mapping(data) and "conversation" in data:
         data = [data]
     return cases_of_rows(rows_of_value(_without_categories(data), name), path)
 
@@ -34,7 +34,7 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
     """
     for number, (row, place) in enumerate(rows, start=before + 1):
         default_id = f"{path.stem}#{number}"
-        if any(isinstance(row.get(key), list) for key in _TALK):
+        if any(is_list(row.get(key)) for key in _TALK):
             only = number == 1 and not place.line > 1
             yield from _conversation(
                 row, place, str(row.get("id") or row.get("name") or (path.stem if only else default_id))
@@ -45,30 +45,25 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
 
 def _without_categories(data: Any) -> Any:
     """`{category: [cases]}` as a list of cases, each with its category as its type; anything else as it is."""
-    if not isinstance(data, Mapping) or any(isinstance(data.get(key), list) for key in (*LIST_KEYS, *_TALK)):
+    if not is_mapping(data) or any(is_list(data.get(key)) for key in (*LIST_KEYS, *_TALK)):
         return data
     groups = {
-        str(key): cast("list[Any]", value)
-        for key, value in cast("Mapping[Any, Any]", data).items()
-        if isinstance(value, list)
-        and value
-        and all(isinstance(item, Mapping) for item in cast("list[Any]", value))
+        str(key): value
+        for key, value in data.items()
+        if is_list(value) and value and all(is_mapping(item) for item in value)
     }
-    if (
-        not groups
-        or "question" in canonical_columns([str(key) for key in cast("Mapping[Any, Any]", data)]).values()
-    ):
+    if not groups or "question" in canonical_columns([str(key) for key in data]).values():
         return data
     return [
         item if "type" in canonical_columns(list(item)).values() else {**item, "type": group}
         for group, items in groups.items()
-        for item in cast("list[dict[str, Any]]", items)
+        for item in items
     ]
 
 
 def _conversation(row: Mapping[str, Any], place: Place, stem: str) -> Iterator[Case]:
     """Each turn is a case with the earlier turns as its history; what the row says counts for every turn."""
-    kind = next(key for key in _TALK if isinstance(row.get(key), list))
+    kind = next(key for key in _TALK if is_list(row.get(key)))
     about = {
         key: value
         for key, value in row.items()
@@ -112,12 +107,9 @@ def _turns(row: Mapping[str, Any], kind: str, place: Place) -> Iterator[dict[str
         where = replace(place, line=number, unit="turn")
         if isinstance(turn, str):
             turn = {"user": turn}
-        if not isinstance(turn, Mapping):
+        if not is_mapping(turn):
             raise where.error(kind, turn, "a turn with user: …")
-        given = {
-            ("question" if key == "user" else str(key)): value
-            for key, value in cast("Mapping[Any, Any]", turn).items()
-        }
+        given = {("question" if key == "user" else str(key)): value for key, value in turn.items()}
         columns = canonical_columns(list(given))
         made = {columns[key]: value for key, value in given.items()}
         made.pop("id", None)

@@ -7,11 +7,12 @@ import json
 import logging
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import InputError
 
 log = logging.getLogger("answerkey.cases")
@@ -171,11 +172,11 @@ def _plain(value: Any, name: str, count: list[int], depth: int) -> Any:
     count[0] += 1
     if count[0] > _MOST_VALUES or depth > _DEEPEST:
         raise ValueError(f"more than {_MOST_VALUES:,} values, or nested more than {_DEEPEST} levels deep")
-    if isinstance(value, Mapping):
-        pairs = cast("Mapping[Any, Any]", value).items()
+    if is_mapping(value):
+        pairs = value.items()
         return {str(key): _plain(item, name, count, depth + 1) for key, item in pairs}
-    if isinstance(value, list):
-        return [_plain(item, name, count, depth + 1) for item in cast("list[Any]", value)]
+    if is_list(value):
+        return [_plain(item, name, count, depth + 1) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value} is not allowed; use null where a value is unknown")
     if isinstance(value, int) and abs(value) >= 2**63:

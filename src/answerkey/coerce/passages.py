@@ -13,7 +13,10 @@ from answerkey.coerce.values import (
     as_number,
     as_text,
     has_no_value,
+    is_list,
+    is_mapping,
     is_number,
+    is_set,
     items_of,
     literal,
     number_text,
@@ -43,10 +46,10 @@ def as_passages(value: Any, column: str = "contexts", place: Place = LIVE) -> tu
     if value is None or value == "":
         return ()
     value = unpacked(value, column, place)
-    listed = isinstance(value, (list, tuple)) and not _is_scored(value)
+    listed = is_list(value) and not _is_scored(value)
     if not listed and not isinstance(value, (str, bytes, Mapping, tuple, list)) and not _has_text(value):
         listed = isinstance(value, Iterable)
-    items = cast("list[Any]", value) if listed else [value]
+    items = cast("Iterable[Any]", value if listed else [value])
     return tuple(_passage(item, column, place) for item in items)
 
 
@@ -70,8 +73,8 @@ def _passage(item: Any, column: str, place: Place, depth: int = 0) -> Passage:
         }
     if isinstance(item, (str, int, float)) or item is None:
         return Passage(as_text(item, column, place))
-    if isinstance(item, (list, tuple)):
-        pair = cast("Sequence[Any]", item)
+    if is_list(item):
+        pair = item
         if not _is_scored(pair):
             raise _unreadable(pair, column, place)
         return replace(_passage(pair[0], column, place, depth), score=as_number(pair[1], column, place))
@@ -99,21 +102,22 @@ def _passage(item: Any, column: str, place: Place, depth: int = 0) -> Passage:
 
 def _fields(item: Any) -> dict[str, Any]:
     """What a dict or an object says of a passage, its metadata included; what the item itself says counts first."""
-    if isinstance(item, Mapping):
-        own = {str(key): value for key, value in cast("Mapping[Any, Any]", item).items() if value is not None}
+    if is_mapping(item):
+        own = {str(key): value for key, value in item.items() if value is not None}
     else:
         own = {key: value for key in _KEYS if (value := getattr(item, key, None)) is not None}
         own = {key: value for key, value in own.items() if not callable(value)}
     fields: dict[str, Any] = {}
     for key in _METADATA_KEYS:
-        if isinstance(about := own.get(key), Mapping):
+        about = own.get(key)
+        if is_mapping(about):
             fields |= _fields(about)
     return fields | own
 
 
 def _page(found: Mapping[str, Any]) -> str | None:
     """`page_number`, else `page_label`, else `page`: the last is 0-based in many loaders."""
-    return _named(found, next(([key] for key in PAGE_KEYS if key in found), []))
+    return _named(found, next(([key] for key in PAGE_KEYS if key in found), list[str]()))
 
 
 def _document(found: Mapping[str, Any], text_key: str | None) -> str | None:
@@ -130,8 +134,8 @@ def _named(found: Mapping[str, Any], names: Iterable[str]) -> str | None:
 
 
 def _unreadable(item: Any, column: str, place: Place) -> InputError:
-    if isinstance(item, Mapping):
-        keys = ", ".join(str(key) for key in list(cast("Mapping[Any, Any]", item))[:8])
+    if is_mapping(item):
+        keys = ", ".join(str(key) for key in list(item)[:8])
         return InputError(
             f'{place}, column "{column}": found a passage with the keys {keys or "(none)"}, '
             f"expected its text under one of {', '.join(TEXT_KEYS[:-1])}"
@@ -164,7 +168,7 @@ def as_ids(value: Any, column: str, place: Place) -> tuple[str, ...]:
     """Ids of pages or documents, best first; one without a value (`N/A`) keeps its rank as ""."""
     if isinstance(value, str) and value.strip().startswith("{"):
         value = literal(value, column, place)
-    if isinstance(value, (set, frozenset)):
+    if is_set(value):
         raise place.error(column, value, "a list, best first", "a set has no order")
     return tuple(one for item in items_of(value, column, place) for one in _ids(item, column, place))
 
@@ -173,11 +177,11 @@ def as_labels(value: Any, column: str, place: Place) -> dict[str, float]:
     """The grade of each relevant id: from a list (each 1), `{id: grade}`, `{"doc", "pages"}`, or a list of these."""
     if isinstance(value, str) and value.strip().startswith("{"):
         value = literal(value, column, place)
-    if isinstance(value, Mapping) and not _is_page_of_document(cast("Mapping[str, Any]", value)):
-        return _grades(cast("Mapping[Any, Any]", value), column, place)
+    if is_mapping(value) and not _is_page_of_document(value):
+        return _grades(value, column, place)
     grades: dict[str, float] = {}
     for item in items_of(value, column, place):
-        grade = as_number(item.get("grade", 1), column, place) if isinstance(item, Mapping) else 1.0
+        grade = as_number(item.get("grade", 1), column, place) if is_mapping(item) else 1.0
         grades |= dict.fromkeys(_ids(item, column, place), 1.0 if grade is None else grade)
     grades.pop("", None)
     return grades
@@ -186,8 +190,8 @@ def as_labels(value: Any, column: str, place: Place) -> dict[str, float]:
 def _grades(value: Mapping[Any, Any], column: str, place: Place) -> dict[str, float]:
     grades: dict[str, float] = {}
     for key, given in value.items():
-        if isinstance(given, (list, tuple)):  # {document: [pages]}
-            pages = cast("Sequence[Any]", given)
+        if is_list(given):  # {document: [pages]}
+            pages = given
             grades |= {place_id(str(key).strip(), one): 1.0 for one in as_ids(pages, column, place)}
         elif (grade := as_number(given, column, place)) is not None:
             grades[str(key).strip()] = grade
@@ -204,7 +208,7 @@ def _ids(item: Any, column: str, place: Place) -> list[str]:
     """The ids that one item names: `{"doc", "pages": [..]}` names several."""
     if isinstance(item, Passage):
         return [passage_id(item)]
-    if isinstance(item, Mapping) or (not isinstance(item, (str, int, float, type(None))) and _has_text(item)):
+    if is_mapping(item) or (not isinstance(item, (str, int, float, type(None))) and _has_text(item)):
         found = _fields(item)
         document = _document(found, None)
         if "pages" in found:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, cast
+from typing import Any
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.passages import as_ids, as_labels, as_passages, as_sources
@@ -23,6 +23,8 @@ from answerkey.coerce.values import (
     as_texts,
     as_truth,
     as_turns,
+    is_list,
+    is_mapping,
     plain_json,
     valid_text,
 )
@@ -64,9 +66,8 @@ def response_of_row(row: Mapping[str, Any], place: Place) -> Response:
     answer = row.get("answer")
     if place.live and isinstance(answer, str) and valid_text(answer) != answer:
         raise InputError("the answer is not valid text: it has half a character (a lone surrogate)")
-    usage = (
-        as_mapping(row.get("usage"), "usage", place) if isinstance(row.get("usage"), (Mapping, str)) else {}
-    )
+    found = row.get("usage")
+    usage: Mapping[str, Any] = found if is_mapping(found) else {}
     tokens = {
         "prompt_tokens": next((usage[name] for name in _PROMPT_TOKENS if name in usage), None),
         "completion_tokens": next((usage[name] for name in _COMPLETION_TOKENS if name in usage), None),
@@ -128,8 +129,8 @@ def _question_num(value: Any) -> int | None:
 
 
 def _as_range(value: Any, column: str, place: Place) -> tuple[float, float]:
-    if isinstance(value, (list, tuple)) and len(cast("list[Any]", value)) == 2:
-        low, high = (as_number(end, column, place) for end in cast("list[Any]", value))
+    if is_list(value) and len(value) == 2:
+        low, high = (as_number(end, column, place) for end in value)
         if low is not None and high is not None and low <= high and math.isfinite(low + high):
             return low, high
     raise place.error(column, value, "two numbers [low, high]")

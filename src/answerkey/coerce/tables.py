@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,7 +30,7 @@ def json_rows(path: Path, name: str) -> Iterator[Row]:
     return rows_of_value(parse_json(read_text(path).strip(), name), name)
 
 
-def is_table(data: dict[str, Any]) -> bool:
+def is_table(data: Mapping[str, Any]) -> bool:
     """Whether an object holds a list of rows under a usual key."""
     lists = (data.get(key) for key in LIST_KEYS)
     return any(isinstance(rows, list) and (not rows or isinstance(rows[0], dict)) for rows in lists)
@@ -121,13 +122,10 @@ class _Lines:
 
 def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None) -> Iterator[Row]:
     """The rows from `start` up to `stop`; of the rest only what shares a row group with them is read."""
+    pyarrow = import_pyarrow()
+    failures: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError, MemoryError)
     try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingPackage("pyarrow", "parquet") from None
-    try:
-        file: Any = parquet.ParquetFile(path)
+        file = pyarrow.parquet.ParquetFile(path)
         _check_size(file, path, name)
         columns = _columns(tuple(file.schema_arrow.names), Place(name, 1, "row"))
         end = file.metadata.num_rows if stop is None else stop
@@ -138,9 +136,18 @@ def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None)
             for place, row in enumerate(kept.to_pylist(), start=number + first + 1):
                 yield {columns[key]: value for key, value in row.items()}, Place(name, place, "row")
             number += len(batch)
-    except (pyarrow.ArrowException, OSError, MemoryError) as error:
+    except failures as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{name}: not a readable Parquet file: {reason}") from None
+
+
+def import_pyarrow() -> Any:
+    """pyarrow with its `parquet` module, or an error with the command that installs it."""
+    try:
+        import_module("pyarrow.parquet")
+    except ImportError:
+        raise MissingPackage("pyarrow", "parquet") from None
+    return import_module("pyarrow")
 
 
 def _check_size(file: Any, path: Path, name: str) -> None:

@@ -7,10 +7,11 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from answerkey.errors import InputError
 from answerkey.types import LARGEST, Turn
@@ -97,8 +98,8 @@ def as_texts(value: Any, column: str, place: Place) -> tuple[str, ...]:
     if value is None:
         return ()
     value = unpacked(value, column, place)
-    if isinstance(value, (list, tuple)):
-        return tuple(as_text(item, column, place) for item in cast("list[Any]", value))
+    if is_list(value):
+        return tuple(as_text(item, column, place) for item in value)
     return (as_text(value, column, place),)
 
 
@@ -120,10 +121,10 @@ def items_of(value: Any, column: str, place: Place) -> list[Any]:
                 raise place.error(column, value, "a JSON list or a Python list")
         elif not place.live:
             return [part for part in _SEPARATOR.split(value) if part.strip()]
-    if isinstance(value, (list, tuple)):
-        return list(cast("list[Any]", value))
-    if isinstance(value, (set, frozenset)):
-        return sorted(cast("set[Any]", value), key=str)
+    if is_list(value):
+        return list(value)
+    if is_set(value):
+        return sorted(value, key=str)
     return [value]
 
 
@@ -132,11 +133,24 @@ def unpacked(value: Any, column: str, place: Place) -> Any:
     if not isinstance(value, str) or not value.strip().startswith("["):
         return value
     listed = literal(value, column, place)
-    if isinstance(listed, (list, tuple)):
-        return cast("list[Any]", listed)
+    if is_list(listed):
+        return listed
     if not place.live and _UNFINISHED_LIST.match(value.strip()):
         raise place.error(column, value, "a JSON list or a Python list")
     return value
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether it is a list or a tuple."""
+    return isinstance(value, (list, tuple))
+
+
+def is_set(value: object) -> TypeGuard[AbstractSet[Any]]:
+    return isinstance(value, (set, frozenset))
 
 
 def is_number(value: Any) -> bool:
@@ -175,9 +189,9 @@ def as_mapping(value: Any, column: str, place: Place) -> Mapping[str, Any]:
         return {}
     if isinstance(value, str):
         value = literal(value, column, place)
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         raise place.error(column, value, "an object with named values")
-    return cast("Mapping[str, Any]", value)
+    return value
 
 
 def as_truth(value: Any, column: str, place: Place) -> bool:
@@ -195,21 +209,21 @@ def as_turns(value: Any, column: str, place: Place) -> tuple[Turn, ...]:
         return ()
     if isinstance(value, str):
         value = literal(value, column, place)
-    if not isinstance(value, (list, tuple)):
+    if not is_list(value):
         raise place.error(column, value, "a list of earlier turns")
     turns: list[Turn] = []
-    for item in cast("list[Any]", value):
-        if isinstance(item, Mapping) and "role" in item:
+    for item in value:
+        if is_mapping(item) and "role" in item:
             content = as_text(item.get("content"), column, place)
             if item["role"] == "assistant" and turns:
                 turns[-1] = Turn(turns[-1].user, content)
             elif item["role"] == "user":
                 turns.append(Turn(content))
-        elif isinstance(item, Mapping):
-            user = cast("Any", item.get("user", item.get("question")))
+        elif is_mapping(item):
+            user = item.get("user", item.get("question"))
             turns.append(Turn(as_text(user, column, place), as_text(item.get("answer"), column, place)))
-        elif isinstance(item, (list, tuple)) and len(cast("list[Any]", item)) == 2:
-            user, answer = cast("list[Any]", item)
+        elif is_list(item) and len(item) == 2:
+            user, answer = item
             turns.append(Turn(as_text(user, column, place), as_text(answer, column, place)))
         else:
             turns.append(Turn(as_text(item, column, place)))

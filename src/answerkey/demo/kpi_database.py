@@ -1,19 +1,25 @@
-"""The figures, from DuckDB over CSV or Parquet tables. Values of a question are always parameters."""
+"""The figures, from SQLite over CSV or Parquet tables. Values of a question are always parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import sqlite3
+import threading
+from calendar import monthrange
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
+from answerkey.coerce.decode import encoding_of
+from answerkey.coerce.tables import import_pyarrow
 from answerkey.demo.kpi_catalog import Catalog, Kpi
 from answerkey.errors import InputError, SettingsError
 
 Filters = Mapping[str, tuple[str, ...]]
+# What the catalogue's SQL may do: read. Nothing can attach a file or change a table, whatever a measure says.
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +35,22 @@ class Period:
         return (self.last.year - self.first.year) * 12 + self.last.month - self.first.month + 1
 
 
-class Database:
-    """Tables in memory. One connection is shared; every call takes a cursor, so threads do not meet."""
+class KpiDatabase:
+    """Tables in memory. Besides SQLite's own functions, SQL may use `last_day(day)` and `date_diff('day', a, b)`."""
 
     def __init__(self, folder: Path, catalog: Catalog) -> None:
-        self._connection = duckdb.connect(":memory:")
+        self._connection = sqlite3.connect(":memory:", check_same_thread=False)
+        self._lock = threading.Lock()
+        self._connection.create_function("last_day", 1, _last_day, deterministic=True)
+        self._connection.create_function("date_diff", 3, _date_diff, deterministic=True)
         tables = sorted(path for path in folder.iterdir() if path.suffix in {".csv", ".parquet"})
         if not tables:
             raise InputError(f"no .csv or .parquet table in {folder}")
         for path in tables:
             self._load(path)
-        # From here on nothing can read or write a file, whatever a measure says.
-        self._connection.execute("SET enable_external_access = false")
         for name, sql in catalog.views.items():
             self._owner_sql(f'CREATE VIEW "{name}" AS {sql}', f"view {name}")
+        self._connection.set_authorizer(_authorize)
         for kpi in catalog.kpis:
             self._owner_sql(f'SELECT {kpi.measure} FROM "{kpi.source}" LIMIT 1', f"kpi {kpi.name}")
         self.latest = self._latest(catalog)
@@ -69,36 +77,90 @@ class Database:
 
     def _load(self, path: Path) -> None:
         if not path.stem.isidentifier():
-            raise InputError(f"{path.name}: the name of a table may hold letters, digits and _ only")
-        read = self._connection.read_csv if path.suffix == ".csv" else self._connection.read_parquet
+            raise InputError(f"{path.name}: the name of a table may have only letters, digits and _")
+        names, rows = _read_csv(path) if path.suffix == ".csv" else _read_parquet(path)
+        columns = ", ".join(f'"{name}"' for name in names)
         try:
-            read(str(path)).create(path.stem)
-        except duckdb.Error as error:
-            raise InputError(f"{path.name}: not readable as a table: {_first_line(error)}") from error
+            self._connection.execute(f'CREATE TABLE "{path.stem}" ({columns})')
+            places = ", ".join("?" * len(names))
+            self._connection.executemany(f'INSERT INTO "{path.stem}" VALUES ({places})', rows)
+        except sqlite3.Error as error:
+            raise InputError(f"{path.name}: not readable as a table: {error}") from error
 
     def _owner_sql(self, sql: str, what: str) -> None:
         try:
-            self._connection.execute(sql)
-        except duckdb.Error as error:
-            raise SettingsError(f"{what}: {_first_line(error)}") from error
+            self._connection.execute(sql).fetchall()
+        except sqlite3.Error as error:
+            raise SettingsError(f"{what}: {error}") from error
 
     def _latest(self, catalog: Catalog) -> date:
         sources = dict.fromkeys(kpi.source for kpi in catalog.kpis)
         days = [self._rows(f'SELECT max(month) FROM "{source}"', [])[0][0] for source in sources]
-        return max(day for day in days if day is not None)
+        return max(date.fromisoformat(day[:10]) for day in days if day is not None)
 
     def _rows(self, sql: str, values: list[Any]) -> list[tuple[Any, ...]]:
-        return self._connection.cursor().execute(sql, values).fetchall()
+        with self._lock:
+            return self._connection.execute(sql, values).fetchall()
 
 
 def _where(period: Period, filters: Filters) -> tuple[str, list[Any]]:
-    """Column names come from the catalogue; everything that a question said is a parameter."""
+    """Column names come from the catalogue; everything from the question is a parameter."""
     columns = "".join(
         f' AND "{name}" IN ({", ".join("?" * len(values))})' for name, values in filters.items()
     )
     given = [value for values in filters.values() for value in values]
-    return f"month BETWEEN ? AND ?{columns}", [period.first, period.last, *given]
+    return f"month BETWEEN ? AND ?{columns}", [period.first.isoformat(), period.last.isoformat(), *given]
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).split("\n")[0]
+def _read_csv(path: Path) -> tuple[list[str], list[list[Any]]]:
+    """The columns and rows; a column in which every cell is a number is one of numbers, an empty cell is null."""
+    with path.open(encoding=encoding_of(path), newline="") as file:
+        names, *rows = csv.reader(file) or [[]]
+    if any(len(row) != len(names) for row in rows):
+        raise InputError(
+            f"{path.name}: not readable as a table: a row has more or fewer cells than the header"
+        )
+    columns = [_typed([row[n] for row in rows]) for n in range(len(names))]
+    return names, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _typed(cells: Sequence[str]) -> list[Any]:
+    for kind in (int, float):
+        try:
+            return [kind(cell) if cell else None for cell in cells]
+        except ValueError:
+            pass
+    return [cell or None for cell in cells]
+
+
+def _read_parquet(path: Path) -> tuple[list[str], Iterable[Sequence[Any]]]:
+    pyarrow = import_pyarrow()
+    failures: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError)
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except failures as error:
+        raise InputError(f"{path.name}: not readable as a table: {str(error).splitlines()[0]}") from error
+    columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+    return list(table.column_names), list(zip(*columns, strict=True))
+
+
+def _plain(value: Any) -> Any:
+    """Dates as SQLite keeps them: text that sorts by time."""
+    return value if isinstance(value, (str, int, float, type(None))) else str(value)
+
+
+def _last_day(day: str | None) -> str | None:
+    if day is None:
+        return None
+    first = date.fromisoformat(day[:10])
+    return first.replace(day=monthrange(first.year, first.month)[1]).isoformat()
+
+
+def _date_diff(unit: str, start: str | None, end: str | None) -> int | None:
+    if start is None or end is None or unit != "day":
+        return None
+    return (date.fromisoformat(end[:10]) - date.fromisoformat(start[:10])).days
+
+
+def _authorize(action: int, *_: str | None) -> int:
+    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from answerkey.coerce.values import is_list
 from answerkey.demo.kpi_catalog import Catalog, read_catalog
-from answerkey.demo.kpi_database import Database
+from answerkey.demo.kpi_database import KpiDatabase
 from answerkey.demo.kpi_periods import find_period, month_of
 from answerkey.demo.kpi_report import Asked, executive_report, figure_line
 from answerkey.demo.kpi_request import Reader, Request
@@ -38,7 +39,7 @@ class RoutedKpiBot:
     def __init__(
         self,
         catalog: Catalog,
-        database: Database,
+        database: KpiDatabase,
         documents: Target | None,
         reader: Reader,
         skills: frozenset[str],
@@ -102,7 +103,7 @@ def make(settings: Mapping[str, Any], folder: Path) -> RoutedKpiBot:
     check_settings("routed-kpi", settings, SETTINGS)
     skills = _skills(settings.get("skills", list(SKILLS)))
     catalog = read_catalog(path_of("routed-kpi", settings, "kpis", folder))
-    database = Database(path_of("routed-kpi", settings, "tables", folder), catalog)
+    database = KpiDatabase(path_of("routed-kpi", settings, "tables", folder), catalog)
     members = {
         kpi.name: {dimension: tuple(database.members(kpi, dimension)) for dimension in kpi.dimensions}
         for kpi in catalog.kpis
@@ -121,7 +122,7 @@ def _documents_bot(settings: Mapping[str, Any], folder: Path) -> Target | None:
 
 
 def _skills(given: Any) -> frozenset[str]:
-    names: list[Any] = given if isinstance(given, list) else [given]
+    names: Sequence[Any] = given if is_list(given) else [given]
     for name in names:
         if name not in SKILLS:
             hint = did_you_mean(str(name), SKILLS) or f"; there are {', '.join(SKILLS)}"

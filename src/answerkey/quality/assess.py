@@ -220,5 +220,7 @@ def _scores(given: Any, passages: Sequence[Passage]) -> tuple[float, ...]:
     """The retrieval scores as numbers; NaN stays, as a check of its own reports it."""
     if given is None:
         return tuple(passage.score for passage in passages if passage.score is not None)
-    listed: list[Any] = [given] if is_number(given) else list(given) if isinstance(given, Iterable) else []
+    if is_number(given):
+        given = (given,)
+    listed: Iterable[Any] = given if hasattr(given, "__iter__") else ()
     return tuple(float(score) for score in listed if is_number(score))

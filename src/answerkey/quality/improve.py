@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from answerkey.errors import AnswerkeyError
 from answerkey.llm import Chat, load_chat
@@ -72,7 +72,7 @@ def improve_answer(
     if model is None or attempts < 1 or not _mendable(best.assessment):
         return best
     if isinstance(model, str | Mapping):
-        chat = load_chat(model)
+        chat = load_chat(cast("str | Mapping[str, Any]", model))
         try:
             return _rewritten(best, attempts, lambda now: _complete(chat, asked, passages, now), assess)
         finally:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from answerkey.coerce.decode import parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_ids, as_labels
 from answerkey.coerce.tables import ROW_READERS, Row, is_table, rows_of_value
-from answerkey.coerce.values import Place, as_number, as_text
+from answerkey.coerce.values import Place, as_number, as_text, is_mapping
 from answerkey.errors import InputError, did_you_mean
 
 T = TypeVar("T")
@@ -140,8 +140,8 @@ def _rows(path: Path, column: str) -> Iterator[Row]:
     if path.suffix.lower() != ".json":
         return ROW_READERS[path.suffix.lower()](path, path.name)
     whole = parse_json(read_text(path).strip(), path.name)
-    if isinstance(whole, dict) and not is_table(cast("dict[str, Any]", whole)):
-        pairs = cast("dict[str, Any]", whole).items()
+    if is_mapping(whole) and not is_table(whole):
+        pairs = whole.items()
         return (
             ({"id": query, column: value}, Place(f'{path.name}, query "{query}"')) for query, value in pairs
         )
@@ -149,8 +149,8 @@ def _rows(path: Path, column: str) -> Iterator[Row]:
 
 
 def _ranking(value: Any, column: str, place: Place) -> list[str]:
-    if isinstance(value, Mapping) and not {"doc", "page", "id", "source"} & value.keys():
-        scores = cast("Mapping[str, Any]", value).items()
+    if is_mapping(value) and not {"doc", "page", "id", "source"} & value.keys():
+        scores = value.items()
         return in_order((str(name).strip(), _number(score, "score", place)) for name, score in scores)
     return list(as_ids(value, column, place))
 

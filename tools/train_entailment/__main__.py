@@ -1,0 +1,82 @@
+"""python -m tools.train_entailment train | decay | export | evaluate; see README.md beside this file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.train_entailment", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    train = commands.add_parser("train", help="the constant phase; continues from its newest checkpoint")
+    decay = commands.add_parser("decay", help="let the rate fall to 0, from the newest checkpoint")
+    for command in (train, decay):
+        command.add_argument("--data", type=Path, required=True, help="the folder with the .jsonl.xz files")
+        command.add_argument("--weights", type=Path, required=True, help="the folder with model.safetensors")
+        command.add_argument("--work", type=Path, required=True, help="where checkpoints and logs go")
+    train.add_argument("--minutes", type=float, help="stop after this time; default: when SIGTERM arrives")
+    decay.add_argument("--minutes", type=float, default=40)
+    decay.add_argument("--name", default="decay", help="the branch's folder inside --work")
+    export = commands.add_parser("export", help="a checkpoint as an int8 ONNX file")
+    export.add_argument("--data", type=Path, required=True, help="the folder with the .jsonl.xz files")
+    export.add_argument("--weights", type=Path, required=True, help="the folder with model.safetensors")
+    export.add_argument("--work", type=Path, required=True)
+    export.add_argument("--name", default="decay", help="the phase: stable, or the name of a decay branch")
+    export.add_argument(
+        "--use",
+        choices=("average", "last"),
+        help="which weights; default: the moving average of the stable phase, the last of a decay branch",
+    )
+    export.add_argument("--out", type=Path, required=True, help="the folder for the model's files")
+    evaluate = commands.add_parser("evaluate", help="figures of an exported model")
+    evaluate.add_argument("--data", type=Path, required=True, help="the folder with the .jsonl.xz files")
+    evaluate.add_argument("--sets", type=Path, required=True, help="the folder with the development sets")
+    evaluate.add_argument("--model", type=Path, required=True, help="the folder that export wrote")
+    evaluate.add_argument("--most", type=int, default=400, help="held-out rows per source")
+    evaluate.add_argument("--rows", type=int, default=300, help="rows per development set")
+    evaluate.add_argument("--markdown", action="store_true", help="tables; default: JSON")
+    return parser
+
+
+def run_export(options: argparse.Namespace) -> None:
+    from tools.train_entailment.export import write
+    from tools.train_entailment.train import newest
+
+    checkpoint = newest(options.work / options.name)
+    if checkpoint is None:
+        raise SystemExit(f"no checkpoint in {options.work / options.name}")
+    use = options.use or ("average" if options.name == "stable" else "last")
+    write(checkpoint, options.weights, options.data, options.out, averaged=use == "average")
+
+
+def run_evaluate(options: argparse.Namespace) -> None:
+    from tools.train_entailment.evaluate import markdown, report
+
+    found = report(options.model, options.data, options.sets, options.most, options.rows)
+    print(markdown(found) if options.markdown else json.dumps(found, indent=1))
+
+
+def main() -> None:
+    options = arguments().parse_args()
+    if options.command == "export":
+        run_export(options)
+    elif options.command == "evaluate":
+        run_evaluate(options)
+    else:
+        run_training(options)
+
+
+def run_training(options: argparse.Namespace) -> None:
+    from tools.train_entailment import train
+
+    settings = train.Settings()
+    if options.command == "train":
+        train.stable(options.work, options.weights, options.data, settings, options.minutes)
+    elif options.command == "decay":
+        train.decay(options.work, options.name, options.weights, options.data, settings, options.minutes)
+
+
+if __name__ == "__main__":
+    main()
