@@ -19,7 +19,9 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.command("diagnose")
 @click.argument("suite_or_run", type=click.Path(path_type=Path), required=False)
 @click.option("--qrels", type=_FILE, help="A file of labels, instead of a suite: TREC, CSV or JSON.")
-@click.option("--run", "run_file", type=_FILE, help="With --qrels: a file of rankings, TREC, CSV or JSON.")
+@click.option(
+    "--run", "run_file", type=_FILE, help="A file of rankings: TREC, CSV or JSON; it may hold the labels too."
+)
 @click.option(
     "--index-ids", type=_FILE, help="With --qrels: the page id of each chunk, as a JSON list or one per line."
 )
@@ -53,6 +55,7 @@ def _evidence(
     from answerkey.experiments.evidence import from_files, from_run, from_suite
     from answerkey.runs.store import is_run
 
+    qrels = qrels or run_file
     if (source is None) == (qrels is None):
         raise click.UsageError("give a suite, a run folder, or --qrels with --run or --index-ids")
     if source is not None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from answerkey.cli.output import json_option, print_json, say, show
+
+if TYPE_CHECKING:
+    from answerkey.metrics.ranking.rank import Ranked
 
 _DEFAULT = "precision@5,recall@5,f1@5,mrr,hit_rate@5,ndcg@5,map"
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command()
-@click.option("--qrels", type=_FILE, required=True, help="Labels: TREC, CSV (query_id, relevant) or JSON.")
+@click.option(
+    "--qrels", type=_FILE, help="Labels: TREC, CSV (query_id, relevant) or JSON; default the file of --run."
+)
 @click.option(
     "--run", "run_file", type=_FILE, required=True, help="Rankings: TREC, CSV (query_id, retrieved) or JSON."
 )
@@ -23,26 +30,34 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option("--unit", type=click.Choice(["page", "chunk"]), default="page",
               help="page: count each id once, at its first rank (default); chunk: count every occurrence.")  # fmt: skip
 @json_option
-def command(qrels: Path, run_file: Path, metrics: str, unit: str, as_json: bool) -> None:
+def command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as_json: bool) -> None:
     """Compute ranking metrics from files of labels and rankings; no suite needed.
 
     \b
     Example:
       answerkey rank --qrels labels.json --run rankings.csv --metrics ndcg@10,recall@5
+
+    A file with a column `config_name` gives one result per configuration, and a comparison with the best of them.
     """
     from answerkey.metrics.ranking.rank import rank
-    from answerkey.retrieval.rankings import read_labels, read_rankings
+    from answerkey.retrieval.rankings import read_configurations, read_labels
 
     names = [name.strip() for name in metrics.split(",") if name.strip()]
-    result = rank(read_rankings(run_file), read_labels(qrels), names, unit)
-    for name in result.above_one:
+    labels = read_labels(qrels or run_file)
+    results = {setup: rank(run, labels, names, unit) for setup, run in read_configurations(run_file).items()}
+    for name in dict.fromkeys(name for result in results.values() for name in result.above_one):
         say(
             f"warning: {name} is above 1 for some queries, because several chunks of one page are counted; use --unit page"
         )
+    if len(results) > 1:
+        compared = _compared(results, names)
+        if as_json:
+            told = {setup: _as_json(result) for setup, result in results.items()}
+            return print_json({"configurations": told, "comparison": compared})
+        return _show_configurations(results, compared)
+    result = next(iter(results.values()))
     if as_json:
-        return print_json(
-            {name: getattr(result, name) for name in ("mean", "queries", "unlabelled", "missing")}
-        )
+        return print_json(_as_json(result))
     scored = len(result.ids) - len(result.unlabelled)
     width = max(map(len, names), default=0)
     for name, value in result.mean.items():
@@ -50,7 +65,64 @@ def command(qrels: Path, run_file: Path, metrics: str, unit: str, as_json: bool)
             f"{name:<{width}}  {'-' if value is None else f'{value:.4f}'}  scored {scored}/{len(result.ids)}"
         )
     _show_queries("no labels, left out of the means", result.unlabelled)
-    return _show_queries("missing from the run, counted as 0", result.missing)
+    _show_queries("missing from the run, counted as 0", result.missing)
+    return _show_places(result)
+
+
+def _as_json(result: Ranked) -> dict[str, Any]:
+    told = {name: getattr(result, name) for name in ("mean", "queries", "unlabelled", "missing")}
+    return told | ({"places_without_id": result.without_id} if result.without_id else {})
+
+
+def _compared(results: Mapping[str, Ranked], names: Sequence[str]) -> dict[str, Any]:
+    """The best configuration by the first metric, and how far each other one is from it over the same queries."""
+    from answerkey.compare.significance import difference
+
+    best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
+    labelled = [query for query in results[best].ids if query not in set(results[best].unlabelled)]
+    told: dict[str, Any] = {}
+    for setup, result in results.items():
+        if setup == best:
+            continue
+        told[setup] = {}
+        for name in names:
+            a, b = (_column(one, name, labelled) for one in (results[best], result))
+            found = difference(a, b)
+            told[setup][name] = {"diff": found.diff, "ci95": found.interval, "p": found.p}
+    return {"best": best, "by": names[0], "queries": len(labelled), "difference_from_best": told}
+
+
+def _column(result: Ranked, name: str, queries: Sequence[str]) -> Any:
+    import numpy as np
+
+    values = dict(zip(result.ids, result.columns[name].tolist(), strict=True))
+    return np.array([values.get(query, 0.0) for query in queries])
+
+
+def _show_configurations(results: Mapping[str, Ranked], compared: Mapping[str, Any]) -> None:
+    names = list(next(iter(results.values())).mean)
+    width = max(len("configuration"), *map(len, results))
+    show(f"{'configuration':<{width}}  " + "  ".join(f"{name:>8}" for name in names))
+    for setup, result in results.items():
+        means = (
+            f"{'-' if (mean := result.mean[name]) is None else f'{mean:.4f}':>{max(8, len(name))}}"
+            for name in names
+        )
+        show(f"{setup:<{width}}  " + "  ".join(means))
+    by = compared["by"]
+    show(f"best by {by}: {compared['best']} ({compared['queries']} labelled queries)")
+    for setup, metrics in compared["difference_from_best"].items():
+        found = metrics[by]
+        p = "" if found["p"] is None else f", p = {found['p']:.3f}"
+        show(f"  {setup}: {found['diff']:+.4f}{p}")
+    for setup, result in results.items():
+        _show_places(result, f"{setup}: ")
+
+
+def _show_places(result: Ranked, setup: str = "") -> None:
+    if result.without_id:
+        share = f"{result.without_id} of {result.places}"
+        show(f"{setup}{share} retrieved places have no id (N/A or empty); they count as not relevant")
 
 
 def _show_queries(what: str, queries: list[str]) -> None:

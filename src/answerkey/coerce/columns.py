@@ -63,7 +63,10 @@ RESPONSE_COLUMNS = (
 LIVE_ANSWERS = ("text", "result", "content")
 _CANONICAL = {name: column for column, names in COLUMNS.items() for name in names}
 # What our own result files write beside these, and what other tools write for themselves: no notice is needed.
-_EXPECTED_BESIDE = frozenset({"source_file", "question_num", "scores", "verdict", "label", "group"})
+_EXPECTED_BESIDE = frozenset(
+    {"source_file", "question_num", "scores", "verdict", "label", "group", "config_name"}
+    | {"conversation", "messages", "sequence", "success_criteria"}
+)
 
 
 def canonical_columns(names: Sequence[str]) -> dict[str, str]:
@@ -109,7 +112,10 @@ def notice(columns: dict[str, str]) -> str:
         and not plain_name(written).startswith(("x_", "__"))
     ]
     shown = carried if len(carried) <= 12 else [*carried[:12], f"and {len(carried) - 12} more"]
-    return f"carried along, not scored: {', '.join(shown)}" if carried else ""
+    told = [f"carried along, not scored: {', '.join(shown)}"] if carried else []
+    preview = [written for written, column in columns.items() if column == "answer" and "preview" in written]
+    told += [f'"{written}" is read as the answer, though it may be cut short' for written in preview]
+    return "; ".join(told)
 
 
 def _hint(written: str, columns: dict[str, str]) -> str:

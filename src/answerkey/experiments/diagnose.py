@@ -14,6 +14,7 @@ CHECKS = (
     findings.missing_pages,
     findings.not_run,
     findings.unlabelled,
+    findings.places_without_id,
     findings.repeated_pages,
     findings.duplicate_chunks,
     findings.empty_chunks,

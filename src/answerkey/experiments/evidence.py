@@ -13,7 +13,7 @@ from answerkey.errors import InputError
 from answerkey.experiments.sweep import prepare, search_once
 from answerkey.metrics.ranking.rank import rank, ranking_of
 from answerkey.retrieval.fuse import weighted_sum
-from answerkey.retrieval.rankings import read_labels, read_rankings
+from answerkey.retrieval.rankings import read_configurations, read_labels
 from answerkey.runs.suite import load_suite
 from answerkey.types import Case
 
@@ -115,9 +115,17 @@ def from_run(folder: Path) -> Evidence:
 
 
 def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> Evidence:
-    """Recorded rankings, and a list of the ids in the index: JSON, or a line each."""
-    rankings = read_rankings(run) if run is not None else {}
-    return Evidence(read_labels(qrels), rankings, None if index_ids is None else read_ids(index_ids))
+    """Recorded rankings, and a list of the ids in the index: JSON, or one per line.
+
+    The queries of several configurations in one file are told apart as `configuration/query`.
+    """
+    setups = read_configurations(run) if run is not None else {"": {}}
+    labels, ids = read_labels(qrels), None if index_ids is None else read_ids(index_ids)
+    if len(setups) == 1:
+        return Evidence(labels, next(iter(setups.values())), ids)
+    rankings = {f"{name}/{query}": row for name, found in setups.items() for query, row in found.items()}
+    named = {f"{name}/{query}": row for name in setups for query, row in labels.items()}
+    return Evidence(named, rankings, ids)
 
 
 def read_ids(path: Path) -> list[str]:

@@ -182,9 +182,24 @@ _MANY = 0.1
 _WORTH_SAYING = 0.01
 
 
+def places_without_id(evidence: Evidence) -> Finding | None:
+    """Retrieved places that name no page: they can never be a hit."""
+    places = [name for ranking in evidence.rankings.values() for name in ranking]
+    without = sum(name == "" for name in places)
+    if not without:
+        return None
+    return Finding(
+        "places_without_id",
+        f"{share(without, len(places))} retrieved places have no page or id (N/A, empty or null)",
+        "each is counted as a non-relevant result at its rank; none is merged with another",
+        "store the page number of every chunk in the index, and return it with each result",
+    )
+
+
 def repeated_pages(evidence: Evidence) -> Finding | None:
     """Rankings that hold one page several times: places lost to other pages."""
     rankings = [list(ranking[:MEASURE_K]) for ranking in evidence.rankings.values() if ranking]
+    rankings = [[name for name in ranking if name] for ranking in rankings]
     repeated = [ranking for ranking in rankings if len(set(ranking)) < len(ranking)]
     if not rankings or len(repeated) < _MANY * len(rankings):
         return None

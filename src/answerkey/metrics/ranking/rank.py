@@ -39,6 +39,8 @@ class Ranked:
     mean: dict[str, float | None]
     unlabelled: list[str]
     missing: list[str]
+    places: int = 0
+    without_id: int = 0
 
     @cached_property
     def queries(self) -> dict[str, dict[str, float]]:
@@ -85,7 +87,7 @@ def rank(
 ) -> Ranked:
     """The metrics of recorded rankings: lists in order, or `{id: score}`, sorted as trec_eval does.
 
-    Ids are compared exactly.
+    Ids are compared whole; `manual.pdf:34` and `manual#34` mean `manual.pdf#34`. A place without an id ("") is not relevant.
 
     >>> rank({"q1": ["a", "b"]}, {"q1": {"b": 1}}, ["mrr", "recall@1"]).mean
     {'mrr': 0.5, 'recall@1': 0.0}
@@ -95,7 +97,7 @@ def rank(
     check_unit(unit)
     queries = list(dict.fromkeys([*labels, *run]))
     rankings = [run.get(query, ()) for query in queries]
-    hits = _hits(rankings, [labels.get(query, {}) for query in queries], unit)
+    hits = _hits(rankings, [aligned(labels.get(query, {}), run.get(query, ())) for query in queries], unit)
     columns = measure(hits, names)
     labelled = hits.relevant > 0
     means = {
@@ -104,7 +106,9 @@ def rank(
     unlabelled = [query for query, has in zip(queries, labelled.tolist(), strict=True) if not has]
     left_out = set(unlabelled)
     missing = [query for query in labels if query not in run and query not in left_out]
-    ranked = Ranked(queries, columns, means, unlabelled, missing)
+    places = sum(len(ranking) for ranking in rankings)
+    without_id = sum(name == "" for ranking in rankings for name in ranking)
+    ranked = Ranked(queries, columns, means, unlabelled, missing, places, without_id)
     assert unit == "chunk" or not ranked.above_one, ranked.above_one
     return ranked
 
