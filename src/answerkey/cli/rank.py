@@ -76,7 +76,7 @@ def _as_json(result: Ranked) -> dict[str, Any]:
 
 def _compared(results: Mapping[str, Ranked], names: Sequence[str]) -> dict[str, Any]:
     """The best configuration by the first metric, and how far each other one is from it over the same queries."""
-    from answerkey.compare.significance import difference
+    from answerkey.comparison.significance import difference
 
     best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
     labelled = [query for query in results[best].ids if query not in set(results[best].unlabelled)]
