@@ -64,9 +64,9 @@ def _of_mapping(
 ) -> dict[str, T]:
     if isinstance(given, (str, Path)):
         return read(Path(given))
-    if not isinstance(given, Mapping):
+    if not is_mapping(given):
         raise InputError(f"{what}: found {type(given).__name__}, expected a dict of queries or a path")
-    pairs = cast("Mapping[Any, Any]", given).items()
+    pairs = given.items()
     return {str(query): parse(value, column, Place(f'{what}, query "{query}"')) for query, value in pairs}
 
 
