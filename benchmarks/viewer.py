@@ -74,7 +74,7 @@ def main() -> None:
         folder = Path(place) / "results" / "large"
         make_run(folder)
         began = time.perf_counter()
-        write_reports(folder, pictures="--pictures" in sys.argv)
+        write_reports(folder, charts=None if "--page" in sys.argv else False)
         print(f"reports of {CASES:,} cases: {time.perf_counter() - began:.2f} s")
         server = uvicorn.Server(uvicorn.Config(make_app(folder, Rules()), port=0, log_level="error"))
         threading.Thread(target=server.run, daemon=True).start()

@@ -104,7 +104,6 @@ NOT_YET = (
         f"src/answerkey/{name}"
         for name in (
             "bots",
-            "calibrate/",
             "cases/",
             "coerce/",
             "comparison/",
@@ -117,13 +116,11 @@ NOT_YET = (
             "profiles/",
             "pytest_plugin",
             "quality/",
-            "reports/",
             "retrieval/",
             "runs/",
             "targets/",
             "text",
             "types",
-            "viewer/",
             "intervals",
             "decode",
             "errors",

@@ -1,6 +1,6 @@
 import pytest
 
-from answerkey.text import numbers, printable, sentences, words
+from answerkey.text import numbers, printable, sentences, short_label, words
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,11 @@ def test_words_are_folded_and_scripts_without_spaces_are_cut_in_pairs():
     assert words("Rise of 5%: 東京都") == ("rise", "of", "5", "東京", "京都")
     assert words("Ｎ° “Straße” é") == words('n° "STRASSE" e\u0301')
     assert words("नमस्ते") == ("नमस्ते",)
+
+
+def test_inert_text_keeps_its_places() -> None:
+    text = "a\x1b[31m \u202eb\u2066 \ud800 \ufeff\n\tc \u200d\u200c é 👩\u200d👧"
+    assert len(printable(text)) == len(text)
+    assert printable("plain é\n\t👩\u200d👧 \u200c") == "plain é\n\t👩\u200d👧 \u200c"
+    printable(text).encode("utf-8")
+    assert short_label("x" * 1_000_000) == "x" * 59 + "…"

@@ -24,6 +24,11 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 CITATION = re.compile(r"\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
+# Controls, direction overrides, invisible marks and half surrogate pairs. Joiners stay: some scripts need them.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+)
 _IN_DIGITS = re.compile(r"['\u00a0\u202f]")
 _SCALES = {
     "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9,
@@ -98,12 +103,20 @@ def has_any(text: str, needles: Iterable[str]) -> bool:
 
 
 def printable(text: str) -> str:
-    """Safe for a terminal: escapes, bidirectional overrides and other invisible controls become `�`."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        ch if ch in "\n\t" or unicodedata.category(ch) not in {"Cc", "Cf", "Cs"} else "�" for ch in text
-    )
+    """The text made inert for a terminal or a page: what could steer or deceive the reader becomes `�`.
+
+    One character for one, so that positions in the text stay right.
+
+    >>> printable("a\\x1b[2Jb")
+    'a�[2Jb'
+    """
+    return text if text.isascii() and text.isprintable() else _INVISIBLE.sub("�", text)
+
+
+def short_label(text: str, longest: int = 60) -> str:
+    """The beginning of a text on one line, made inert: for an axis, a heading or a table cell."""
+    plain = printable(" ".join(text[: longest * 4].split()))
+    return plain if len(plain) <= longest else f"{plain[: longest - 1]}…"
 
 
 def duration(seconds: float) -> str:

@@ -62,7 +62,7 @@ def test_no_difference_beyond_the_scale_is_promised():
     assert (found.overall.smallest_detectable or 0) > 100
     assert "so few cases" in found.sentence
     assert "would be found" not in found.sentence
-    assert any("none, it would be larger than the whole scale" in note for note in notes(found))
+    assert any("none; it would exceed the whole scale" in note for note in notes(found))
 
 
 @pytest.mark.parametrize(

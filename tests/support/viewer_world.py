@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from answerkey.comparison.comparison import compare_runs
 from answerkey.profiles import decide, load_profile
-from answerkey.reports.charts.style import png, svg, titled
-from answerkey.reports.write import write_reports
+from answerkey.reports.charts.style import titled
+from answerkey.reports.write import write_comparison, write_reports
 from answerkey.runs.journal import Journal
 from answerkey.runs.records import scores_to_json, to_json
 from answerkey.runs.store import RESPONSES, SCORES, write_manifest
@@ -44,8 +45,9 @@ HOSTILE = (
 
 
 def make_run(folder: Path, outcomes: Iterable[Outcome], name: str, **more: Any) -> Path:
-    """A finished run, as the command line would have left it; `reports=False` leaves the reports out."""
-    reports = more.pop("reports", True)
+    """A finished run, as the command line would have left it; `reports` is "page" for those of a run,
+    True with plots/*.png too, False without report.html, None for no report at all."""
+    reports = more.pop("reports", "page")
     folder.mkdir(parents=True)
     responses, scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
     answered: list[Any] = []
@@ -76,8 +78,8 @@ def make_run(folder: Path, outcomes: Iterable[Outcome], name: str, **more: Any) 
             "count": len(answered), "partial": "", **more,
         },
     )  # fmt: skip
-    if reports:
-        write_reports(folder, pictures=reports != "no pictures")
+    if reports is not None:
+        write_reports(folder, charts=None if reports == "page" else reports)
     return folder
 
 
@@ -161,7 +163,7 @@ def long_line(size: int = 1_000_000) -> Outcome:
 
 
 def make_sweep(folder: Path) -> Path:
-    (folder / "plots").mkdir(parents=True)
+    folder.mkdir(parents=True)
     settings = [
         {"setting": name, "alpha": alpha, "k": k, f"recall@{k}": 0.4 + alpha / 3, f"f1@{k}": 0.3 + alpha / 4}
         for name, alpha in (("Balanced_Hybrid", 0.5), ("Pure_BM25", 0.0), ("<b>own</b>", 1.0))
@@ -176,7 +178,7 @@ def make_sweep(folder: Path) -> Path:
         "mark": "bar",
         "encoding": {"x": {"field": "alpha"}, "y": {"field": "k"}},
     }
-    (folder / "plots" / "1_methods.png").write_bytes(png(svg(titled("Methods", chart))))
+    (folder / "charts.json").write_text(json.dumps({"1_methods": titled("Methods", chart)}), encoding="utf-8")
     return folder
 
 
@@ -187,4 +189,5 @@ def make_world(root: Path) -> Path:
     outcomes = [*map(hostile, range(len(HOSTILE) * 2)), long_line()]
     make_run(root / "hostile_1", outcomes, HOSTILE[0], notes=[HOSTILE[1]])
     make_sweep(root / "bot_sweep_1")
+    write_comparison(compare_runs(root / "bot_1", root / "bot_2"), root / "comparison")
     return root

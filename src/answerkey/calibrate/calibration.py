@@ -37,7 +37,7 @@ class Direction:
     guessed: bool
 
     @property
-    def told(self) -> str:
+    def phrase(self) -> str:
         return f"{'higher' if self.sign > 0 else 'lower'} values go with label 1"
 
     def turned(self, raw_auroc: float) -> float:
@@ -192,7 +192,7 @@ def calibrate_metric(
 
 
 def _label_cut(labels: NDArray[Any], given: float | None) -> float:
-    """Labels above it are positive: ½ for 0 and 1, else the middle of their range unless told."""
+    """Labels above it are positive: ½ for 0 and 1, else the middle of their range."""
     if given is not None:
         return given
     return float((labels.min() + labels.max()) / 2) if labels.min() < labels.max() else 0.5

@@ -32,7 +32,7 @@ def calibration_json(c: Calibration) -> dict[str, Any]:
         "label_cut": c.label_cut,
         "label_means": direction.label_means,
         "label_means_guessed": direction.guessed,
-        "direction": direction.told,
+        "direction": direction.phrase,
         "auroc": c.auroc,
         "auroc_ci95": c.auroc_ci95,
         "auroc_draws": c.draws,
@@ -89,7 +89,7 @@ def calibration_text(c: Calibration) -> str:
         )
     grouped = f"{c.draws:,} draws" + (f" of {c.groups} groups" if c.groups else "")
     lines = [
-        f"{c.metric}: scored {c.n}/{c.of}{f', {c.broken} broke' if c.broken else ''}; {sides}; {c.direction.told}",
+        f"{c.metric}: scored {c.n}/{c.of}{f', {c.broken} errors' if c.broken else ''}; {sides}; {c.direction.phrase}",
         "",
         f"  AUROC                 {_figure(c.auroc)}{_interval(c.auroc_ci95)}  ({grouped})",
         f"  answer length alone   {_figure(c.length_auroc)}{_interval(c.length_auroc_ci95)}",

@@ -153,10 +153,10 @@ def _progress() -> Callable[[int, int], None]:
 def _plot(calibration: Calibration, path: Path) -> None:
     from answerkey.errors import StorageError
     from answerkey.reports.charts.reliability_chart import reliability_chart
-    from answerkey.reports.charts.style import png, svg
+    from answerkey.reports.charts.style import png
 
     try:
-        path.write_bytes(png(svg(reliability_chart(calibration))))
+        path.write_bytes(png(reliability_chart(calibration)))
     except OSError as error:
         raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
     say(f"reliability chart: {path}")

@@ -137,7 +137,7 @@ def _compare(a: DemoRun, b: DemoRun, folder: Path) -> dict[str, str]:
 def _sweep(suite: Path, out: Path) -> dict[str, str]:
     from answerkey.experiments.sweep import prepare, run_sweep
     from answerkey.experiments.sweep_files import summary, write_files
-    from answerkey.reports.charts.sweep_charts import draw_sweep
+    from answerkey.reports.charts.sweep_charts import write_sweep_charts
     from answerkey.runs.store import new_folder
     from answerkey.runs.suite import load_suite
 
@@ -146,7 +146,7 @@ def _sweep(suite: Path, out: Path) -> dict[str, str]:
     sweep = run_sweep(prepared.index, prepared.cases, prepared.settings)
     folder = new_folder(out, f"{loaded.name}_sweep")
     write_files(sweep, folder)
-    draw_sweep(sweep, folder / "plots")
+    write_sweep_charts(sweep, folder)
     return {"folder": str(folder), "sentence": summary(sweep)["best"]["sentence"]}
 
 

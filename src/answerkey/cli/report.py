@@ -14,7 +14,7 @@ from answerkey.cli.scoring_options import charts_option
 @click.argument("run", type=click.Path(path_type=Path))
 @charts_option
 @json_option
-def command(run: Path, no_charts: bool, as_json: bool) -> None:
+def command(run: Path, charts: bool | None, as_json: bool) -> None:
     """Rewrite all reports of a run from its journal, and print the text report.
 
     \b
@@ -24,7 +24,7 @@ def command(run: Path, no_charts: bool, as_json: bool) -> None:
     from answerkey.reports.text import text_report
     from answerkey.reports.write import write_reports
 
-    summary = write_reports(run, pictures=not no_charts)
+    summary = write_reports(run, charts=charts)
     if as_json:
         print_json(summary)
     else:

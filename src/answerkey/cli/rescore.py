@@ -36,5 +36,5 @@ def command(run: Path, scoring: ScoringOptions, out: Path | None, quiet: bool, a
         finished = rescore(run, changes, out, watch, stop)
     again = same_command("rescore", run)
     raise click.exceptions.Exit(
-        finish_run(finished, again, as_json=as_json, quiet=quiet, charts=not scoring.no_charts)
+        finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts)
     )

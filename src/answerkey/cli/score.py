@@ -61,5 +61,5 @@ def command(
         finished = run_suite(suite, Options(), watch, stop)
     again = same_command("score", *cases)
     raise click.exceptions.Exit(
-        finish_run(finished, again, as_json=as_json, quiet=quiet, charts=not scoring.no_charts)
+        finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts)
     )

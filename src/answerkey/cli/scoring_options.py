@@ -21,7 +21,11 @@ judge_model_option = click.option("--judge-model", help="Overrides the preset's 
 module_option = click.option(
     "--module", "modules", multiple=True, help="A Python module with your own metrics; may be repeated."
 )
-charts_option = click.option("--no-charts", is_flag=True, help="Skip report.html and the charts.")
+charts_option = click.option(
+    "--charts/--no-charts",
+    default=None,
+    help="Also write plots/*.png (needs the extra charts); --no-charts skips report.html.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,7 @@ class ScoringOptions:
     judge: str | None = None
     judge_model: str | None = None
     modules: tuple[str, ...] = ()
-    no_charts: bool = False
+    charts: bool | None = None
 
     def settings(self) -> dict[str, Any]:
         """The suite settings that these options set, without `--without`."""

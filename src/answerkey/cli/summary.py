@@ -32,10 +32,12 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
 
     read_manifest(run)
     if by is not None:
-        from answerkey.reports.grouped import grouped, grouped_text
+        from answerkey.reports.grouped import group_by, grouped_text
 
-        table = grouped(run, by)
-        return print_json(table) if as_json else show(grouped_text(table, by))
+        groups = group_by(run, by)
+        return (
+            print_json([group.to_json() for group in groups]) if as_json else show(grouped_text(groups, by))
+        )
     path = run / "summary.json"
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")

@@ -56,10 +56,11 @@ def command(
     folder = new_folder(out or loaded.folder / loaded.run.out, f"{loaded.name}_sweep")
     write_files(sweep, folder)
     if not no_plots:
-        from answerkey.reports.charts.sweep_charts import draw_sweep
+        from answerkey.reports.charts.style import INSTALL
+        from answerkey.reports.charts.sweep_charts import write_sweep_charts
 
-        say("drawing charts")
-        draw_sweep(sweep, folder / "plots")
+        if not write_sweep_charts(sweep, folder):
+            say(f"no plots/*.png: {INSTALL}; `answerkey view {folder}` shows the charts without it")
     figures = summary(sweep)
     if as_json:
         return print_json({"folder": str(folder), **figures})

@@ -1,1 +1,1 @@
-"""Room 7: reports, written from a run's folder for the people and programs that read them."""
+"""Reports of runs and comparisons, for people and for programs."""

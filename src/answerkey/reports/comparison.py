@@ -1,4 +1,4 @@
-"""A comparison for readers: the terminal, a pull request, a page. The verdict's sentence always comes first."""
+"""A comparison for the terminal and for a pull request. The verdict's sentence always comes first."""
 
 from __future__ import annotations
 
@@ -12,15 +12,28 @@ from answerkey.reports.text import figure
 from answerkey.text import printable
 
 SHOWN_CASES = 20
-HEADER = ("", "n", "A", "B", "B − A", "95 % interval", "p", "p Holm", "Wilcoxon", "d", "d_z", "won/lost/tied")
+COLUMNS = (
+    "",
+    "n",
+    "A",
+    "B",
+    "B − A",
+    "95 % interval",
+    "p",
+    "p Holm",
+    "Wilcoxon",
+    "d",
+    "d_z",
+    "won/lost/tied",
+)
 
 
 def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
-    """For the terminal, plain."""
+    """Plain text for the terminal."""
     c = comparison
     lines = [c.sentence, "", f"A  {c.name_a}", f"B  {c.name_b}", "", "What changed"]
     lines += [f"  {line}" for line in c.changed.sentences()]
-    lines += ["", *_aligned([list(HEADER), *rows(c)]), "", *notes(c)]
+    lines += ["", *_aligned([list(COLUMNS), *table_rows(c)]), "", *notes(c)]
     for title, moves in case_lists(c):
         if moves:
             lines += ["", f"{title}: {len(moves)}{_first_of(moves, cases)}"]
@@ -29,7 +42,7 @@ def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
 
 
 def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
-    """For a pull request; a bot's text stays text."""
+    """Markdown for a pull request; text of a bot stays plain text."""
     c = comparison
     lines = [
         f"## {cell(c.verdict)}",
@@ -40,89 +53,73 @@ def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str
         "",
     ]
     lines += [f"- {cell(line)}" for line in c.changed.sentences()]
-    lines += ["", f"| {' | '.join(HEADER)} |", f"|{'---|' * len(HEADER)}"]
-    lines += [f"| `{code(name)}` | {' | '.join(cell(value) for value in rest)} |" for name, *rest in rows(c)]
+    lines += ["", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    lines += [
+        f"| `{code(name)}` | {' | '.join(cell(value) for value in rest)} |" for name, *rest in table_rows(c)
+    ]
     lines += ["", *(f"- {cell(note)}" for note in notes(c))]
     for title, moves in case_lists(c):
         if moves:
             lines += ["", f"<details><summary>{title}: {len(moves)}{_first_of(moves, cases)}</summary>", ""]
             lines += ["| case | question | A | B | |", "|---|---|---:|---:|---|"]
             lines += [
-                f"| `{code(m.id)}` | {cell(m.question)} | {figure(m.score_a)} | {figure(m.score_b)} | {cell(_status(m))} |"
+                f"| `{code(m.id)}` | {cell(m.question)} | {figure(m.score_a)} | {figure(m.score_b)} | {cell(move_status(m))} |"
                 for m in moves[:cases]
             ]
             lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
 
 
-def comparison_page(
-    comparison: Comparison, pictures: Sequence[tuple[str, str]] = (), cases: int = SHOWN_CASES
-) -> str:
-    """One HTML page, its pictures (title, data address) inside; works from disk, runs no script."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    pages = Environment(loader=PackageLoader("answerkey.reports"), autoescape=True, undefined=StrictUndefined)
-    pages.filters |= {"figure": figure, "status": _status}
-    return pages.get_template("comparison.html").render(
-        c=comparison,
-        header=HEADER,
-        rows=rows(comparison),
-        notes=notes(comparison),
-        lists=[(title, len(moves), moves[:cases]) for title, moves in case_lists(comparison) if moves],
-        pictures=pictures,
-    )
-
-
 def case_lists(c: Comparison) -> list[tuple[str, list[Move]]]:
-    """The cases that moved; under another ruler they are scored differently, and did not get better or worse."""
+    """The cases that moved. If the scoring setup changed, they are scored differently, not better or worse."""
     lower, higher = ("Scored lower", "Scored higher") if c.changed.ruler else ("Degraded", "Improved")
     return [(lower, c.degraded), (higher, c.improved)]
 
 
-def rows(c: Comparison) -> list[list[str]]:
-    """The table's cells as text, the overall score first."""
+def table_rows(c: Comparison) -> list[list[str]]:
+    """The cells of the table as text, the overall score first."""
     named = {"overall score": c.overall} if c.overall.n else {}
     return [_row(name, d) for name, d in {**named, **c.metrics}.items()]
 
 
 def notes(c: Comparison) -> list[str]:
-    """What the table cannot say: pass and fail, what could have been found, what is missing."""
+    """What the table does not show: pass and fail, the detectable difference, missing values."""
     m = c.mcnemar
     n = m.both + m.only_a + m.only_b + m.neither
-    told: list[str] = []
+    lines: list[str] = []
     if n and m.p is not None:
-        told.append(
-            f"passed: A {(m.both + m.only_a) / n:.1%}, B {(m.both + m.only_b) / n:.1%} of {n}; only A passes {m.only_a}, "
-            f"only B {m.only_b}; McNemar p = {m.p:.3g} ({m.method})"
+        lines.append(
+            f"passed: A {(m.both + m.only_a) / n:.1%}, B {(m.both + m.only_b) / n:.1%} of {n}; {m.only_b} newly pass, "
+            f"{m.only_a} newly fail; McNemar p = {m.p:.3g} ({m.method})"
         )
     if c.overall.smallest_detectable:
-        told.append(
-            f"smallest difference in the overall score that {c.overall.n} cases show 4 times in 5: {_smallest(c)}"
+        lines.append(
+            f"smallest difference in the overall score detectable with 80 % power in {c.overall.n} cases: {_smallest(c)}"
         )
-    told.append(f"intervals of the difference: {_methods(c)}")
+    lines.append(f"intervals of the difference: {_methods(c)}")
     if c.noise:
-        told.append(
+        lines.append(
             f"noise floor from {c.noise.runs} runs of A: ±{plain(c.noise.floor)} in the mean; "
-            f"{len(c.noise.flaky)} cases pass and fail by turns; {sum(m.flaky for m in c.moves)} moved within their own range"
+            f"{len(c.noise.flaky)} cases are flaky; {sum(m.flaky for m in c.moves)} moved within their own range"
         )
     if c.lost:
-        told.append(f"{len(c.lost)} cases have a verdict in A and none in B: {', '.join(c.lost[:5])}")
+        lines.append(f"{len(c.lost)} cases have a verdict in A but not in B: {', '.join(c.lost[:5])}")
     by_note: dict[str, list[str]] = {}
     for name, d in {"overall score": c.overall, **c.metrics}.items():
         if d.note and (d.n or d is not c.overall):
             by_note.setdefault(d.note, []).append(name)
-    told += [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
-    told += [f"{name}: broke {a} times in A, {b} in B" for name, (a, b) in c.broken.items() if a or b]
+    lines += [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
+    lines += [f"{name}: {a} errors in A, {b} in B" for name, (a, b) in c.broken.items() if a or b]
     if c.only_a or c.only_b:
-        told.append(
+        lines.append(
             f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}"
         )
-    return told
+    return lines
 
 
 def _smallest(c: Comparison) -> str:
     if beyond(c.overall, c.scale):
-        return f"none, it would be larger than the whole scale (0 to {c.scale:g})"
+        return f"none; it would exceed the whole scale (0 to {c.scale:g})"
     return plain(c.overall.smallest_detectable or 0.0)
 
 
@@ -167,13 +164,14 @@ def _first_of(moves: Sequence[Move], cases: int) -> str:
     return f", the first {cases}" if len(moves) > cases else ""
 
 
-def _status(move: Move) -> str:
+def move_status(move: Move) -> str:
     return move.status_b if move.status_a == move.status_b else f"{move.status_a} → {move.status_b}"
 
 
 def _move_line(move: Move) -> str:
-    question = " ".join(move.question.split())
-    return f"{_signed(move.diff)}  {move.id}: {question[:70]}  {figure(move.score_a)} → {figure(move.score_b)}  {_status(move)}"
+    question = " ".join(move.question.split())[:70]
+    scores = f"{figure(move.score_a)} → {figure(move.score_b)}"
+    return f"{_signed(move.diff)}  {move.id}: {question}  {scores}  {move_status(move)}"
 
 
 def _aligned(table: list[list[str]]) -> list[str]:

@@ -1,4 +1,4 @@
-"""results.csv: the results as a table that a spreadsheet cannot be tricked by."""
+"""results.csv: one row per case, safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from typing import IO, Any
 
-from answerkey.reports.inert import shown
+from answerkey.text import printable
 from answerkey.types import Json
 
 _COLUMNS = (
@@ -19,8 +19,8 @@ _FORMULA = ("=", "+", "-", "@", "\t")
 
 
 class ResultsCsv:
-    """Every column has a name of its own: the verdict's `route_score` is the metric's, and is written once; any other
-    metric that is called like a column is `scores.<name>`, as its place in results.jsonl is.
+    """Column names are unique: the verdict's `route_score` is the metric's, and is written once; any other metric
+    with the name of a column is `scores.<name>`, its path in results.jsonl.
     """
 
     def __init__(self, file: IO[str], metrics: Sequence[str]) -> None:
@@ -32,27 +32,27 @@ class ResultsCsv:
     def add(self, line: Json) -> None:
         scores = line["scores"]
         verdict = {**line["verdict"], "route_score": _score(scores.get("route_score"))}
-        cells = [inert(line[name]) for name in _COLUMNS]
-        cells += [inert(verdict[name]) for name in _VERDICT]
+        cells = [csv_cell(line[name]) for name in _COLUMNS]
+        cells += [csv_cell(verdict[name]) for name in _VERDICT]
         cells += [_score(scores.get(name)) for name in self._metrics]
         self._writer.writerow(cells)
 
 
-def inert(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets a quote in front, and nothing in it can steer a terminal.
+def csv_cell(value: Any) -> Any:
+    """Text that a spreadsheet would run as a formula gets a quote in front; controls are made visible.
 
-    Numbers stay numbers; results.jsonl keeps the text as it came.
+    Numbers stay numbers; results.jsonl keeps the original text.
     """
     if value is None or isinstance(value, (int, float)):
         return value
     if isinstance(value, list):
         value = " | ".join(str(item) for item in value)
-    text = shown(str(value).replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
+    text = printable(str(value).replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
     return f"'{text}" if text.lstrip(" \n").startswith(_FORMULA) else text
 
 
 def _score(score: Json | None) -> Any:
-    """A number; empty where the metric does not apply; ERROR where it broke."""
+    """A number; empty where the metric is not applicable; ERROR where it failed."""
     if score is None:
         return ""
     return "ERROR" if score["error"] is not None else score["value"]

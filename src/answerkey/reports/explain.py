@@ -70,7 +70,7 @@ def _passages(outcome: Outcome, longest: int | None) -> list[Json]:
 def _verdict(outcome: Outcome, profile: Profile | None) -> Json:
     """The verdict with the sum that gives it: the parts make the quality, quality and route make the score."""
     verdict = outcome.verdict
-    told: Json = {
+    record: Json = {
         "status": verdict.status,
         "passed": verdict.passed,
         "score": verdict.score,
@@ -82,9 +82,9 @@ def _verdict(outcome: Outcome, profile: Profile | None) -> Json:
         "parts": [_part(part) for part in verdict.parts],
     }
     if profile is None:
-        return {**told, "scale": 1.0, "pass_mark": None, "route_weight": 0.0, "own_mark": None}
+        return {**record, "scale": 1.0, "pass_mark": None, "route_weight": 0.0, "own_mark": None}
     return {
-        **told,
+        **record,
         "scale": profile.scale,
         "pass_mark": profile.rules_for(outcome.response.route).pass_mark,
         "route_weight": profile.route_weight if verdict.route_score is not None else 0.0,
@@ -105,9 +105,9 @@ def _part(part: Part) -> Json:
 
 
 def _scores(outcome: Outcome, profile: Profile | None) -> list[Json]:
-    """Those the profile weighs first, in its order; then the rest."""
-    ruler = profile.rules_for(outcome.response.route) if profile else None
-    criteria = {c.metric: c for c in ruler.criteria} if ruler else {}
+    """The metrics of the profile first, in its order; then the others."""
+    rules = profile.rules_for(outcome.response.route) if profile else None
+    criteria = {c.metric: c for c in rules.criteria} if rules else {}
     weights = {part.metric: part for part in outcome.verdict.parts}
     names = [name for name in criteria if name in outcome.scores]
     names += [name for name in outcome.scores if name not in criteria]
@@ -115,7 +115,7 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[Json]:
 
 
 def _score(name: str, score: Score, criterion: Criterion | None, part: Part | None) -> Json:
-    kind = "broke" if score.error is not None else "not applicable" if score.value is None else "value"
+    kind = "error" if score.error is not None else "not applicable" if score.value is None else "value"
     return {
         "metric": name,
         "kind": kind,
@@ -132,7 +132,7 @@ def _score(name: str, score: Score, criterion: Criterion | None, part: Part | No
 
 
 def _judge(outcome: Outcome) -> list[Json]:
-    """Each call of the judge once, with the scores that came of it, its reasoning and its raw reply."""
+    """Each judge call once, with its metrics, its reasoning and its raw reply."""
     calls: dict[str, Json] = {}
     for name, score in outcome.scores.items():
         raw, reasoning = _texts(score.details.get("raw")), _texts(score.details.get("reasoning"))
@@ -160,14 +160,14 @@ def _texts(given: Any) -> list[str]:
 def _clip(text: str, longest: int | None) -> str:
     if longest is None or len(text) <= longest:
         return text
-    return f"{text[:longest]}… ({len(text):,} characters in all)"
+    return f"{text[:longest]}… ({len(text):,} characters in total)"
 
 
 Span = tuple[int, int, Json]
 
 
 def answer_pieces(outcome: Outcome, longest: int | None = None) -> list[Json]:
-    """The answer cut where the detector's sentences begin and end. Pieces in between have no `flag`."""
+    """The answer split at the detector's sentences; the text between them has no `flag`."""
     answer = outcome.response.answer or ""
     found: list[Span] = []
     for number, sentence in enumerate(sentences_of(outcome), 1):
@@ -183,7 +183,7 @@ def answer_pieces(outcome: Outcome, longest: int | None = None) -> list[Json]:
 
 
 def passage_pieces(outcome: Outcome, number: int, longest: int | None = None) -> list[Json]:
-    """A passage (counted from 1) cut where it supports a sentence of the answer."""
+    """A passage (counted from 1) split where it supports a sentence of the answer."""
     text = outcome.response.passages[number - 1].text
     found: list[Span] = []
     for place, sentence in enumerate(sentences_of(outcome), 1):
@@ -193,7 +193,7 @@ def passage_pieces(outcome: Outcome, number: int, longest: int | None = None) ->
 
 
 def sentences_of(outcome: Outcome) -> list[Mapping[str, Any]]:
-    """What the first metric that looked at single sentences says of each; `groundedness` where it was measured."""
+    """The sentence details of `groundedness`, or else of the first metric that has any."""
     looked = sorted(outcome.scores.items(), key=lambda entry: entry[0] != "groundedness")
     for _, score in looked:
         given = score.details.get("sentences")
@@ -208,7 +208,7 @@ def _passage_number(sentence: Mapping[str, Any]) -> int | None:
 
 
 def _span(span: Any, text: str) -> tuple[int, int]:
-    """Two places, or the words themselves."""
+    """From two positions, or from the quoted words."""
     if isinstance(span, str):
         start = text.find(span) if span else -1
         return (start, start + len(span)) if start >= 0 else (0, 0)

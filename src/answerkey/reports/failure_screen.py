@@ -1,6 +1,6 @@
-"""One failing case in full, for a person at a terminal: what was asked, what came, what was wanted, what to do next.
+"""One failing case in full for the terminal: question, expected, answer, scores, and the commands to continue.
 
-Plain text. Whatever a bot or judge wrote is indented and made inert: no escape of theirs reaches the terminal.
+Plain text. Text of a bot or judge is indented and made inert: its escape sequences never reach the terminal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def failure_screen(
     *,
     debug: bool = False,
 ) -> str:
-    """`commands` are (what it does, the command to type). With `debug` nothing is shortened."""
+    """`commands` are pairs of a description and a command. With `debug` nothing is shortened."""
     sections = [
         ("", _headline(outcome, profile)),
         ("Earlier in the conversation", _history(outcome)),
@@ -35,8 +35,8 @@ def failure_screen(
         ("Passages", _passages(outcome, debug)),
         ("Scores", _scores(outcome, profile)),
         ("The judge's reasoning", _reasoning(outcome)),
-        ("What the profile wanted", _wanted(outcome, profile)),
-        ("What else the target said", _extra(outcome) if debug else []),
+        ("What the profile requires", _required(outcome, profile)),
+        ("Raw response", _extra(outcome) if debug else []),
     ]
     limit = None if debug else _LONGEST
     rows = [row for title, lines in sections for row in _section(title, lines, limit)]
@@ -51,10 +51,10 @@ def _section(title: str, lines: Iterable[str], limit: int | None) -> list[str]:
 
 
 def _rows(text: str, limit: int | None) -> list[str]:
-    """The text in rows that fit, its own line breaks kept; very long text is cut, and says so."""
+    """The text wrapped to the width, its own line breaks kept; very long text is cut with a note."""
     safe = printable(text).replace("\t", "    ")
     if limit is not None and len(safe) > limit:
-        safe = f"{safe[:limit]}\n… ({len(safe):,} characters in all; --debug shows them)"
+        safe = f"{safe[:limit]}\n… ({len(safe):,} characters in total; --debug shows all)"
     rows: list[str] = []
     for line in safe.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()))
@@ -77,7 +77,7 @@ def _headline(outcome: Outcome, profile: Profile | None) -> list[str]:
         band = f", {verdict.band}" if verdict.band else ""
         lines.append(f"Score {score}{quality}{band}; the pass mark is {mark:g}")
     lines += [verdict.justification] if verdict.justification else []
-    # On one line each: nothing in them can pass for a section of ours.
+    # On one line each, so that nothing in them looks like one of our sections.
     return [*(" ".join(line.split()) for line in lines), rule]
 
 
@@ -86,7 +86,7 @@ def _history(outcome: Outcome) -> list[str]:
 
 
 def expected_lines(outcome: Outcome) -> list[str]:
-    """All that the case says of a good answer, a line each."""
+    """Everything the case requires of a good answer, one line each."""
     case, criteria = outcome.case, outcome.case.criteria
     lines = [f"{'or: ' if n else ''}{text}" for n, text in enumerate(case.expected)]
     lists = {
@@ -102,11 +102,11 @@ def expected_lines(outcome: Outcome) -> list[str]:
         lines.append(f"the number {criteria.expected_value:,.12g}")
     if criteria.regex is not None:
         lines.append(f"a match of {criteria.regex}")
-    lines += ["a question back"] if criteria.clarification_expected else []
-    lines += ["to be declined: it is out of scope"] if criteria.out_of_scope else []
+    lines += ["a clarifying question"] if criteria.clarification_expected else []
+    lines += ["a refusal: the question is out of scope"] if criteria.out_of_scope else []
     if case.expected_route:
         lines.append(f"route: {' or '.join((case.expected_route, *case.acceptable_routes))}")
-    return lines or ["(the case says nothing)"]
+    return lines or ["(nothing: the case has no expected answer)"]
 
 
 def _answer(outcome: Outcome) -> list[str]:
@@ -145,9 +145,9 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[str]:
 
 def _value(score: Score, criterion: Criterion | None) -> str:
     if score.error is not None:
-        return f"broke: {score.error}"
+        return f"error: {score.error}"
     if score.value is None:
-        return "does not apply"
+        return "not applicable"
     of = f" of {criterion.maximum:g}" if criterion and criterion.maximum != 1 else ""
     return f"{score.value:.4g}{of}"
 
@@ -162,30 +162,30 @@ def _reasoning(outcome: Outcome) -> list[str]:
 
 
 def _shared_reasons(outcome: Outcome) -> list[str]:
-    """What a judge said of several criteria at once."""
-    said = Counter(
+    """The reasons that a judge gave for several criteria at once."""
+    given = Counter(
         score.reason for score in outcome.scores.values() if score.reason and "model" in score.details
     )
-    return [reason for reason, times in said.items() if times > 1]
+    return [reason for reason, times in given.items() if times > 1]
 
 
-def _wanted(outcome: Outcome, profile: Profile | None) -> list[str]:
+def _required(outcome: Outcome, profile: Profile | None) -> list[str]:
     if profile is None:
         return []
-    ruler = profile.rules_for(outcome.response.route)
+    rules = profile.rules_for(outcome.response.route)
     parts = {part.metric: part for part in outcome.verdict.parts}
     lines = [
-        f"profile {profile.name} (version {profile.version}): {ruler.pass_mark:g} of {profile.scale:g} to pass"
+        f"profile {profile.name} (version {profile.version}): {rules.pass_mark:g} of {profile.scale:g} to pass"
     ]
-    for criterion in ruler.criteria:
+    for criterion in rules.criteria:
         limit = ""
         if criterion.floor is not None:
             limit = f", {'at most' if criterion.better == 'lower' else 'at least'} {criterion.floor:g}"
             limit += " or it fails" if criterion.required else ""
-        brought = "left out, does not apply"
+        contributed = "left out, not applicable"
         if part := parts.get(criterion.metric):
-            brought = f"brought {part.points:.4g} of {part.weight * profile.scale:.4g} points"
-        lines.append(f"{criterion.metric}: {brought if criterion.weight else 'no weight'}{limit}")
+            contributed = f"contributed {part.points:.4g} of {part.weight * profile.scale:.4g} points"
+        lines.append(f"{criterion.metric}: {contributed if criterion.weight else 'no weight'}{limit}")
     return [*lines, *(f"short: {text}" for text in outcome.verdict.shortfalls)]
 
 
@@ -200,6 +200,6 @@ def _extra(outcome: Outcome) -> list[str]:
 
 
 def _commands(commands: Sequence[tuple[str, str]]) -> list[str]:
-    """Never wrapped: they are there to be copied."""
+    """Never wrapped, so that they can be copied."""
     lines = [line for what, command in commands for line in (f"  {what}:", f"    {printable(command)}")]
-    return ["To go on", *lines] if lines else []
+    return ["Next", *lines] if lines else []

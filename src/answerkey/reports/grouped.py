@@ -1,58 +1,87 @@
-"""The figures of a run by any of its columns, counted by DuckDB where the rows lie: of millions, none is held."""
+"""The figures of a run by one of its columns, counted in one pass over the cases."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from answerkey.errors import InputError, SettingsError, did_you_mean
-from answerkey.runs.engines.parts import list_parts
-from answerkey.runs.store import in_parts
-from answerkey.types import Json
+from answerkey.errors import SettingsError, did_you_mean
+from answerkey.runs.store import read_outcomes
+from answerkey.types import Json, Outcome, Status
 
-COLUMNS = {
-    "route": "route",
-    "expected_route": "expected_route",
-    "type": "type",
-    "source_file": "source_file",
-    "status": "verdict.status",
-    "band": "verdict.band",
+COLUMNS: dict[str, Callable[[Outcome], str | None]] = {
+    "route": lambda outcome: outcome.response.route,
+    "expected_route": lambda outcome: outcome.case.expected_route,
+    "type": lambda outcome: outcome.case.type,
+    "source_file": lambda outcome: outcome.case.source_file,
+    "status": lambda outcome: outcome.verdict.status,
+    "band": lambda outcome: outcome.verdict.band,
 }
-_QUERY = """
-    SELECT {column} AS name, count(*) AS cases, count(verdict.score) AS scored,
-        count(*) FILTER (WHERE verdict.passed) AS passed, count(*) FILTER (WHERE verdict.status = 'ERROR') AS errors,
-        avg(verdict.score) AS mean_score, avg(response_time) AS mean_response_time
-    FROM {rows} GROUP BY name ORDER BY cases DESC, name
-"""
 
 
-def grouped(folder: Path, column: str) -> list[Json]:
-    """A row a value of the column, most cases first; the mean score is of the `scored` cases."""
+@dataclass(slots=True)
+class GroupFigures:
+    """The cases with one value of the column; `name` is None where they have none. Means are of the known values."""
+
+    name: str | None
+    cases: int = 0
+    scored: int = 0
+    passed: int = 0
+    errors: int = 0
+    mean_score: float | None = None
+    mean_response_time: float | None = None
+    timed: int = 0
+
+    def add(self, outcome: Outcome) -> None:
+        verdict, seconds = outcome.verdict, outcome.response.seconds
+        self.cases += 1
+        self.passed += verdict.passed
+        self.errors += verdict.status == Status.ERROR
+        if verdict.score is not None:
+            self.scored += 1
+            self.mean_score = _moved(self.mean_score, verdict.score, self.scored)
+        if seconds is not None:
+            self.timed += 1
+            self.mean_response_time = _moved(self.mean_response_time, seconds, self.timed)
+
+    def to_json(self) -> Json:
+        return {key: value for key, value in asdict(self).items() if key != "timed"}
+
+
+def _moved(mean: float | None, value: float, count: int) -> float:
+    """The mean after one more value; the sum is never held, so that many small values keep their digits."""
+    return value if mean is None else mean + (value - mean) / count
+
+
+def group_by(folder: Path, column: str) -> list[GroupFigures]:
+    """One entry per value of the column, most cases first.
+
+    >>> [group.name for group in group_by(Path("results/run"), "route")]      # doctest: +SKIP
+    ['documents', 'sales']
+    """
     if column not in COLUMNS:
         known = ", ".join(COLUMNS)
-        raise SettingsError(f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; there are {known}')
-    import duckdb
-
-    if in_parts(folder):
-        rows, files = "read_parquet(?)", [str(path) for path in list_parts(folder)]
-    else:
-        rows, files = "read_json(?, format = 'newline_delimited')", [str(folder / "results.jsonl")]
-    if not files or not Path(files[0]).is_file():
-        raise InputError(f"{folder}: no results yet; write them with `answerkey report {folder}`")
-    found = duckdb.execute(_QUERY.format(column=COLUMNS[column], rows=rows), [files])
-    names = [about[0] for about in found.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        raise SettingsError(
+            f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}'
+        )
+    groups: dict[str | None, GroupFigures] = {}
+    value_of = COLUMNS[column]
+    for outcome in read_outcomes(folder):
+        name = value_of(outcome)
+        groups.setdefault(name, GroupFigures(None if name is None else str(name))).add(outcome)
+    return sorted(groups.values(), key=lambda group: (-group.cases, group.name is None, group.name or ""))
 
 
-def grouped_text(table: list[Json], column: str) -> str:
-    """The same for people."""
-    names = ["(none)" if row["name"] is None else " ".join(str(row["name"]).split()) for row in table]
+def grouped_text(groups: list[GroupFigures], column: str) -> str:
+    """The same as a table of text."""
+    names = ["(none)" if group.name is None else " ".join(group.name.split()) for group in groups]
     width = max(map(len, (column, *names)))
     lines = [
         f"{column:<{width}}  {'cases':>9}  {'scored':>9}  {'passed':>9}  {'errors':>7}  {'mean score':>10}"
     ]
-    for name, row in zip(names, table, strict=True):
-        mean = "-" if row["mean_score"] is None else f"{row['mean_score']:.3f}"
-        lines.append(
-            f"{name:<{width}}  {row['cases']:>9,}  {row['scored']:>9,}  {row['passed']:>9,}  {row['errors']:>7,}  {mean:>10}"
-        )
+    for name, group in zip(names, groups, strict=True):
+        mean = "-" if group.mean_score is None else f"{group.mean_score:.3f}"
+        counts = f"{group.cases:>9,}  {group.scored:>9,}  {group.passed:>9,}  {group.errors:>7,}"
+        lines.append(f"{name:<{width}}  {counts}  {mean:>10}")
     return "\n".join(lines)

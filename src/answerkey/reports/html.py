@@ -1,54 +1,148 @@
-"""report.html, and the template environment that the viewer shares."""
+"""report.html and comparison.html: pages that need no other file, and the templates that the viewer shares.
+
+Charts are drawn in the browser by the vendored Vega, which a page holds compressed. Every script and style of a page
+is named by its hash in the page's policy, so that no other can run.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import re
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from answerkey import __version__
-from answerkey.errors import StorageError
+from answerkey.cache import cache_folder
+from answerkey.comparison.comparison import Comparison, Move
 from answerkey.files import write_file
 from answerkey.profiles.decide import share_of
+from answerkey.reports.charts.comparison_charts import comparison_charts
 from answerkey.reports.charts.run_charts import run_charts
-from answerkey.reports.charts.style import Spec, dark_twin, data_address, png, svg
+from answerkey.reports.charts.style import Spec, config
+from answerkey.reports.comparison import COLUMNS, SHOWN_CASES, case_lists, move_status, notes, table_rows
 from answerkey.reports.explain import explain
-from answerkey.reports.inert import label, shown_value
-from answerkey.reports.rows import Rows, read_outcome, read_rows, worst_first
+from answerkey.reports.rows import read_outcome, read_rows, worst_first
 from answerkey.reports.text import figure
 from answerkey.runs.store import open_run
 from answerkey.runs.summary import SATISFYING
+from answerkey.text import printable, short_label
 from answerkey.types import Criterion, Json, Profile
 
+MOST_CASES = 200
+LONGEST = 4000
+CHART_LOOKS = {"light": config(), "dark": config(dark=True)}
+VEGA = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js")
 _TONES = {
-    "PERFECT": "good", "PASSED": "good", "ACCEPTABLE": "fair", "FAILED": "bad", "ERROR": "broken",
+    "PERFECT": "good", "PASSED": "good", "ACCEPTABLE": "fair", "FAILED": "bad", "ERROR": "failed",
     "UNSCORED": "plain", "SCORED": "plain",
 }  # fmt: skip
 
 
-def environment(*packages: str) -> Environment:
-    """The templates of the reports, with those of other rooms before them."""
-    loader = ChoiceLoader([PackageLoader(package) for package in (*packages, "answerkey.reports")])
+def write_run_page(folder: Path, summary: Json) -> None:
+    """Write report.html with the worst cases inside."""
+    rows, profile = read_rows(folder), open_run(folder).profile
+    cases = [explain(read_outcome(folder, rows, n), profile, LONGEST) for n in worst_first(rows)[:MOST_CASES]]
+    page = _page(
+        "report.html",
+        run_charts(summary, rows, profile),
+        s=summary,
+        cases=cases,
+        total=len(rows),
+        statuses=sorted({case["verdict"]["status"] for case in cases}),
+        weighed=weighed_criteria(profile),
+        satisfying=satisfying(profile),
+    )
+    write_file(folder / "report.html", page)
+
+
+def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
+    """comparison.html; at most `cases` of the improved and of the degraded cases are listed."""
+    return _page(
+        "comparison.html",
+        comparison_charts(comparison),
+        c=comparison,
+        header=COLUMNS,
+        rows=table_rows(comparison),
+        notes=notes(comparison),
+        lists=[(title, len(moves), moves[:cases]) for title, moves in case_lists(comparison) if moves],
+    )
+
+
+def _page(template: str, charts: Mapping[str, Spec], **values: Any) -> str:
+    """The template with style, scripts and the policy that allows only these."""
+    style = _asset("page.css") + _asset("report.css")
+    script = _asset("charts.js") + _asset("report.js")
+    vega = "\n".join(_asset(f"vendor/{name}") for name in VEGA) if charts else ""
+    packed = base64.b64encode(zlib.compress(vega.encode(), 4)).decode() if charts else ""
+    return environment().get_template(template).render(
+        **values,
+        charts=charts,
+        chart_looks=CHART_LOOKS,
+        style=Markup(style),
+        style_hash=_hash(style),
+        script=Markup(script),
+        script_hashes=[_hash(script), *([_hash(vega)] if vega else [])],
+        vega=Markup(packed),
+        version=__version__,
+    )  # fmt: skip
+
+
+@cache
+def environment() -> Environment:
+    """The templates of reports and viewer: every value is escaped, made inert, and must exist.
+
+    A template is compiled when it is first used, and kept in the cache folder for the next process.
+    """
     made = Environment(
-        loader=loader,
+        loader=PackageLoader("answerkey.reports"),
+        bytecode_cache=_bytecode_cache(),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=shown_value,
+        finalize=_inert,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     filters: dict[str, Any] = {
-        "count": count, "figure": figure, "heat": heat, "label": _label, "percent": percent, "seconds": seconds,
-        "share_tone": share_tone, "tone": tone,
+        "count": count, "figure": figure, "heat": heat, "label": _label, "move_status": _move_status,
+        "percent": percent, "seconds": seconds, "share_tone": share_tone, "spec": _spec, "tone": tone,
     }  # fmt: skip
     made.filters.update(filters)
     return made
+
+
+def _bytecode_cache() -> FileSystemBytecodeCache | None:
+    folder = cache_folder() / "templates"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return FileSystemBytecodeCache(str(folder))
+
+
+def _inert(value: Any) -> Any:
+    """For a template's every expression: text made inert, our own markup and other values as they are."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _label(text: Any, longest: int = 60) -> str:
+    return short_label(str(text), longest)
+
+
+def _move_status(move: Move) -> str:
+    return move_status(move)
+
+
+def _spec(chart: Spec) -> str:
+    """A chart's spec as JSON in plain ASCII, for an attribute."""
+    return json.dumps(chart, allow_nan=False, separators=(",", ":"))
 
 
 def tone(status: str) -> str:
@@ -59,30 +153,25 @@ def share_tone(share: float) -> str:
     return "good" if share >= 0.8 else "fair" if share >= 0.6 else "warn" if share >= 0.4 else "bad"
 
 
-def directions(profile: Profile | None) -> dict[str, Criterion]:
-    """What the profile weighs: only there is it known which values are good."""
+def weighed_criteria(profile: Profile | None) -> dict[str, Criterion]:
+    """The metrics that the profile weighs, by name: only for these is it known which values are good."""
     if profile is None:
         return {}
-    known = {
-        c.metric: c
-        for ruler in (profile.rules, *profile.group_rules.values())
-        for c in ruler.criteria
-        if c.weight
-    }
+    rules = (profile.rules, *profile.group_rules.values())
+    known = {criterion.metric: criterion for rule in rules for criterion in rule.criteria if criterion.weight}
     return {**known, "route_score": Criterion("route_score")} if profile.route_weight else known
 
 
 def satisfying(profile: Profile | None) -> str:
     """The statuses that count as satisfied, of those the profile gives: `perfect or acceptable`, `passed`."""
-    rulers = (profile.rules, *profile.group_rules.values()) if profile else ()
-    given = {band.status for ruler in rulers for band in ruler.bands}
-    return (
-        " or ".join(status.lower() for status in SATISFYING if status in given) or "no status of the profile"
-    )
+    rules: Sequence[Any] = (profile.rules, *profile.group_rules.values()) if profile else ()
+    given = {band.status for rule in rules for band in rule.bands}
+    named = [status.lower() for status in SATISFYING if status in given]
+    return " or ".join(named) or "no status of the profile"
 
 
 def heat(value: float | None, criterion: Criterion | None) -> str:
-    """A tint from bad to good; none for a metric that is not weighed."""
+    """The class of a tint from bad to good; empty for a metric that is not weighed."""
     if value is None or criterion is None:
         return ""
     return f"heat-{sum(share_of(criterion, value) >= edge for edge in (0.4, 0.6, 0.7, 0.85))}"
@@ -104,73 +193,8 @@ def seconds(value: float | None) -> str:
     return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.3g} s"
 
 
-def _label(text: Any, longest: int = 60) -> str:
-    return label(str(text), longest)
-
-
-MOST_CASES = 200
-LONGEST = 4000
-_SIZE = re.compile(r'<svg[^>]* width="([\d.]+)" height="([\d.]+)"')
-
-
-def write_page(folder: Path, figures: Json) -> None:
-    """Write report.html with the worst cases inside, and plots/*.png."""
-    rows, profile = read_rows(folder), open_run(folder).profile
-    charts = run_charts(figures, rows, profile)
-    drawn = {name: svg(spec) for name, spec in charts.items()}
-    _write_plots(folder / "plots", {name: png(picture) for name, picture in drawn.items()})
-    pictures = [_picture(charts[name], picture) for name, picture in drawn.items()]
-    write_file(folder / "report.html", page(folder, figures, rows, profile, pictures))
-
-
-def page(folder: Path, figures: Json, rows: Rows, profile: Profile | None, pictures: list[Json]) -> str:
-    """The page as text. Its own style and script are named by hash, so that no other can run."""
-    style, script = _asset("page.css") + _asset("report.css"), _asset("report.js")
-    worst = worst_first(rows)[:MOST_CASES]
-    cases = [explain(read_outcome(folder, rows, n), profile, LONGEST) for n in worst]
-    return environment().get_template("report.html").render(
-        s=figures,
-        cases=cases,
-        total=len(rows),
-        statuses=sorted({case["verdict"]["status"] for case in cases}),
-        pictures=pictures,
-        weighed=directions(profile),
-        satisfying=satisfying(profile),
-        style=Markup(style),
-        style_hash=_hash(style),
-        script=Markup(script),
-        script_hash=_hash(script),
-        version=__version__,
-    )  # fmt: skip
-
-
-def _write_plots(folder: Path, plots: dict[str, bytes]) -> None:
-    """Those of this run only: a plot that no longer has data is removed."""
-    try:
-        folder.mkdir(exist_ok=True)
-        for old in folder.glob("*.png"):
-            if old.stem not in plots:
-                old.unlink()
-        for name, data in plots.items():
-            (folder / f"{name}.png").write_bytes(data)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from None
-
-
-def _picture(spec: Spec, drawn: str) -> Json:
-    title = spec["title"]
-    size = _SIZE.match(drawn)
-    return {
-        "light": data_address(drawn),
-        "dark": data_address(dark_twin(drawn)),
-        "told": f"{title['text']}: {title.get('subtitle', '')}",
-        "width": round(float(size[1])) if size else None,
-        "height": round(float(size[2])) if size else None,
-    }
-
-
 def _asset(name: str) -> str:
-    return resources.files("answerkey.reports").joinpath("templates", name).read_text(encoding="utf-8")
+    return resources.files("answerkey.reports").joinpath("static", name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

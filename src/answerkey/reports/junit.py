@@ -1,4 +1,4 @@
-"""junit.xml: each case as a test, so that CI shows the failing ones."""
+"""junit.xml: one test per case, so that CI lists the failing ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from answerkey.profiles.decide import ERROR
 from answerkey.types import Outcome
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_ROOM = 200  # the counts are known last: the head is written over this many blanks
+_HEAD_LENGTH = 200  # the counts are known last: the head is written over this many blanks
 
 
 class JunitFile:
@@ -20,7 +20,7 @@ class JunitFile:
         self._seconds = 0.0
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
         self._head = file.tell()
-        file.write(" " * (_ROOM + len(name.encode())) + "\n")
+        file.write(" " * (_HEAD_LENGTH + len(name.encode())) + "\n")
 
     def add(self, outcome: Outcome) -> None:
         case, verdict, seconds = outcome.case, outcome.verdict, outcome.response.seconds or 0.0
@@ -35,16 +35,16 @@ class JunitFile:
             self._file.write(f"><error message={_attribute(verdict.justification[:300])}/></testcase>\n")
         elif not verdict.passed and verdict.score is not None:
             self._failures += 1
-            told = f"{verdict.status} {verdict.score:.3g}: {verdict.justification}"
+            message = f"{verdict.status} {verdict.score:.3g}: {verdict.justification}"
             body = f"expected: {' / '.join(case.expected)}\nanswer: {outcome.response.answer or ''}"
             self._file.write(
-                f"><failure message={_attribute(told[:300])}>{_text(body)}</failure></testcase>\n"
+                f"><failure message={_attribute(message[:300])}>{_text(body)}</failure></testcase>\n"
             )
         else:
             self._file.write("/>\n")
 
     def finish(self, partial: str = "") -> None:
-        """A run that was cut short is an error of its own, so that CI never takes a part for the whole."""
+        """An incomplete run adds an error, so that CI never reports it as complete."""
         if partial:
             self._tests += 1
             self._errors += 1

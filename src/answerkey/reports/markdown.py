@@ -9,7 +9,7 @@ from typing import Any
 from answerkey.reports.text import component_rows, confusion_rows, figure, gate_line, heading, mean, rate
 from answerkey.text import printable
 
-_MENTION = re.compile(r"@(?!(?<=\w@)\d+(?![\w-]|\.\w))")  # `recall@5` calls nobody, and stays as it is
+_MENTION = re.compile(r"@(?!(?<=\w@)\d+(?![\w-]|\.\w))")  # `recall@5` mentions nobody, and stays
 
 
 def markdown_report(summary: Mapping[str, Any]) -> str:
@@ -18,8 +18,8 @@ def markdown_report(summary: Mapping[str, Any]) -> str:
     lines += ["| metric | mean | 95 % interval | scored |", "|---|---:|---|---:|"]
     for name, entry in summary["average_scores"].items():
         interval = f"{figure(entry['ci95'][0])} to {figure(entry['ci95'][1])}" if entry["ci95"] else ""
-        told = figure(entry["mean"]) + (f": {cell(entry['reading'])}" if entry.get("reading") else "")
-        lines.append(f"| `{code(name)}` | {told} | {interval} | {entry['n']}/{entry['of']} |")
+        mean_text = figure(entry["mean"]) + (f": {cell(entry['reading'])}" if entry.get("reading") else "")
+        lines.append(f"| `{code(name)}` | {mean_text} | {interval} | {entry['n']}/{entry['of']} |")
     bands = summary["performance"]["bands"]
     if summary["totals"]["scored"] and bands:
         lines += ["", "| band | cases | share |", "|---|---:|---:|"]
@@ -33,13 +33,13 @@ def markdown_report(summary: Mapping[str, Any]) -> str:
     if summary.get("gates"):
         lines += ["", "| gate |", "|---|", *(f"| `{code(gate_line(gate))}` |" for gate in summary["gates"])]
     if summary["disagreements"]:
-        lines += ["", "Metrics disagree; read these:", ""]
+        lines += ["", "Metrics disagree; read these cases:", ""]
         lines += [f"- `{code(entry['id'])}`: {cell(entry['what'])}" for entry in summary["disagreements"]]
     return "\n".join(lines) + "\n"
 
 
 def _table(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
-    """Figures under routes: the first row names the columns, the first cell of each other row names the row."""
+    """A table: the first row names the columns, the first cell of every other row names the row."""
     if not rows:
         return []
     (_, *columns), *rest = rows
@@ -66,5 +66,5 @@ def cell(text: Any) -> str:
 
 
 def code(text: Any) -> str:
-    """For between backticks, where nothing is a link or a mention and a name reads as it is spelled."""
+    """Text between backticks, where nothing is a link or a mention."""
     return printable(str(text)).replace("`", "'").replace("\n", " ").replace("|", "\\|")

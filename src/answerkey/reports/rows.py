@@ -22,16 +22,16 @@ from answerkey.runs.journal import RESPONSES, SCORES, StoredCase, find_text, has
 from answerkey.runs.store import in_parts, open_index
 from answerkey.types import Json, Outcome
 
-FORMAT = 2
+FORMAT = 3
 EXCERPT = 240
 WORTH_KEEPING = 500  # a smaller run is read as fast from its journals
-BROKE = "broke"
+FAILED = "error"
 Value = float | str | None
 
 
 @dataclass(slots=True)
 class Rows:
-    """One entry a case in every column, in case order. A metric's value is a number, None (n/a) or "broke"."""
+    """One entry per case in every column, in case order. A metric's value is a number, None (n/a) or "error"."""
 
     answered_at: list[int] = field(default_factory=list[int])
     scored_at: list[int] = field(default_factory=list[int])
@@ -84,12 +84,12 @@ def _read_rows(folder: Path, state: str) -> Rows:
 
 def journal_state(folder: Path) -> str:
     """Changes whenever a journal does."""
-    told = [str(FORMAT)]
+    parts = [str(FORMAT)]
     for path in (folder / RESPONSES, folder / SCORES, *list_parts(folder)):
         with suppress(OSError):
             about = path.stat()
-            told.append(f"{path.name} {about.st_size} {about.st_mtime_ns}")
-    return "; ".join(told)
+            parts.append(f"{path.name} {about.st_size} {about.st_mtime_ns}")
+    return "; ".join(parts)
 
 
 def _from_index(folder: Path) -> Rows:
@@ -144,7 +144,7 @@ def _of_score(record: Json) -> Json:
 
 
 def _value(score: Json) -> Value:
-    return BROKE if score.get("error") is not None else score.get("value")
+    return FAILED if score.get("error") is not None else score.get("value")
 
 
 def excerpt(text: str, length: int = EXCERPT) -> str:

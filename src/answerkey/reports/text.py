@@ -1,4 +1,4 @@
-"""report.txt: what a person reads first. Averages, bands, routes, gates, and the cases worth reading."""
+"""report.txt: averages, bands, routes, gates, and the cases to read first."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def text_report(summary: Mapping[str, Any]) -> str:
 
 def heading(summary: Mapping[str, Any]) -> list[str]:
     totals, profile = summary["totals"], summary["profile"]
-    scored = f", {totals['scored']} scored" if profile["name"] else ""  # by a profile: without one nothing is
+    scored = f", {totals['scored']} scored" if profile["name"] else ""
     lines = [
         f"{summary['name']}: {counted(totals['cases'], 'case')}{scored}, {counted(totals['errors'], 'error')}"
     ]
@@ -67,8 +67,8 @@ def mean(entry: Mapping[str, Any]) -> str:
 
 
 def rate(share: float, interval: Sequence[float] | None, count: int, of: int) -> str:
-    told = f" (95 % {interval[0]:.1%} to {interval[1]:.1%})" if interval else ""
-    return f"{share:.1%}{told}, {count}/{of}"
+    ends = f" (95 % {interval[0]:.1%} to {interval[1]:.1%})" if interval else ""
+    return f"{share:.1%}{ends}, {count}/{of}"
 
 
 def figure(value: float | None) -> str:
@@ -86,9 +86,9 @@ def _averages(averages: Mapping[str, Any]) -> list[str]:
     lines = ["Average scores"]
     for name, entry in averages.items():
         left_out = ", ".join(
-            counted(entry[key], *told)
-            for key, told in (
-                ("not_applicable", ("does not apply", "do not apply")),
+            counted(entry[key], *words)
+            for key, words in (
+                ("not_applicable", ("not applicable", "not applicable")),
                 ("errors", ("error", "errors")),
             )
             if entry[key]
@@ -130,7 +130,7 @@ def _components(by_route: Mapping[str, Any]) -> list[str]:
 
 
 def component_rows(by_route: Mapping[str, Any]) -> list[list[str]]:
-    """The mean of each metric, route beside route; the first row names the routes. Empty for a single route."""
+    """The mean of each metric per route; the first row names the routes. Empty for a single route."""
     names = sorted({name for part in by_route.values() for name in part["average_scores"]})
     if len(by_route) < 2 or not names:
         return []
@@ -144,7 +144,7 @@ def _confusion(table: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 
 def confusion_rows(table: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
-    """How often each expected route (a row) led to each taken one; the first row names those taken."""
+    """Cases per expected route (row) and taken route (column); the first row names the taken routes."""
     if not table:
         return []
     taken = sorted({route for row in table.values() for route in row})
@@ -181,7 +181,7 @@ def _disagreements(found: Iterable[Json]) -> list[str]:
         f"  {entry['id']}: {entry['what']} ({', '.join(f'{name} {value:.2f}' for name, value in entry['values'].items())})"
         for entry in found
     ]
-    return ["Metrics disagree: read these", *lines] if lines else []
+    return ["Metrics disagree; read these cases", *lines] if lines else []
 
 
 def _gates(gates: Sequence[Json]) -> list[str]:
@@ -189,7 +189,7 @@ def _gates(gates: Sequence[Json]) -> list[str]:
 
 
 def gate_line(gate: Mapping[str, Any]) -> str:
-    value = "no figure" if gate["value"] is None else figure(gate["value"])
+    value = "no value" if gate["value"] is None else figure(gate["value"])
     interval = f" (95 % {figure(gate['ci95'][0])} to {figure(gate['ci95'][1])})" if gate["ci95"] else ""
     note = f", {gate['note']}" if gate["note"] else ""
     return f"{'PASS' if gate['passed'] else 'FAIL'}  {gate['condition']}: {value}{interval}{note}"

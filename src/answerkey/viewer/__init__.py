@@ -1,1 +1,1 @@
-"""Room 8: runs in the browser, on this machine only."""
+"""Runs in the browser: a server on this machine."""

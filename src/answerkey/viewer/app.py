@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,7 +22,7 @@ from answerkey.viewer.guard import Guard, Rules, is_loopback
 from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.list_page import runs_page, sweep_file, sweep_page
 from answerkey.viewer.live_page import live_events, live_page
-from answerkey.viewer.render import problem, templates
+from answerkey.viewer.render import problem
 from answerkey.viewer.run_page import run_file, run_page
 
 
@@ -40,26 +39,21 @@ def make_app(root: Path, rules: Rules) -> Starlette:
             Route("/run/{run:path}", run_page),
             Route("/sweep/{sweep:path}/file/{name:path}", sweep_file),
             Route("/sweep/{sweep:path}", sweep_page),
-            Route("/page.css", page_style),
             Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),
-            Mount("/static", StaticFiles(packages=[("answerkey.viewer", "static")])),
+            Mount(
+                "/static",
+                StaticFiles(packages=[("answerkey.viewer", "static"), ("answerkey.reports", "static")]),
+            ),
         ],
         middleware=[Middleware(Guard, rules=rules)],
-        exception_handlers={AnswerkeyError: _wrong, HTTPException: _http},
+        exception_handlers={AnswerkeyError: _failed, HTTPException: _http},
     )
     app.state.library = RunLibrary(root)
-    templates()
     return app
 
 
-def page_style(_: Request) -> Response:
-    """The look that the report page has too."""
-    style = resources.files("answerkey.reports").joinpath("templates", "page.css").read_text(encoding="utf-8")
-    return Response(style, media_type="text/css", headers={"Cache-Control": "no-cache"})
-
-
-def _wrong(request: Request, error: Exception) -> Response:
-    """A wish that cannot be met, in one sentence; only what could not be read or written is the server's fault."""
+def _failed(request: Request, error: Exception) -> Response:
+    """One sentence about a request that cannot be answered; only a failed read or write is a server error."""
     return problem(request, str(error), 500 if isinstance(error, StorageError) else 404)
 
 

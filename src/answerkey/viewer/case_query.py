@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from answerkey.errors import InputError, did_you_mean
-from answerkey.reports.inert import shown
 from answerkey.reports.rows import Rows, journal_state, matching, read_rows, worst_first
+from answerkey.text import printable
 from answerkey.types import Json
 from answerkey.viewer.labels import read_labels
 
@@ -88,7 +88,7 @@ def _tests(folder: Path, rows: Rows, query: CaseQuery) -> list[Callable[[int], b
         wish, column = getattr(query, name), getattr(rows, name)
         if wish:
             # The page shows names made inert, and gives them back so.
-            tests.append(lambda n, column=column, wish=wish: shown(column[n] or "-") == wish)
+            tests.append(lambda n, column=column, wish=wish: printable(column[n] or "-") == wish)
     if query.label:
         labels = read_labels(folder)
         tests.append(lambda n: _label_fits(query.label, labels.get(rows.id[n], {}).get("label")))
@@ -110,13 +110,13 @@ def _ordered(rows: Rows, query: CaseQuery) -> list[int]:
         order = worst_first(rows) if query.sort == "worst" else list(range(len(rows)))
         return order[::-1] if down else order
     column = _column(rows, query.sort)
-    known = [n for n, value in enumerate(column) if value is not None and value != "broke"]
+    known = [n for n, value in enumerate(column) if value is not None and value != "error"]
     rest = sorted(set(range(len(rows))) - set(known))
     return [*sorted(known, key=lambda n: column[n], reverse=down), *rest]
 
 
 def _column(rows: Rows, name: str) -> list[Any]:
-    metric = next((known for known in rows.metrics if name in (known, shown(known))), None)
+    metric = next((known for known in rows.metrics if name in (known, printable(known))), None)
     if metric is not None:
         return rows.metrics[metric]
     if name in _PLAIN_SORTS:
@@ -129,6 +129,6 @@ def facets(rows: Rows) -> Json:
     """What can be chosen, with how many cases each."""
     columns = {"status": rows.status, "route": rows.route, "type": rows.type}
     return {
-        name: Counter(shown(value or "-") for value in column).most_common(200)
+        name: Counter(printable(value or "-") for value in column).most_common(200)
         for name, column in columns.items()
     }

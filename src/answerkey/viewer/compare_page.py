@@ -11,9 +11,8 @@ from starlette.responses import Response
 
 from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
 from answerkey.errors import InputError, did_you_mean
-from answerkey.reports.charts.comparison_charts import case_chart, metric_chart
-from answerkey.reports.comparison import HEADER, notes
-from answerkey.reports.comparison import rows as table_rows
+from answerkey.reports.charts.comparison_charts import comparison_charts
+from answerkey.reports.comparison import COLUMNS, notes, table_rows
 from answerkey.reports.rows import Rows, journal_state, read_outcome, read_rows
 from answerkey.types import Json, Outcome
 from answerkey.viewer.library import RunLibrary
@@ -69,16 +68,15 @@ def compare_page(request: Request) -> Response:
         _pair(read_outcome(side_a, rows_a, i), read_outcome(side_b, rows_b, j), i, j)
         for i, j in chosen[(page - 1) * PAGE : page * PAGE]
     ]
-    charts = {"cases": case_chart(comparison), "metrics": metric_chart(comparison)}
     data = {
         "runs": keys,
         "a": a,
         "b": b,
         "comparison": comparison_json(comparison),
         "what_changed": comparison.changed.sentences(),
-        "table": {"header": HEADER, "rows": table_rows(comparison)},
+        "table": {"header": COLUMNS, "rows": table_rows(comparison)},
         "notes": notes(comparison),
-        "charts": {name: chart for name, chart in charts.items() if chart is not None},
+        "charts": comparison_charts(comparison),
         "show": show,
         "shows": SHOWS,
         "found": len(chosen),
@@ -90,7 +88,7 @@ def compare_page(request: Request) -> Response:
 
 
 def _wishes(request: Request) -> tuple[str, int]:
-    """Which cases, empty where it is not said, and which page of them."""
+    """Which cases (empty where not given) and which page of them."""
     show, page = request.query_params.get("show", ""), request.query_params.get("page", "1")
     if show and show not in SHOWS:
         raise InputError(f'show: no "{show}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}')

@@ -36,6 +36,7 @@ def _sweep(library: RunLibrary, folder: Path) -> Json:
     return {"sweep": library.key(folder), "sentence": best.get("sentence", "")}
 
 
+CHARTS_FILE = "charts.json"
 FILES = ("evaluation_results.csv", "summary_statistics.csv")
 
 
@@ -50,10 +51,17 @@ def sweep_page(request: Request) -> Response:
         "sweep": library.key(folder),
         "summary": summary,
         "rows": _rows(summary),
-        "plots": sorted(path.name for path in (folder / "plots").glob("*.png")),
+        "charts": _charts(folder),
         "files": [name for name in FILES if (folder / name).is_file()],
     }
     return respond(request, "sweep.html", data)
+
+
+def _charts(folder: Path) -> Json:
+    """The specs that the sweep wrote; none for a sweep without charts or with a damaged file."""
+    with suppress(OSError, ValueError):
+        return json.loads((folder / CHARTS_FILE).read_text(encoding="utf-8"))
+    return {}
 
 
 def _rows(summary: Json) -> list[Json]:

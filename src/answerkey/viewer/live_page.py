@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from answerkey.reports.inert import label
 from answerkey.runs.store import RESPONSES, SCORES, read_manifest
+from answerkey.text import short_label
 from answerkey.types import Json
 from answerkey.viewer.library import RunLibrary, state_of
 from answerkey.viewer.render import respond
@@ -45,7 +45,7 @@ class LiveRun:
                 verdict.get("passed", False),
                 verdict.get("score"),
             )
-            self._latest.appendleft(_told(record["id"], verdict))
+            self._latest.appendleft(_latest_line(record["id"], verdict))
         manifest = read_manifest(self.folder)
         return {
             **self._figures(manifest),
@@ -70,13 +70,13 @@ class LiveRun:
         scores = [score for _, _, score in self._verdicts.values() if score is not None]
         rate = self._rate(done)
         return {
-            "name": label(manifest["name"]),
+            "name": short_label(manifest["name"]),
             "answered": len(self._answered),
             "done": done,
             "of": of,
             "passed": sum(passed for _, passed, _ in self._verdicts.values()),
             "statuses": dict(
-                Counter(label(status) for status, _, _ in self._verdicts.values()).most_common()
+                Counter(short_label(status) for status, _, _ in self._verdicts.values()).most_common()
             ),
             "mean_score": sum(scores) / len(scores) if scores else None,
             "scored": len(scores),
@@ -94,10 +94,15 @@ class LiveRun:
         return (done - before) / (now - began) if now > began and done > before else None
 
 
-def _told(case: str, verdict: Json) -> Json:
+def _latest_line(case: str, verdict: Json) -> Json:
     """A line of the page. It is put there by script, so its text is made inert here."""
-    why = label(verdict.get("justification", ""), 160)
-    return {"id": label(case), "status": label(verdict["status"]), "score": verdict.get("score"), "why": why}
+    why = short_label(verdict.get("justification", ""), 160)
+    return {
+        "id": short_label(case),
+        "status": short_label(verdict["status"]),
+        "score": verdict.get("score"),
+        "why": why,
+    }
 
 
 _EVERY = 0.5
@@ -122,12 +127,12 @@ async def _events(request: Request, folder: Path) -> AsyncIterator[str]:
     tail, before, quiet = LiveRun(folder), "", 0
     while not await request.is_disconnected():
         now = await run_in_threadpool(tail.look)
-        told = json.dumps(now, allow_nan=False)
+        message = json.dumps(now, allow_nan=False)
         if _news(now) != before or quiet >= _HEARTBEAT:
-            yield f"data: {told}\n\n"
+            yield f"data: {message}\n\n"
             before, quiet = _news(now), 0
         if now["state"] != "in progress":
-            yield f"event: done\ndata: {told}\n\n"
+            yield f"event: done\ndata: {message}\n\n"
             return
         quiet += 1
         await anyio.sleep(_EVERY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 from starlette.requests import Request
@@ -9,7 +10,7 @@ from starlette.responses import FileResponse, Response
 
 from answerkey.errors import InputError
 from answerkey.reports.charts.run_charts import run_charts
-from answerkey.reports.html import directions, satisfying
+from answerkey.reports.html import satisfying, weighed_criteria
 from answerkey.reports.rows import Rows, read_rows
 from answerkey.runs.store import open_run, read_manifest
 from answerkey.types import Json, Profile
@@ -50,7 +51,7 @@ def run_page(request: Request) -> Response:
         "labels": LABELS,
         "columns": columns(rows, run.profile),
         "metrics": list(rows.metrics),
-        "query": _told(query),
+        "query": asdict(query),
         "total": len(rows),
         "found": len(chosen),
         "page": page,
@@ -65,7 +66,7 @@ def run_page(request: Request) -> Response:
         "addresses": _addresses(query, rows, page, pages),
     }
     return respond(
-        request, "run.html", data, weighed=directions(run.profile), satisfying=satisfying(run.profile)
+        request, "run.html", data, weighed=weighed_criteria(run.profile), satisfying=satisfying(run.profile)
     )
 
 
@@ -73,12 +74,8 @@ def columns(rows: Rows, profile: Profile | None) -> list[str]:
     """The metrics that get a column: those the profile weighs, then others, as many as fit."""
     weighed = [c.metric for c in profile.rules.criteria] if profile else []
     if profile:
-        weighed += [c.metric for ruler in profile.group_rules.values() for c in ruler.criteria]
+        weighed += [c.metric for rules in profile.group_rules.values() for c in rules.criteria]
     return [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS]
-
-
-def _told(query: CaseQuery) -> Json:
-    return {name: getattr(query, name) for name in CaseQuery.__dataclass_fields__}
 
 
 def _addresses(query: CaseQuery, rows: Rows, page: int, pages: int) -> Json:
@@ -100,7 +97,7 @@ def _turned(query: CaseQuery, name: str) -> str:
 
 
 def run_file(request: Request) -> Response:
-    """One of the run's reports, to keep; a picture, to show. Nothing else of the folder can be asked for."""
+    """A report of the run as a download, or a chart. No other file of the folder is served."""
     library: RunLibrary = request.app.state.library
     return send_file(library.run(request.path_params["run"]), request.path_params["name"])
 

@@ -85,7 +85,10 @@ def run(options: RunOptions) -> int:
         finish.show_stop(finished, same, options.stop_on_fail, as_json=options.as_json, debug=options.debug)
     elif options.debug and not options.quiet:
         finish.show_failing(finished.folder, as_json=options.as_json)
-    charts = not options.scoring.no_charts
     return finish.finish_run(
-        finished, f"{same} --resume", as_json=options.as_json, quiet=options.quiet, charts=charts
+        finished,
+        f"{same} --resume",
+        as_json=options.as_json,
+        quiet=options.quiet,
+        charts=options.scoring.charts,
     )

@@ -27,11 +27,13 @@ _ONE_TIME = {
 }  # fmt: skip
 
 
-def finish_run(finished: Finished, resume_command: str, *, as_json: bool, quiet: bool, charts: bool) -> int:
+def finish_run(
+    finished: Finished, resume_command: str, *, as_json: bool, quiet: bool, charts: bool | None
+) -> int:
     """Write the reports, print them, and return the exit code."""
     from answerkey.reports.write import write_reports
 
-    summary = write_reports(finished.folder, pictures=charts)
+    summary = write_reports(finished.folder, charts=charts)
     if as_json:
         print_json(summary)
     elif not quiet:

@@ -1,1 +1,1 @@
-"""The pictures, as Vega-Lite charts: one spec gives both the PNG and the interactive chart."""
+"""Charts as plain Vega-Lite specs: drawn in the browser, or written as PNG with the extra `charts`."""

@@ -1,4 +1,4 @@
-"""How values spread: the score with its pass marks, each metric, response times. From binned counts, never raw points."""
+"""Distributions: the score with its pass marks, each metric, response times. From binned counts, never raw points."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from answerkey.reports.charts.style import (
     BLUE,
+    COUNTS,
     RED,
-    WHOLE,
     Spec,
     beside,
     layer,
@@ -19,16 +19,16 @@ from answerkey.reports.charts.style import (
     scale_of,
     titled,
 )
-from answerkey.reports.inert import label
 from answerkey.reports.rows import Rows
+from answerkey.text import short_label
 from answerkey.types import Json, Profile, ScoringRules
 
 BINS = 20
-_CASES = number("cases", "cases", axis=WHOLE)
+_CASES = number("cases", "cases", axis=COUNTS)
 
 
 def score_chart(rows: Rows, profile: Profile | None) -> Spec | None:
-    """The distribution of what the pass mark is held against, coloured by status, with each pass mark."""
+    """The distribution of the value that is compared with the pass mark, coloured by status, with each pass mark."""
     measured = [n for n, quality in enumerate(rows.quality) if quality is not None]
     if profile is None or not measured:
         return None
@@ -48,25 +48,25 @@ def score_chart(rows: Rows, profile: Profile | None) -> Spec | None:
     marks = _pass_marks(rows, profile)
     spec = {"data": {"values": values}, "height": 200, "layer": [bars, _dashes(marks)]}
     of = f" of {len(rows):,}" if len(measured) < len(rows) else ""
-    told = f"{len(measured):,}{of} cases; dashed: pass mark {', '.join(marks.values())}"
-    return titled(f"Distribution of {measure}", spec, told)
+    subtitle = f"{len(measured):,}{of} cases; dashed: pass mark {', '.join(marks.values())}"
+    return titled(f"Distribution of {measure}", spec, subtitle)
 
 
 def _pass_marks(rows: Rows, profile: Profile) -> dict[float, str]:
-    """Each pass mark that counted in this run, with the routes it holds for where there are several."""
+    """Each pass mark used in this run, with its routes where there are several."""
     marks: dict[float, dict[str, None]] = {}
     for route in dict.fromkeys(rows.route):
-        ruler = profile.rules_for(route)
-        group = next((group for group, other in profile.group_rules.items() if other is ruler), "others")
-        marks.setdefault(ruler.pass_mark, {})[group] = None
+        rules = profile.rules_for(route)
+        group = next((group for group, other in profile.group_rules.items() if other is rules), "others")
+        marks.setdefault(rules.pass_mark, {})[group] = None
     if len(marks) == 1:
         return {at: f"{at:g}" for at in marks}
-    return {at: f"{at:g} ({label(', '.join(names))})" for at, names in sorted(marks.items())}
+    return {at: f"{at:g} ({short_label(', '.join(names))})" for at, names in sorted(marks.items())}
 
 
 def metric_chart(figures: Json, rows: Rows, profile: Profile | None) -> Spec | None:
-    """A strip a metric: how its values spread from 0 to its maximum, with the mean and its interval."""
-    maxima = {c.metric: c.maximum for r in _rulers(profile) for c in r.criteria}
+    """One strip per metric: the distribution of its values from 0 to its maximum, with the mean and its interval."""
+    maxima = {c.metric: c.maximum for r in _all_rules(profile) for c in r.criteria}
     strips: list[Json] = []
     means: list[Json] = []
     for metric, column in rows.metrics.items():
@@ -76,19 +76,24 @@ def metric_chart(figures: Json, rows: Rows, profile: Profile | None) -> Spec | N
             continue  # a descriptor such as a length or a time has no common range
         counts = Counter(_bin(value, high / BINS) for value in values)
         strips += [
-            {"metric": label(metric), **_edges(n, 1 / BINS), "cases": count, "share": count / len(values)}
+            {
+                "metric": short_label(metric),
+                **_edges(n, 1 / BINS),
+                "cases": count,
+                "share": count / len(values),
+            }
             for n, count in sorted(counts.items())
         ]
         about = figures["average_scores"].get(metric, {})
         if about.get("mean") is not None:
-            means.append({"metric": label(metric), **_mean(about, high)})
+            means.append({"metric": short_label(metric), **_mean(about, high)})
     return _strips(strips, means) if strips else None
 
 
 def _mean(about: Json, high: float) -> Json:
     low, top = about["ci95"] or (about["mean"], about["mean"])
-    told = f"{about['mean']:.2f}  ({about['n']:,}/{about['of']:,})"
-    return {"mean": about["mean"] / high, "low": low / high, "high": top / high, "told": told}
+    subtitle = f"{about['mean']:.2f}  ({about['n']:,}/{about['of']:,})"
+    return {"mean": about["mean"] / high, "low": low / high, "high": top / high, "note": subtitle}
 
 
 def _strips(strips: list[Json], means: list[Json]) -> Spec:
@@ -100,11 +105,9 @@ def _strips(strips: list[Json], means: list[Json]) -> Spec:
     )
     tick = layer("tick", {"x": number("mean"), "y": y}, thickness=3, size=22, color=RED, tooltip=True)
     rule = layer("rule", {"x": number("low"), "x2": {"field": "high"}, "y": y}, strokeWidth=2, color=RED)
-    over = {"data": {"values": means}, "layer": [rule, tick, beside("told", {"datum": 1}, y)]}
+    over = {"data": {"values": means}, "layer": [rule, tick, beside("note", {"datum": 1}, y)]}
     spec = {"height": {"step": 28}, "layer": [{"data": {"values": strips}, **cells}, over]}
-    return titled(
-        "Where each metric's values lie", spec, "darker: more cases; red: mean with its 95 % interval"
-    )
+    return titled("Distribution of each metric", spec, "darker: more cases; red: mean with its 95 % interval")
 
 
 def time_chart(about: Mapping[str, Any], seconds: Sequence[float | None]) -> Spec | None:
@@ -122,8 +125,8 @@ def time_chart(about: Mapping[str, Any], seconds: Sequence[float | None]) -> Spe
     marks = [min(about[key] * times, step * BINS) for key in ("p50", "p95") if about.get(key) is not None]
     spec = {"data": {"values": values}, "height": 160, "layer": [bars, _dashes(marks)]}
     keys = [key for key in ("p50", "p95", "max") if about.get(key) is not None]
-    told = ", ".join(f"{key} {about[key] * times:.3g} {unit}" for key in keys)
-    return titled("Response time", spec, f"{told} over {len(known):,} cases; dashed: p50 and p95")
+    subtitle = ", ".join(f"{key} {about[key] * times:.3g} {unit}" for key in keys)
+    return titled("Response time", spec, f"{subtitle} over {len(known):,} cases; dashed: p50 and p95")
 
 
 def _binned(title: str, step: float, **more: Any) -> Spec:
@@ -150,5 +153,5 @@ def _bin(value: float, step: float) -> int:
     return min(max(int(value / step + 1e-9), 0), BINS - 1)
 
 
-def _rulers(profile: Profile | None) -> Iterable[ScoringRules]:
+def _all_rules(profile: Profile | None) -> Iterable[ScoringRules]:
     return (profile.rules, *profile.group_rules.values()) if profile else ()

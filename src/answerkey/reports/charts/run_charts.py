@@ -8,9 +8,9 @@ from typing import Any
 from answerkey.reports.charts.distribution_charts import metric_chart, score_chart, time_chart
 from answerkey.reports.charts.style import (
     BLUE,
+    COUNTS,
     GREEN,
     RED,
-    WHOLE,
     Spec,
     beside,
     layer,
@@ -19,17 +19,17 @@ from answerkey.reports.charts.style import (
     scale_of,
     titled,
 )
-from answerkey.reports.inert import label
 from answerkey.reports.rows import Rows
+from answerkey.text import short_label
 from answerkey.types import Json, Profile
 
 _MOST_GROUPS = 24
 _MOST_ROUTES = 12  # a larger matrix is read as a table
-_BESIDES = ("ERROR", "UNSCORED", "SCORED")
+_OTHER_STATUSES = ("ERROR", "UNSCORED", "SCORED")
 
 
 def run_charts(figures: Json, rows: Rows, profile: Profile | None) -> dict[str, Spec]:
-    """Every chart that the run has data for, by the name of its picture; neighbours are about as high."""
+    """Every chart that the run has data for, by the name of its file; neighbours are about as high."""
     charts = {
         "bands": band_chart(figures),
         "pass_rate_by_route": group_chart("Pass rate by route", figures["by_route"]),
@@ -43,21 +43,23 @@ def run_charts(figures: Json, rows: Rows, profile: Profile | None) -> dict[str, 
 
 
 def band_chart(figures: Json) -> Spec | None:
-    """How many cases lie in each band, best first, errors behind."""
+    """How many cases are in each band, best first, then errors."""
     totals, bands = figures["totals"], figures["performance"]["bands"]
     counts = {band: about["count"] for band, about in bands.items() if band}
-    counts |= {status: totals["statuses"][status] for status in _BESIDES if totals["statuses"].get(status)}
+    counts |= {
+        status: totals["statuses"][status] for status in _OTHER_STATUSES if totals["statuses"].get(status)
+    }
     if not counts or not totals["cases"]:
         return None
     values = [
-        {"band": label(band), "cases": count, "told": f"{count:,} ({count / totals['cases']:.0%})"}
+        {"band": short_label(band), "cases": count, "note": f"{count:,} ({count / totals['cases']:.0%})"}
         for band, count in counts.items()
     ]
     y = name("band")
-    x = number("cases", "cases", axis=WHOLE)
+    x = number("cases", "cases", axis=COUNTS)
     colour = {**name("band"), "legend": None, "scale": scale_of([value["band"] for value in values])}
     bars = layer("bar", {"x": x, "y": y, "color": colour}, height=22, cornerRadiusEnd=3, tooltip=True)
-    spec = {"data": {"values": values}, "height": {"step": 34}, "layer": [bars, beside("told", x, y)]}
+    spec = {"data": {"values": values}, "height": {"step": 34}, "layer": [bars, beside("note", x, y)]}
     return titled("Bands", spec, f"{totals['cases']:,} cases")
 
 
@@ -69,11 +71,11 @@ def group_chart(title: str, groups: Mapping[str, Any]) -> Spec | None:
     largest = sorted(judged, key=lambda group: -judged[group]["count"])[:_MOST_GROUPS]
     values = [
         {
-            "name": label(group),
+            "name": short_label(group),
             "rate": judged[group]["pass_rate"],
             "low": judged[group]["pass_rate_ci95"][0],
             "high": judged[group]["pass_rate_ci95"][1],
-            "told": f"{judged[group]['passed']:,}/{judged[group]['count']:,}",
+            "note": f"{judged[group]['passed']:,}/{judged[group]['count']:,}",
         }
         for group in sorted(largest, key=lambda group: judged[group]["pass_rate"])
     ]
@@ -81,11 +83,11 @@ def group_chart(title: str, groups: Mapping[str, Any]) -> Spec | None:
     x = number("low", "passed", scale={"domain": [0, 1]}, axis={"format": ".0%"})
     rule = layer("rule", {"x": x, "x2": {"field": "high"}, "y": y}, strokeWidth=3, color=BLUE, opacity=0.55)
     dot = layer("point", {"x": number("rate"), "y": y}, filled=True, opacity=1, size=90, tooltip=True)
-    told = "share passed with its 95 % interval"
+    subtitle = "share passed with its 95 % interval"
     if len(judged) > len(largest):
-        told += f"; the {_MOST_GROUPS} largest of {len(judged)}"
-    layers = [rule, dot, beside("told", {"datum": 1}, y)]
-    return titled(title, {"data": {"values": values}, "height": {"step": 30}, "layer": layers}, told)
+        subtitle += f"; the {_MOST_GROUPS} largest of {len(judged)}"
+    layers = [rule, dot, beside("note", {"datum": 1}, y)]
+    return titled(title, {"data": {"values": values}, "height": {"step": 30}, "layer": layers}, subtitle)
 
 
 def confusion_chart(table: Mapping[str, Mapping[str, int]]) -> Spec | None:
@@ -94,11 +96,17 @@ def confusion_chart(table: Mapping[str, Mapping[str, int]]) -> Spec | None:
     if len({*table, *taken}) < 2 or max(len(table), len(taken)) > _MOST_ROUTES:
         return None
     values = [
-        {"expected": label(e), "taken": label(t), "cases": n, "share": n / sum(row.values()), "right": e == t}
+        {
+            "expected": short_label(e),
+            "taken": short_label(t),
+            "cases": n,
+            "share": n / sum(row.values()),
+            "right": e == t,
+        }
         for e, row in table.items()
         for t, n in row.items()
     ]
-    across, down = ({"domain": [label(route) for route in routes]} for routes in (taken, sorted(table)))
+    across, down = ({"domain": [short_label(route) for route in routes]} for routes in (taken, sorted(table)))
     turned = {"labelAngle": -30 if len(taken) > 4 else 0, "labelLimit": 120, "orient": "top"}
     x = name("taken", "route taken", scale=across, axis=turned)
     y = name("expected", "route expected", scale=down)

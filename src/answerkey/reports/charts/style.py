@@ -1,14 +1,16 @@
-"""How every chart looks, and how a Vega-Lite spec becomes a picture.
+"""How every chart looks, and how a Vega-Lite spec becomes an image file.
 
-The colours of marks have a contrast of 3 or more on both papers, so one spec serves light and dark; only paper, ink
-and lines change.
+Pages draw the specs in the browser. The colours of marks have a contrast of at least 3 on both backgrounds, so one
+spec serves light and dark; only background, text and lines change.
 """
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from answerkey.errors import SettingsError, StorageError
 
 Spec = dict[str, Any]
 
@@ -16,14 +18,16 @@ BLUE, GREEN, AMBER, RED, PURPLE, GREY = "#2a78b5", "#1b8a6b", "#b7791f", "#c8553
 SERIES = (BLUE, RED, GREEN, PURPLE, AMBER, GREY)
 LIGHT = {"paper": "#ffffff", "ink": "#1f242b", "muted": "#59626e", "line": "#dfe3e8"}
 DARK = {"paper": "#1b1f25", "ink": "#e7eaee", "muted": "#a3adb9", "line": "#363d47"}
-WIDTH = 560
-_FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"  # as wide as the pictures are measured
+COUNTS = {"tickMinStep": 1.01, "format": ",d"}  # an axis of counts; with a step of 1, small counts get halves
+INSTALL = "pip install 'answerkey[charts]'"
+_WIDTH = 560
+_FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 _STATUS = {"ERROR": PURPLE, "UNSCORED": GREY, "SCORED": BLUE}
 _RAMP = {1: (GREEN,), 2: (GREEN, RED), 3: (GREEN, BLUE, RED), 4: (GREEN, BLUE, AMBER, RED)}
 
 
 def config(dark: bool = False) -> Spec:
-    """The Vega-Lite config of the light or the dark paper."""
+    """The Vega-Lite config for a light or a dark background."""
     c = DARK if dark else LIGHT
     return {
         "background": c["paper"],
@@ -49,13 +53,7 @@ def config(dark: bool = False) -> Spec:
 
 def titled(title: str, spec: Spec, subtitle: str = "") -> Spec:
     heading: Spec = {"text": title, **({"subtitle": subtitle} if subtitle else {})}
-    return {"title": heading, "width": WIDTH, **spec}
-
-
-WHOLE = {
-    "tickMinStep": 1.01,
-    "format": ",d",
-}  # an axis of counts; a step of 1 lets halves through where one or two is the most
+    return {"title": heading, "width": _WIDTH, **spec}
 
 
 def number(field: str, title: str | None = None, **more: Any) -> Spec:
@@ -72,8 +70,13 @@ def layer(mark: str, encoding: Spec, **look: Any) -> Spec:
     return {"mark": {"type": mark, **look}, "encoding": encoding}
 
 
+def over(values: Sequence[Spec], chart: Spec) -> Spec:
+    """A layer with data of its own."""
+    return {"data": {"values": list(values)}, **chart}
+
+
 def beside(field: str, x: Spec, y: Spec) -> Spec:
-    """Text at the right of a place."""
+    """Text to the right of a place."""
     return layer("text", {"x": x, "y": y, "text": {"field": field}}, align="left", dx=8)
 
 
@@ -85,27 +88,34 @@ def scale_of(names: Sequence[str]) -> Spec:
     return {"domain": list(names), "range": [colours[band] for band in names]}
 
 
-def svg(spec: Spec) -> str:
-    """The chart on the light paper. The first one in a process takes about a second, each further one a tenth."""
+def can_draw() -> bool:
+    """Whether image files can be written: the extra `charts` is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("vl_convert") is not None
+
+
+def png(spec: Spec) -> bytes:
+    """The chart on a light background, twice the size for sharp screens. The first one takes about a second."""
+    if not can_draw():
+        raise SettingsError(f"image files of charts need an extra: {INSTALL}")
     import vl_convert
 
-    return vl_convert.vegalite_to_svg({**spec, "config": {**config(), **spec.get("config", {})}})
+    return vl_convert.vegalite_to_png({**spec, "config": {**config(), **spec.get("config", {})}}, scale=2)
 
 
-def png(drawn: str) -> bytes:
-    """A drawn chart as a PNG, twice the size for sharp screens."""
-    import vl_convert
+def write_plots(folder: Path, charts: Mapping[str, Spec]) -> list[Path]:
+    """One PNG per chart in `folder`; older PNG files there are removed. Returns the paths.
 
-    return vl_convert.svg_to_png(drawn, scale=2)
-
-
-def dark_twin(drawn: str) -> str:
-    """The same drawing on the dark paper; drawing it anew would cost as much as the first."""
-    for role, colour in LIGHT.items():
-        drawn = drawn.replace(colour, DARK[role])
-    return drawn
-
-
-def data_address(drawn: str) -> str:
-    """An SVG as the address of an image: as an image, no script in it could run."""
-    return "data:image/svg+xml;base64," + base64.b64encode(drawn.encode("utf-8", "replace")).decode("ascii")
+    >>> write_plots(run / "plots", run_charts(summary, rows, profile))      # doctest: +SKIP
+    """
+    drawn = {folder / f"{chart}.png": png(spec) for chart, spec in charts.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in set(folder.glob("*.png")) - set(drawn):
+            old.unlink()
+        for path, data in drawn.items():
+            path.write_bytes(data)
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    return list(drawn)

@@ -1,4 +1,4 @@
-"""The five charts of a sweep."""
+"""The five charts of a sweep, as Vega-Lite specs."""
 
 from __future__ import annotations
 
@@ -6,129 +6,109 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import altair as alt
 
 from answerkey.experiments.grid import METRICS, NAMED
 from answerkey.experiments.sweep import Sweep
 from answerkey.experiments.sweep_statistics import best_method, best_setting, intervals
-from answerkey.reports.charts.style import BLUE, LIGHT, RED, SERIES, png, svg
-
-BEST, OTHERS, QUIET, GRID = RED, BLUE, LIGHT["muted"], LIGHT["line"]
-SEQUENTIAL = ("#f3f7fb", "#0b3a66")  # light to dark: reads in grey too
-
-
-def headed(chart: Any, finding: str, details: str = "", width: int = 90) -> Any:
-    """The chart under a title that says what it shows, and a subtitle that says how it was made."""
-    below = textwrap.wrap(details, int(width * 1.2)) if details else []
-    return chart.properties(title=alt.TitleParams(text=textwrap.wrap(finding, width) or [""], subtitle=below))
-
-
-def values(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
-    return alt.InlineData(values=list(rows))
-
-
-def colour_scale(names: Sequence[str]) -> alt.Scale:
-    """A colour for each name, in order; after the last they come again."""
-    return alt.Scale(domain=list(names), range=[SERIES[n % len(SERIES)] for n in range(len(names))])
-
-
-def save_png(chart: Any, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    spec = chart.to_dict()
-    spec.pop("config", None)  # altair's own defaults would hide the shared look
-    path.write_bytes(png(svg(spec)))
-
-
-FILES = (
-    "1_retrieval_methods_comparison.png",
-    "2_alpha_sensitivity.png",
-    "3_topk_analysis.png",
-    "4_comprehensive_comparison.png",
-    "5_radar_chart.png",
+from answerkey.files import json_text, write_file
+from answerkey.reports.charts.style import (
+    BLUE,
+    LIGHT,
+    RED,
+    SERIES,
+    Spec,
+    can_draw,
+    layer,
+    name,
+    number,
+    over,
+    write_plots,
 )
-_LABELS = {
+
+CHARTS_FILE = "charts.json"
+METRIC_LABELS = {
     "precision": "Precision", "recall": "Recall", "f1": "F1", "mrr": "MRR",
     "hit_rate": "Hit rate", "ndcg": "nDCG", "map": "MAP",
 }  # fmt: skip
 _CURVES = ("recall", "ndcg", "f1", "precision")
+_QUIET, _GRID = LIGHT["muted"], LIGHT["line"]
+_SEQUENTIAL = ["#f3f7fb", "#0b3a66"]  # light to dark: readable in grey too
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 5])
 
 
-def draw_sweep(sweep: Sweep, folder: Path) -> None:
-    """All five, into `folder`."""
-    charts = (methods_chart, alpha_chart, topk_chart, grid_chart, radar_chart)
-    for name, chart in zip(FILES, charts, strict=True):
-        save_png(chart(sweep), folder / name)
+def write_sweep_charts(sweep: Sweep, folder: Path) -> bool:
+    """Write charts.json, which the viewer draws, and plots/*.png; False where the extra for the latter is missing."""
+    charts = sweep_charts(sweep)
+    write_file(folder / CHARTS_FILE, json_text(charts))
+    if can_draw():
+        write_plots(folder / "plots", charts)
+    return can_draw()
 
 
-def methods_chart(sweep: Sweep) -> Any:
-    """Every method at the standard K, a column a metric, best first."""
-    k = sweep.ks[sweep.standard]
-    rows = method_rows(sweep)
-    best = best_method(sweep).winner[0]
+def sweep_charts(sweep: Sweep) -> dict[str, Spec]:
+    """Every chart by the name of its file, in reading order."""
+    return {
+        "1_retrieval_methods_comparison": methods_chart(sweep),
+        "2_alpha_sensitivity": alpha_chart(sweep),
+        "3_topk_analysis": topk_chart(sweep),
+        "4_comprehensive_comparison": grid_chart(sweep),
+        "5_radar_chart": radar_chart(sweep),
+    }
+
+
+def methods_chart(sweep: Sweep) -> Spec:
+    """Every method at the standard K, one column per metric, best first."""
+    rows, best = method_rows(sweep), best_method(sweep)
     points = [point for metric in METRICS for point in _points(sweep, rows, [sweep.standard], metric)]
-    order = [
-        sweep.variants[row].name for row in sorted(rows, key=lambda row: -sweep.mean()[row, sweep.standard])
-    ]
-    for point in points:
-        point["best"] = point["variant"] == best
-    base = alt.Chart(values(points)).encode(
-        y=alt.Y("setting:N", sort=order, title=None, axis=alt.Axis(grid=True, ticks=False, domain=False)),
-        color=alt.condition("datum.best", alt.value(BEST), alt.value(OTHERS)),
-    )
-    bars = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q", title=None, axis=alt.Axis(tickCount=3, format=".2~f"), scale=alt.Scale(zero=True)),
-        x2="high:Q",
-    )
-    dots = base.mark_circle(size=80, opacity=1).encode(x="mean:Q")
-    text = base.mark_text(dy=-10, fontSize=11).encode(x="mean:Q", text=alt.Text("mean:Q", format=".3f"))
-    panel = alt.layer(bars, dots, text).properties(width=118, height=46 * len(order))
-    whole = panel.facet(
-        column=alt.Column(
-            "metric:N", sort=[_LABELS["f1"], *(_LABELS[m] for m in METRICS if m != "f1")], title=None
-        ),
-        spacing=14,
-    ).resolve_scale(x="independent")
-    return headed(
-        whole,
-        _capital(best_method(sweep).sentence),
-        f"Mean at K = {k} with 95 % interval. {_scope(sweep)}",
-        110,
-    )
+    points = [{**point, "best": point["variant"] == best.winner[0]} for point in points]
+    ranked = sorted(rows, key=lambda row: -sweep.mean()[row, sweep.standard])
+    order = [sweep.variants[row].name for row in ranked]
+    y = {**name("setting", axis={"grid": True, "ticks": False, "domain": False}), "sort": order}
+    colour = {"condition": {"test": "datum.best", "value": RED}, "value": BLUE}
+    low = {**number("low", axis={"tickCount": 3, "format": ".2~f"}), "title": None}
+    mean = number("mean")
+    panel = {
+        "width": 118,
+        "height": 46 * len(order),
+        "layer": [
+            layer("rule", {"x": low, "x2": {"field": "high"}, "y": y, "color": colour}, strokeWidth=2),
+            layer("circle", {"x": mean, "y": y, "color": colour}, size=80, opacity=1),
+            layer("text", {"x": mean, "y": y, "color": colour, "text": number("mean", format=".3f")}, dy=-10, fontSize=11),
+        ],
+    }  # fmt: skip
+    columns = [METRIC_LABELS["f1"], *(METRIC_LABELS[metric] for metric in METRICS if metric != "f1")]
+    facet = {"column": {**name("metric"), "sort": columns}}
+    spec = {"data": {"values": points}, "facet": facet, "spacing": 14, "spec": panel}
+    details = f"Mean at K = {sweep.ks[sweep.standard]} with 95 % interval. {_scope(sweep)}"
+    independent = {"resolve": {"scale": {"x": "independent"}}}
+    return _headed({**spec, **independent}, _capital(best.sentence), details, 110)
 
 
-def alpha_chart(sweep: Sweep) -> Any:
+def alpha_chart(sweep: Sweep) -> Spec:
     """Four metrics over α at the standard K, the best α marked."""
-    rows, k = sweep.alpha_rows(), sweep.ks[sweep.standard]
+    rows = sweep.alpha_rows()
     best = best_setting(sweep, rows, [sweep.standard])
     alpha = sweep.variants[best.winner[0]].alpha
     points = [point for metric in _CURVES for point in _points(sweep, rows, [sweep.standard], metric)]
-    axis = alt.Axis(values=sorted({point["alpha"] for point in points}), format="~g", grid=False)
-    chart = _curves(
-        points, alt.X("alpha:Q", title="α   (0 = BM25 alone, 1 = dense alone)", axis=axis), "alpha"
-    )
-    rule = alt.Chart(values([{"alpha": alpha, "text": f"best F1 {best.f1:.3f} at α = {alpha:g}"}]))
-    line = rule.mark_rule(strokeDash=[5, 4], color=QUIET).encode(x="alpha:Q")
-    label = rule.mark_text(align="left", dx=5, color=QUIET, baseline="bottom").encode(
-        x="alpha:Q", y=alt.value(354), text="text:N"
-    )
-    return headed(
-        line + chart + label,
-        _capital(best.sentence),
-        f"Mean at K = {k}; bands are 95 % intervals. {_scope(sweep)}",
-    )
+    axis = {"format": "~g", "grid": False, "values": sorted({point["alpha"] for point in points})}
+    curves = _curves(points, number("alpha", "α   (0 = BM25 alone, 1 = dense alone)", axis=axis))
+    note = {"values": [{"alpha": alpha, "text": f"best F1 {best.f1:.3f} at α = {alpha:g}"}]}
+    at = number("alpha")
+    line = layer("rule", {"x": at}, strokeDash=[5, 4], color=_QUIET)
+    text = {"x": at, "y": {"value": 354}, "text": {"field": "text"}}
+    label = layer("text", text, align="left", dx=5, color=_QUIET, baseline="bottom")
+    curves["layer"] = [{"data": note, **line}, *curves["layer"], {"data": note, **label}]
+    details = f"Mean at K = {sweep.ks[sweep.standard]}; bands are 95 % intervals. {_scope(sweep)}"
+    return _headed(curves, _capital(best.sentence), details)
 
 
-def topk_chart(sweep: Sweep) -> Any:
-    """Four metrics over K at the best α: what more passages buy."""
+def topk_chart(sweep: Sweep) -> Spec:
+    """Four metrics over K at the best α: the gain from retrieving more passages."""
     row = sweep.best_alpha()
     columns = [n for n, k in enumerate(sweep.ks) if k in sweep.asked_ks]
     points = [point for metric in _CURVES for point in _points(sweep, [row], columns, metric)]
-    axis = alt.Axis(values=[sweep.ks[n] for n in columns], grid=False)
-    chart = _curves(
-        points, alt.X("k:Q", title="K   (pages retrieved)", axis=axis, scale=alt.Scale(zero=False)), "k"
-    )
+    axis = {"values": [sweep.ks[n] for n in columns], "grid": False}
+    curves = _curves(points, number("k", "K   (pages retrieved)", axis=axis, scale={"zero": False}))
     first, last, recall = columns[0], columns[-1], METRICS.index("recall")
     means = sweep.values[row][:, sweep.labelled, recall].mean(axis=1)
     best = best_setting(sweep, [row], columns)
@@ -136,75 +116,79 @@ def topk_chart(sweep: Sweep) -> Any:
         f"From K = {sweep.ks[first]} to {sweep.ks[last]} recall goes from {means[first]:.2f} to {means[last]:.2f}; "
         f"F1 is highest at K = {sweep.ks[best.winner[1]]} ({best.f1:.3f})"
     )
-    return headed(
-        chart,
-        finding,
-        f"Mean at α = {sweep.variants[row].alpha:g}; bands are 95 % intervals. {_scope(sweep)}",
-    )
+    details = f"Mean at α = {sweep.variants[row].alpha:g}; bands are 95 % intervals. {_scope(sweep)}"
+    return _headed(curves, finding, details)
 
 
-def grid_chart(sweep: Sweep) -> Any:
+def grid_chart(sweep: Sweep) -> Spec:
     """F1 and nDCG of every α and K, the best cell of each outlined."""
-    return headed(
-        alt.hconcat(*(_heat(sweep, metric) for metric in ("f1", "ndcg")), spacing=40).resolve_scale(
-            color="independent"
-        ),
-        f"Over every α and K: {best_setting(sweep).sentence}",
-        f"Mean of each setting; the best cell is outlined. {_scope(sweep)}",
-        110,
-    )
+    panels = [_heat(sweep, metric) for metric in ("f1", "ndcg")]
+    spec = {"hconcat": panels, "spacing": 40, "resolve": {"scale": {"color": "independent"}}}
+    finding = f"Over every α and K: {best_setting(sweep).sentence}"
+    return _headed(spec, finding, f"Mean of each setting; the best cell is outlined. {_scope(sweep)}", 110)
 
 
-def radar_chart(sweep: Sweep) -> Any:
+def radar_chart(sweep: Sweep) -> Spec:
     """The methods over all metrics at the standard K."""
-    rows = method_rows(sweep)
-    shapes = {
-        sweep.variants[row].name: [
-            float(sweep.values[row, sweep.standard][sweep.labelled, m].mean()) for m in range(len(METRICS))
-        ]
-        for row in rows
-    }
-    spread = [
-        max(shape[m] for shape in shapes.values()) - min(shape[m] for shape in shapes.values())
-        for m in range(len(METRICS))
-    ]
+    means = sweep.values[:, sweep.standard][:, sweep.labelled].mean(axis=1)
+    shapes = {sweep.variants[row].name: [float(mean) for mean in means[row]] for row in method_rows(sweep)}
+    spread = [max(axis) - min(axis) for axis in zip(*shapes.values(), strict=True)]
     widest = max(range(len(METRICS)), key=lambda m: spread[m])
-    finding = f"The methods differ most in {_LABELS[METRICS[widest]]}: by {spread[widest]:.2f} between the best and the worst"
-    chart = radar([_LABELS[name] for name in METRICS], shapes)
-    return headed(chart, finding, f"Mean at K = {sweep.ks[sweep.standard]}. {_scope(sweep)}", 80)
+    finding = (
+        f"The methods differ most in {METRIC_LABELS[METRICS[widest]]}: "
+        f"by {spread[widest]:.2f} between the best and the worst"
+    )
+    details = f"Mean at K = {sweep.ks[sweep.standard]}. {_scope(sweep)}"
+    return _headed(_radar([METRIC_LABELS[metric] for metric in METRICS], shapes), finding, details, 80)
 
 
 def method_rows(sweep: Sweep) -> list[int]:
+    """The variants that are methods of their own: the named settings, rank fusion, and the suite's own stages."""
     return [n for n, v in enumerate(sweep.variants) if v.name in NAMED or v.alpha is None or v.stage]
 
 
-def _curves(points: list[dict[str, Any]], x: alt.X, field: str) -> Any:
-    """A line with a band for each metric, named at its right end."""
-    names = [_LABELS[name] for name in _CURVES]
-    colour = alt.Color("metric:N", scale=colour_scale(names), legend=None)
-    base = alt.Chart(values(points)).encode(x=x, color=colour)
+def _headed(spec: Spec, finding: str, details: str, width: int = 90) -> Spec:
+    """The chart under a title that states its finding, and a subtitle that states how it was made."""
+    title = {
+        "text": textwrap.wrap(finding, width) or [""],
+        "subtitle": textwrap.wrap(details, int(width * 1.2)),
+    }
+    return {"title": title, **spec}
+
+
+def _colours(names: Sequence[str]) -> Spec:
+    return {"domain": list(names), "range": [SERIES[n % len(SERIES)] for n in range(len(names))]}
+
+
+def _curves(points: list[Spec], x: Spec) -> Spec:
+    """A line with a band per metric, labelled at its right end."""
+    names = [METRIC_LABELS[metric] for metric in _CURVES]
+    colour = {**name("metric", scale=_colours(names)), "legend": None}
     top = _top(points)
-    y = alt.Y("mean:Q", title="mean over queries", scale=alt.Scale(domain=[0, top], nice=top != 1.0))
-    band = base.mark_area(opacity=0.13).encode(y=alt.Y("low:Q", title="mean over queries"), y2="high:Q")
-    line = base.mark_line(strokeWidth=2.5, point=alt.OverlayMarkDef(size=45)).encode(y=y)
-    last = max(point[field] for point in points)
-    ends = spread_labels([point for point in points if point[field] == last], top)
-    names_at_end = alt.Chart(values(ends)).mark_text(align="left", dx=10, fontWeight=600).encode(
-        x=x, y="label_y:Q", text="label:N", color=colour
-    )  # fmt: skip
-    return alt.layer(band, line, names_at_end).properties(width=620, height=360)
+    title = "mean over queries"
+    y = number("mean", title, scale={"domain": [0, top], "nice": top != 1.0})
+    band = {"x": x, "y": number("low", title), "y2": {"field": "high"}, "color": colour}
+    last = max(point[x["field"]] for point in points)
+    ends = spread_labels([point for point in points if point[x["field"]] == last], top)
+    label = {"x": x, "y": number("label_y"), "text": {"field": "label"}, "color": colour}
+    layers = [
+        layer("area", band, opacity=0.13),
+        layer("line", {"x": x, "y": y, "color": colour}, strokeWidth=2.5, point={"size": 45}),
+        over(ends, layer("text", label, align="left", dx=10, fontWeight=600)),
+    ]
+    return {"data": {"values": points}, "width": 620, "height": 360, "layer": layers}
 
 
-def _top(points: Sequence[dict[str, Any]]) -> float:
+def _top(points: Sequence[Spec]) -> float:
     """Where the axis ends: at 1 for high values within 0..1, else at the highest."""
     highest = round(max(point["high"] for point in points), 9)
     return 1.0 if 0.5 < highest <= 1.0 else highest or 1.0
 
 
-def spread_labels(ends: Sequence[dict[str, Any]], top: float) -> list[dict[str, Any]]:
+def spread_labels(ends: Sequence[Spec], top: float) -> list[Spec]:
     """Labels at the end of each line, moved apart where the lines end close together; none above the axis' top."""
     gap = 0.05 * top
-    placed: list[dict[str, Any]] = []
+    placed: list[Spec] = []
     for point in sorted(ends, key=lambda point: point["mean"]):
         lowest = placed[-1]["label_y"] + gap if placed else 0.0
         label = f"{point['metric']} {point['mean']:.3f}"
@@ -216,51 +200,83 @@ def spread_labels(ends: Sequence[dict[str, Any]], top: float) -> list[dict[str, 
     return placed
 
 
-def _heat(sweep: Sweep, metric: str) -> Any:
+def _heat(sweep: Sweep, metric: str) -> Spec:
     rows = [n for n, v in enumerate(sweep.variants) if v.alpha is not None and not v.stage]
-    points = _points(sweep, rows, list(range(len(sweep.ks))), metric, with_interval=False)
-    best, middle = (
-        max(p["mean"] for p in points),
-        sum(sorted(p["mean"] for p in points)[i] for i in (0, -1)) / 2,
-    )
-    base = alt.Chart(values(points)).encode(
-        x=alt.X("k:O", title="K", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("alpha:O", title="α", sort="descending"),
-    )
-    colour = alt.Color("mean:Q", legend=None, scale=alt.Scale(range=list(SEQUENTIAL), zero=False))
-    ink = alt.condition(f"datum.mean > {middle}", alt.value("white"), alt.value("#222222"))
-    cells = base.mark_rect().encode(color=colour)
-    text = base.mark_text(fontSize=11).encode(text=alt.Text("mean:Q", format=".3f"), color=ink)
-    outline = base.transform_filter(f"datum.mean >= {best}").mark_rect(
-        filled=False, stroke=BEST, strokeWidth=3
-    )
-    return alt.layer(cells, text, outline).properties(
-        width=52 * len(sweep.ks),
-        height=30 * len(rows),
-        title=alt.TitleParams(f"{_LABELS[metric]}@K", anchor="start", fontSize=14),
-    )
+    points = _points(sweep, rows, range(len(sweep.ks)), metric, with_interval=False)
+    means = sorted(point["mean"] for point in points)
+    middle = (means[0] + means[-1]) / 2
+    x = {"field": "k", "type": "ordinal", "title": "K", "axis": {"labelAngle": 0}}
+    y = {"field": "alpha", "type": "ordinal", "title": "α", "sort": "descending"}
+    colour = number("mean", legend=None, scale={"range": _SEQUENTIAL, "zero": False})
+    ink = {"condition": {"test": f"datum.mean > {middle}", "value": "white"}, "value": "#222222"}
+    cells = layer("rect", {"x": x, "y": y, "color": colour})
+    text = layer("text", {"x": x, "y": y, "text": number("mean", format=".3f"), "color": ink}, fontSize=11)
+    outline = layer("rect", {"x": x, "y": y}, filled=False, stroke=RED, strokeWidth=3)
+    best = {"transform": [{"filter": f"datum.mean >= {means[-1]}"}], **outline}
+    return {
+        "title": {"text": f"{METRIC_LABELS[metric]}@K", "anchor": "start", "fontSize": 14},
+        "width": 52 * len(sweep.ks),
+        "height": 30 * len(rows),
+        "data": {"values": points},
+        "layer": [cells, text, best],
+    }
 
 
 def _points(
     sweep: Sweep, rows: Sequence[int], columns: Sequence[int], metric: str, with_interval: bool = True
-) -> list[dict[str, Any]]:
-    """One point a setting: mean, and its 95 % interval where there are two queries or more."""
-    number = METRICS.index(metric)
+) -> list[Spec]:
+    """One point per setting: its mean, and its 95 % interval where there are two queries or more."""
     places = [(row, column) for row in rows for column in columns]
-    table = sweep.values[:, :, sweep.labelled, number]
-    ends = (
-        intervals(table[tuple(zip(*places, strict=True))].T) if with_interval and table.shape[2] > 1 else None
-    )
-    found: list[dict[str, Any]] = []
+    table = sweep.values[:, :, sweep.labelled, METRICS.index(metric)]
+    ends = None
+    if with_interval and table.shape[2] > 1:
+        ends = intervals(table[tuple(zip(*places, strict=True))].T)
+    found: list[Spec] = []
     for n, (row, column) in enumerate(places):
         mean = float(table[row, column].mean())
         low, high = (float(end) for end in ends[n]) if ends is not None else (mean, mean)
         variant = sweep.variants[row]
         found.append(
             {"setting": variant.name, "variant": row, "alpha": variant.alpha, "k": sweep.ks[column],
-             "metric": _LABELS[metric], "mean": mean, "low": low, "high": high}
+             "metric": METRIC_LABELS[metric], "mean": mean, "low": low, "high": high}
         )  # fmt: skip
     return found
+
+
+def _radar(axes: Sequence[str], shapes: Mapping[str, Sequence[float]]) -> Spec:
+    """A polygon per shape over axes from 0 to the next ring above the largest value; Vega-Lite has no radar of its own."""
+    largest = max(max(shape) for shape in shapes.values())
+    step = 0.2 if largest > 0.5 else 0.1
+    rings = [round(step * n, 2) for n in range(1, max(1, math.ceil(largest / step - 1e-9)) + 1)]
+    top, around = rings[-1], range(len(axes) + 1)
+    scale = {"domain": [-top * 1.2, top * 1.2]}
+    at = {"x": number("x", axis=None, scale=scale), "y": number("y", axis=None, scale=scale)}
+
+    def corner(n: int, radius: float, **more: object) -> Spec:
+        angle = math.pi / 2 - 2 * math.pi * n / len(axes)  # the first axis points up, the rest go clockwise
+        return {"x": radius * math.cos(angle), "y": radius * math.sin(angle), "n": n, **more}
+
+    grid = [corner(n, ring, line=f"ring {ring}") for ring in rings for n in around]
+    for n in range(len(axes)):
+        grid += [corner(n, 0.0, line=f"axis {n}"), corner(n, top, line=f"axis {n}")]
+    outline = [corner(n, shape[n % len(axes)], shape=key) for key, shape in shapes.items() for n in around]
+    labels = [corner(n, top * 1.13, text=text) for n, text in enumerate(axes)]
+    marks = [{"x": 0.0, "y": ring, "text": f"{ring:g}"} for ring in rings]
+    legend = {"title": None, "orient": "right", "symbolType": "stroke", "symbolStrokeWidth": 4}
+    dashes = {"domain": list(shapes), "range": [_DASHES[n % len(_DASHES)] for n in range(len(shapes))]}
+    order = {"field": "n", "type": "ordinal"}
+    shape = {
+        "color": {**name("shape", scale=_colours(list(shapes))), "legend": legend},
+        "strokeDash": {**name("shape", scale=dashes), "legend": None},
+    }
+    text = {**at, "text": {"field": "text"}}
+    layers = [
+        over(grid, layer("line", {**at, "detail": name("line"), "order": order}, color=_GRID, strokeWidth=1)),
+        over(marks, layer("text", text, color=_QUIET, fontSize=10, dx=4, align="left", dy=-5)),
+        over(outline, layer("line", {**at, **shape, "order": order}, strokeWidth=2.4, point={"size": 36})),
+        over(labels, layer("text", text, fontSize=13, fontWeight=600)),
+    ]
+    return {"width": 520, "height": 520, "layer": layers}
 
 
 def _scope(sweep: Sweep) -> str:
@@ -270,56 +286,3 @@ def _scope(sweep: Sweep) -> str:
 
 def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
-
-
-def radar(axes: Sequence[str], shapes: Mapping[str, Sequence[float]]) -> Any:
-    """A polygon for each shape over axes from 0 to the next ring above the largest value."""
-    largest = max(max(shape) for shape in shapes.values())
-    step = 0.2 if largest > 0.5 else 0.1
-    count = max(1, math.ceil(largest / step - 1e-9))
-    rings = [round(step * n, 2) for n in range(1, count + 1)]
-    top = rings[-1]
-    limit = top * 1.2
-    scale = alt.Scale(domain=[-limit, limit])
-    x, y = (alt.X("x:Q", axis=None, scale=scale), alt.Y("y:Q", axis=None, scale=scale))
-    grid = [
-        _corner(axes, n % len(axes), ring, {"ring": ring, "n": n})
-        for ring in rings
-        for n in range(len(axes) + 1)
-    ]
-    spokes = [point for n in range(len(axes)) for point in (
-        {"x": 0.0, "y": 0.0, "axis": n, "n": 0}, _corner(axes, n, top, {"axis": n, "n": 1}))]  # fmt: skip
-    names = [_corner(axes, n, top * 1.13, {"text": name}) for n, name in enumerate(axes)]
-    marks = [{"x": 0.0, "y": ring, "text": f"{ring:g}"} for ring in rings]
-    outline = [
-        _corner(axes, n % len(axes), shape[n % len(axes)], {"shape": name, "n": n})
-        for name, shape in shapes.items()
-        for n in range(len(axes) + 1)
-    ]
-    colour = alt.Color(
-        "shape:N",
-        scale=colour_scale(list(shapes)),
-        legend=alt.Legend(title=None, orient="right", symbolType="stroke", symbolStrokeWidth=4),
-    )
-    dash = alt.StrokeDash(
-        "shape:N", legend=None, scale=alt.Scale(domain=list(shapes), range=_dashes(len(shapes)))
-    )
-    layers = (
-        alt.Chart(values(grid)).mark_line(color=GRID, strokeWidth=1).encode(x=x, y=y, detail="ring:N", order="n:O"),
-        alt.Chart(values(spokes)).mark_line(color=GRID, strokeWidth=1).encode(x=x, y=y, detail="axis:N", order="n:O"),
-        alt.Chart(values(marks)).mark_text(color=QUIET, fontSize=10, dx=4, align="left", dy=-5).encode(x=x, y=y, text="text:N"),
-        alt.Chart(values(outline)).mark_line(strokeWidth=2.4, point=alt.OverlayMarkDef(size=36)).encode(
-            x=x, y=y, color=colour, strokeDash=dash, order="n:O"),
-        alt.Chart(values(names)).mark_text(fontSize=13, fontWeight=600).encode(x=x, y=y, text="text:N"),
-    )  # fmt: skip
-    return alt.layer(*layers).properties(width=520, height=520)
-
-
-def _corner(axes: Sequence[str], number: int, radius: float, more: dict[str, Any]) -> dict[str, Any]:
-    angle = math.pi / 2 - 2 * math.pi * number / len(axes)  # the first axis points up, the rest go clockwise
-    return {"x": radius * math.cos(angle), "y": radius * math.sin(angle), **more}
-
-
-def _dashes(count: int) -> list[list[int]]:
-    styles = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 5]]
-    return [styles[n % len(styles)] for n in range(count)]

@@ -1,24 +1,6 @@
 "use strict";
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-
-  // Charts. Expressions are interpreted, never compiled: the page's policy allows no eval.
-  const looks = JSON.parse(document.body.dataset.looks);
-  const draw = (figure) => {
-    const spec = JSON.parse(figure.dataset.spec);
-    const look = looks[dark.matches ? "dark" : "light"];
-    spec.config = { ...look, ...(spec.config || {}) };
-    if (typeof spec.width === "number") spec.width = "container";
-    return vegaEmbed(figure.querySelector(".plot"), spec, {
-      actions: false, ast: true, renderer: "svg", logLevel: vega.Error, defaultStyle: false, tooltip: { disableDefaultStyle: true },
-    }).then(() => figure.classList.add("drawn"));
-  };
-  const charts = all(".chart");
-  if (charts.length && window.vegaEmbed) {
-    charts.forEach(draw);
-    dark.addEventListener("change", () => charts.forEach(draw));
-  }
 
   // A choice applies at once; typing waits for Enter.
   all("form[data-auto] select").forEach((choice) => choice.addEventListener("change", () => {
@@ -60,7 +42,7 @@
     const put = (name, text) => { part(name).textContent = text; };
     const number = (value, digits = 3) => (value === null ? "-" : value.toLocaleString("en", { maximumFractionDigits: digits }));
     const clock = (seconds) => seconds === null ? "-" : seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`;
-    const tones = { PERFECT: "good", PASSED: "good", ACCEPTABLE: "fair", FAILED: "bad", ERROR: "broken", UNSCORED: "plain", SCORED: "plain" };
+    const tones = { PERFECT: "good", PASSED: "good", ACCEPTABLE: "fair", FAILED: "bad", ERROR: "failed", UNSCORED: "plain", SCORED: "plain" };
     const row = (entry) => {
       const line = document.createElement("tr");
       const cell = (text, kind) => {
@@ -81,7 +63,7 @@
     };
     const show = (now) => {
       put("state", now.state);
-      put("told", `${number(now.done)} of ${number(now.of)} cases scored`);
+      put("summary", `${number(now.done)} of ${number(now.of)} cases scored`);
       Object.assign(part("progress"), { max: now.of || 1, value: now.done });
       put("done", number(now.done));
       put("answered", number(now.answered));

@@ -70,7 +70,7 @@ def test_label_of_hostile_ids(tmp_path: Path) -> None:
     outcomes = [
         Outcome(Case(text, "q"), Response("a"), {"m": Score(1.0)}, Verdict("SCORED")) for text in HOSTILE
     ]
-    folder = make_run(tmp_path / "results" / "odd", outcomes, "odd", reports="no pictures")
+    folder = make_run(tmp_path / "results" / "odd", outcomes, "odd", reports=False)
     app = make_app(tmp_path / "results", Rules())
 
     def label(n: int, body: bytes) -> int:

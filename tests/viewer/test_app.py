@@ -98,7 +98,7 @@ def test_filter_sort_and_search(wish: str, first: str, app: Any) -> None:
 
 
 def test_filters_join_and_pages_split(viewed: Path, tmp_path: Path) -> None:
-    make_run(tmp_path / "results" / "many", map(plain, range(250)), "many", reports="no pictures")
+    make_run(tmp_path / "results" / "many", map(plain, range(250)), "many", reports=False)
     app = make_app(tmp_path / "results", Rules())
     seen: list[str] = []
     for page in (1, 2, 3):
@@ -147,10 +147,9 @@ def test_wrong_wishes_are_told(page: str, told: str, app: Any) -> None:
     assert told in reply.text
 
 
-def test_reports_can_be_kept_and_pictures_shown(app: Any) -> None:
+def test_reports_are_downloads(app: Any) -> None:
     page = ask(app, "/run/bot_1/file/report.html")
     assert "attachment" in page.headers["content-disposition"]  # never shown in the viewer's own name
-    assert ask(app, "/run/bot_1/file/plots/bands.png").headers["content-type"] == "image/png"
 
 
 def test_a_page_stays_small_whatever_the_answers(viewed: Path, tmp_path: Path) -> None:
@@ -164,7 +163,7 @@ def test_a_page_stays_small_whatever_the_answers(viewed: Path, tmp_path: Path) -
             Verdict("SCORED"),
         )
 
-    make_run(tmp_path / "results" / "large", map(large, range(3000)), "large", reports="no pictures")
+    make_run(tmp_path / "results" / "large", map(large, range(3000)), "large", reports=False)
     app = make_app(tmp_path / "results", Rules())
     for page in ("/run/large", "/run/large?format=json", "/run/large?q=word&page=30"):
         assert len(ask(app, page).body) < 200_000
@@ -172,16 +171,16 @@ def test_a_page_stays_small_whatever_the_answers(viewed: Path, tmp_path: Path) -
 
 def test_rows_follow_the_journals(tmp_path: Path) -> None:
     """What was kept of a run is dropped as soon as its journals change, and a damaged keep is made anew."""
-    folder = make_run(tmp_path / "results" / "grows", map(plain, range(3)), "grows", reports=False)
+    folder = make_run(tmp_path / "results" / "grows", map(plain, range(3)), "grows", reports=None)
     assert read_rows(folder).id == ["case-000", "case-001", "case-002"]
-    source = make_run(tmp_path / "results" / "longer", map(plain, range(5)), "longer", reports=False)
+    source = make_run(tmp_path / "results" / "longer", map(plain, range(5)), "longer", reports=None)
     for name in ("responses.jsonl", "scores.jsonl"):
         (folder / name).write_bytes((source / name).read_bytes())
     assert len(read_rows(folder)) == 5
 
 
 def test_run_without_reports_is_shown_and_called_interrupted(tmp_path: Path) -> None:
-    folder = make_run(tmp_path / "results" / "cut", map(plain, range(9)), "cut", reports=False)
+    folder = make_run(tmp_path / "results" / "cut", map(plain, range(9)), "cut", reports=None)
     manifest = json.loads((folder / "run.json").read_text())
     write_manifest(folder, {**manifest, "partial": "in progress", "count": 20})
     for name in ("responses.jsonl", "scores.jsonl"):
@@ -206,7 +205,7 @@ def test_an_acceptable_route_is_not_called_wrong(viewed: Path, tmp_path: Path) -
         case = Case(f"c{n}", "q?", ("a",), expected_route="sales_kpi", acceptable_routes=acceptable)
         return outcome(case, Response("a", route="rag"), {"keyword_recall": Score(0.5)})
 
-    make_run(tmp_path / "routes", [routed(0, "rag"), routed(1)], "routes", reports=False)
+    make_run(tmp_path / "routes", [routed(0, "rag"), routed(1)], "routes", reports=None)
     app = make_app(tmp_path, Rules())
     page = ask(app, "/run/routes").text
     assert page.count('<span class="warn small">acceptable, expected sales_kpi</span>') == 1
@@ -252,4 +251,4 @@ def test_command_serves_until_interrupted(viewed: Path) -> None:
     finally:
         served.kill()
     assert (served.returncode, rest) == (0, "")
-    assert said.strip() == "press Ctrl-C to end"
+    assert said.strip() == "press Ctrl-C to stop"

@@ -1,4 +1,4 @@
-"""The pictures of a sweep: their axes tell the truth."""
+"""The charts of a sweep: true axes, and files in two forms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_alpha_chart_has_its_ticks_at_the_values_and_ends_at_one(
     suite = write_suite(tmp_path, more="alphas = [0.0, 0.25, 0.75, 1.0]\nks = [5]")
     prepared = prepare(load_suite(suite))
     sweep = run_sweep(prepared.index, prepared.cases, prepared.settings)
-    told = json.dumps(alpha_chart(sweep).to_dict())
+    told = json.dumps(alpha_chart(sweep))
     assert '"format": "~g", "grid": false, "values": [0.0, 0.25, 0.75, 1.0]' in told
     assert '"domain": [0, 1.0], "nice": false' in told
 

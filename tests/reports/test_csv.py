@@ -1,4 +1,4 @@
-"""results.csv and report.md: names that are spelled as they are, once each, and text that can do nothing."""
+"""results.csv: every column once, and text that can do nothing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import io
 
 import pytest
 
-from answerkey.reports.csv import ResultsCsv, inert
-from answerkey.reports.markdown import cell, markdown_report
+from answerkey.reports.csv import ResultsCsv, csv_cell
 from answerkey.runs.records import result_line
-from answerkey.runs.summary import RunInfo, summarise
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 
 
@@ -59,24 +57,4 @@ def test_a_route_score_that_broke_is_no_empty_cell():
     ],
 )
 def test_a_cell_steers_neither_a_terminal_nor_a_spreadsheet(text: str, told: str):
-    assert inert(text) == told
-
-
-def markdown_of(outcomes: list[Outcome]) -> str:
-    profile = {"name": None, "version": None, "digest": None}
-    return markdown_report(summarise(outcomes, run=RunInfo(name="n", profile=profile)).to_json())
-
-
-def test_a_metric_is_spelled_as_everywhere_and_text_mentions_nobody():
-    text = markdown_of([outcome(1, "docs"), outcome(2, "@team|x")])
-    assert "| `recall@5` | 0.375 |" in text
-    assert "@team" not in text
-    assert cell("recall@5 fell, ndcg@10.") == "recall@5 fell, ndcg@10."
-    for mention in ("@5", "a @b", "you@example.com", "x@5.com", "x@5-b"):
-        assert "@\u200b" in cell(mention)
-
-
-def test_means_stand_route_beside_route_with_the_confusion_of_routes():
-    text = markdown_of([outcome(1, "docs"), outcome(2, "sales"), outcome(4, "sales")])
-    assert "| mean of | docs | sales |\n|---|---:|---:|\n| `recall@5` | 0.250 | 0.750 |" in text
-    assert "| expected route, taken → | docs | sales |\n|---|---:|---:|\n| `sales` | 1 | 2 |" in text
+    assert csv_cell(text) == told

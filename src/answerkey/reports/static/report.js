@@ -2,6 +2,7 @@
 (() => {
   const by = (id) => document.getElementById(id);
   const cases = [...document.querySelectorAll("details.case")];
+  if (!by("filters")) return;
   const texts = cases.map((entry) => entry.textContent.toLowerCase());
   const filter = () => {
     const wanted = by("search").value.trim().toLowerCase(), status = by("status").value;

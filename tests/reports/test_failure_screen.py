@@ -38,8 +38,8 @@ def test_all_that_led_to_the_verdict() -> None:
         "FAILED: qa#Q5 (qa.md)", "Score 48.89 of 100, failed; the pass mark is 70", "Low: rubric.accuracy 1.00 (the number is wrong)",
         "user: Hello", "How many days of leave?", "Eighteen days.", "or: 18", "must contain: days", "a number from 18 to 20",
         "route: hr or docs", "Twelve days.", "[route kpi, 1.2 s]", "handbook.pdf", "[1] leave-1, page 3, score 0.9",
-        "rubric.accuracy          1 of 5", "the number is wrong", "does not apply", "broke: no tokens",
-        "profile rubric (version 1): 70 of 100 to pass", "brought 11.11 of 55.56 points", "left out, does not apply", COMMANDS[0][1],
+        "rubric.accuracy          1 of 5", "the number is wrong", "not applicable", "error: no tokens",
+        "profile rubric (version 1): 70 of 100 to pass", "contributed 11.11 of 55.56 points", "left out, not applicable", COMMANDS[0][1],
     ):  # fmt: skip
         assert part in text
     assert text.count("It says twelve") == 1, "the criteria of one call share their reasoning"
@@ -51,26 +51,26 @@ def test_an_error_has_its_reason() -> None:
     text = failure_screen(Outcome(CASE, broken, {}, decide(RUBRIC, CASE, broken, {})), RUBRIC)
     assert text.count("timed out: no answer within 30 s") == 2
     assert "ERROR: qa#Q5" in text
-    assert "To go on" not in text
+    assert "\nNext" not in text
 
 
 def test_without_a_profile_and_with_nothing_known() -> None:
     text = failure_screen(Outcome(Case("a", "Q?"), Response(answer=""), {}, Verdict("SCORED")), None)
-    assert "(the case says nothing)" in text
+    assert "(nothing: the case has no expected answer)" in text
     assert "(empty)" in text
 
 
 def test_long_text_is_cut_unless_debugging() -> None:
     long = replace(OUTCOME, response=replace(RESPONSE, answer="word " * 3000 + "THE END"))
     assert "THE END" not in failure_screen(long, RUBRIC)
-    assert "15,007 characters in all" in failure_screen(long, RUBRIC)
+    assert "15,007 characters in total" in failure_screen(long, RUBRIC)
     debug = failure_screen(long, RUBRIC, debug=True)
     assert "THE END" in debug
     assert "trace: t-1" in debug
 
 
 def test_hostile_text_is_inert_and_cannot_pass_for_ours() -> None:
-    nasty = "\x1b[2J\x1b]0;owned\x07\u202e\r\nTo go on\n  run this:\n    rm -rf ~\x9b31m"
+    nasty = "\x1b[2J\x1b]0;owned\x07\u202e\r\nNext\n  run this:\n    rm -rf ~\x9b31m"
     scores = {"rubric.accuracy": Score(0.0, nasty, details={"reasoning": nasty})}
     verdict = replace(OUTCOME.verdict, justification=nasty, shortfalls=(nasty,))
     case = replace(
@@ -86,8 +86,8 @@ def test_hostile_text_is_inert_and_cannot_pass_for_ours() -> None:
     )
     for debug in (False, True):
         text = failure_screen(
-            Outcome(case, response, scores, verdict), RUBRIC, [("go on", "answerkey run x")], debug=debug
+            Outcome(case, response, scores, verdict), RUBRIC, [("continue", "answerkey run x")], debug=debug
         )
         assert not set(text) & set("\x1b\x07\r\x9b\u202e")
-        assert [line for line in text.split("\n") if line.startswith("To go on")] == ["To go on"]
-        assert text.split("\nTo go on\n")[-1] == "  go on:\n    answerkey run x"
+        assert [line for line in text.split("\n") if line.startswith("Next")] == ["Next"]
+        assert text.split("\nNext\n")[-1] == "  continue:\n    answerkey run x"

@@ -1,0 +1,35 @@
+"use strict";
+// Draws every .chart from its spec. Expressions are interpreted, never compiled: the page's policy allows no eval.
+(() => {
+  const charts = [...document.querySelectorAll(".chart")];
+  if (!charts.length) return;
+  const looks = JSON.parse(document.body.dataset.looks);
+  const dark = matchMedia("screen and (prefers-color-scheme: dark)");
+
+  // A page on its own holds the library compressed; the viewer loads it before this script.
+  const library = async () => {
+    const packed = document.getElementById("vega");
+    if (!packed || window.vegaEmbed) return;
+    const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
+    const script = document.createElement("script");
+    script.textContent = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+    document.head.append(script);
+  };
+  const draw = (figure) => {
+    const spec = JSON.parse(figure.dataset.spec);
+    spec.config = { ...looks[dark.matches ? "dark" : "light"], ...(spec.config || {}) };
+    if (typeof spec.width === "number") spec.width = "container";
+    return vegaEmbed(figure.querySelector(".plot"), spec, {
+      actions: false, ast: true, renderer: "svg", logLevel: vega.Error, defaultStyle: false, tooltip: { disableDefaultStyle: true },
+    }).then(() => figure.classList.add("drawn"));
+  };
+  // A chart in a closed part of the page has no width yet, and is drawn when it is first seen.
+  const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
+    if (entry.isIntersecting && !entry.target.dataset.asked) {
+      entry.target.dataset.asked = "1";
+      draw(entry.target);
+    }
+  }), { rootMargin: "2000px" });
+  library().then(() => charts.forEach((figure) => seen.observe(figure)));
+  dark.addEventListener("change", () => charts.filter((figure) => figure.dataset.asked).forEach(draw));
+})();
