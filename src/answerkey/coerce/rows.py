@@ -25,6 +25,7 @@ from answerkey.coerce.values import (
     as_turns,
     is_list,
     is_mapping,
+    literal,
     plain_json,
     valid_text,
 )
@@ -33,7 +34,7 @@ from answerkey.types import AnswerCriteria, Case, Response
 
 CellReader = Callable[[Any, str, Place], Any]
 _CRITERIA = {field.name for field in fields(AnswerCriteria)}
-_RECORDED = frozenset(RESPONSE_COLUMNS) - {"usage", "prompt_tokens", "completion_tokens", "cost"}
+_RECORDED = frozenset(RESPONSE_COLUMNS)
 _PROMPT_TOKENS = ("prompt_tokens", "prompt", "input_tokens")
 _COMPLETION_TOKENS = ("completion_tokens", "completion", "output_tokens")
 
@@ -67,6 +68,8 @@ def response_of_row(row: Mapping[str, Any], place: Place) -> Response:
     if place.live and isinstance(answer, str) and valid_text(answer) != answer:
         raise InputError("the answer is not valid text: it has half a character (a lone surrogate)")
     found = row.get("usage")
+    if isinstance(found, str):
+        found = literal(found, "usage", place)
     usage: Mapping[str, Any] = found if is_mapping(found) else {}
     tokens = {
         "prompt_tokens": next((usage[name] for name in _PROMPT_TOKENS if name in usage), None),
