@@ -5,16 +5,18 @@ from __future__ import annotations
 import glob
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
 
 from answerkey.cases.collections import is_beir, read_beir, read_trec_cases, read_trec_responses
 from answerkey.cases.qa_markdown import read_qa_markdown
-from answerkey.cases.shapes import cases_of_rows, cases_of_value
+from answerkey.cases.shapes import CONVERSATIONS, cases_of_rows, cases_of_value
 from answerkey.coerce.decode import parse_json, read_text, read_yaml
-from answerkey.coerce.rows import response_of_row
-from answerkey.coerce.tables import ROW_READERS, read_rows
+from answerkey.coerce.rows import case_of_row, response_of_row
+from answerkey.coerce.tables import ROW_READERS, Row, read_rows
+from answerkey.coerce.values import as_text
 from answerkey.errors import InputError, did_you_mean
 from answerkey.types import Case, Response
 
@@ -34,8 +36,51 @@ def load_cases(patterns: Sequence[str | Path], folder: Path | None = None) -> It
     files = case_files(patterns, base)
     named = {shown_name(path, base): path for path in files}
     where = " ".join(str(pattern) for pattern in patterns)
-    cases = (case for path in files for case in read_file(path, shown_name(path, base)))
+    truth = {name for name, path in named.items() if len(files) > 1 and _has_no_questions(path, name)}
+    cases = (case for name, path in named.items() if name not in truth for case in read_file(path, name))
+    if truth and len(truth) < len(named):
+        cases = _joined(cases, {name: named[name] for name in sorted(truth)})
     return checked(cases, where, lambda name, number: _place(named, name, number))
+
+
+def _has_no_questions(path: Path, name: str) -> bool:
+    """Whether a file holds only what is known about cases of another: rows with an id and no question."""
+    if path.suffix.lower() not in ROW_READERS or not path.is_file():
+        return False
+    first = next(ROW_READERS[path.suffix.lower()](path, name), None)
+    return first is not None and "id" in first[0] and not {"question", *CONVERSATIONS} & first[0].keys()
+
+
+def _joined(cases: Iterable[Case], truth: Mapping[str, Path]) -> Iterator[Case]:
+    """The cases, each with what the other files say of it, by id; what a case says itself stays."""
+    known: dict[str, Row] = {}
+    for name, path in truth.items():
+        for row, place in ROW_READERS[path.suffix.lower()](path, name):
+            known[as_text(row.get("id"), "id", place)] = ({**row, "question": "-"}, place)
+    for case in cases:
+        found = known.pop(case.id, None)
+        if found is not None:
+            case = _with(case, case_of_row(*found, case.id))
+        yield case
+    if known:
+        row, place = next(iter(known.values()))
+        raise InputError(
+            f'{place}, column "id": {len(known)} ids have no case with a question, such as "{row["id"]}"; '
+            "correct the ids, or add a question column"
+        )
+
+
+def _with(case: Case, known: Case) -> Case:
+    empty = Case("", "")
+    names = [
+        field.name for field in fields(Case) if field.name not in ("id", "question", "source_file", "extra")
+    ]
+    added = {
+        name: getattr(known, name)
+        for name in names
+        if getattr(case, name) == getattr(empty, name) and getattr(known, name) != getattr(empty, name)
+    }
+    return replace(case, **added, extra={**known.extra, **case.extra})
 
 
 def read_responses(path: Path) -> Iterator[tuple[str, Response]]:

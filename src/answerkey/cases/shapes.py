@@ -11,10 +11,10 @@ from answerkey.cases.promptfoo import is_promptfoo, promptfoo_rows, with_expecte
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import LIST_KEYS, Row, rows_of_value
-from answerkey.coerce.values import Place, as_list, as_number, as_turns, is_list, is_mapping
+from answerkey.coerce.values import Place, as_list, as_number, as_turns, is_list, is_mapping, unpacked
 from answerkey.types import Case, Turn
 
-_TALK = ("conversation", "messages", "sequence")
+CONVERSATIONS = ("conversation", "messages", "sequence")
 _TURN_KEYS = ("turn", "user", "expected_answer_contains", "expected_topics", "requires_context", "min_score")
 
 
@@ -34,7 +34,10 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
     """
     for number, (row, place) in enumerate(rows, start=before + 1):
         default_id = f"{path.stem}#{number}"
-        if any(is_list(row.get(key)) for key in _TALK):
+        for key in CONVERSATIONS:
+            if key in row:
+                row[key] = unpacked(row[key], key, place)
+        if any(is_list(row.get(key)) for key in CONVERSATIONS):
             only = number == 1 and not place.line > 1
             yield from _conversation(
                 row, place, str(row.get("id") or row.get("name") or (path.stem if only else default_id))
@@ -45,7 +48,7 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
 
 def _without_categories(data: Any) -> Any:
     """`{category: [cases]}` as a list of cases, each with its category as its type; anything else as it is."""
-    if not is_mapping(data) or any(is_list(data.get(key)) for key in (*LIST_KEYS, *_TALK)):
+    if not is_mapping(data) or any(is_list(data.get(key)) for key in (*LIST_KEYS, *CONVERSATIONS)):
         return data
     groups = {
         str(key): value
@@ -63,31 +66,26 @@ def _without_categories(data: Any) -> Any:
 
 def _conversation(row: Mapping[str, Any], place: Place, stem: str) -> Iterator[Case]:
     """Each turn is a case with the earlier turns as its history; what the row says counts for every turn."""
-    kind = next(key for key in _TALK if is_list(row.get(key)))
-    about = {
-        key: value
-        for key, value in row.items()
-        if key in COLUMNS and key not in ("id", "question", *RESPONSE_COLUMNS)
-    }
+    kind = next(key for key in CONVERSATIONS if is_list(row.get(key)))
     turns = list(_messages(row, place) if kind == "messages" else _turns(row, kind, place))
     if not turns:
         raise place.error(kind, row[kind], "a list of turns")
-    if kind == "conversation":
-        about = {}
-    history: list[Turn] = list(as_turns(about.pop("history", None), "history", place))
-    carried = {
-        k: v
-        for k, v in row.items()
-        if k not in COLUMNS and k not in (*_TALK, "name", "description", "domain")
+    shared = {
+        column: value
+        for column, value in row.items()
+        if kind != "conversation"
+        and column in COLUMNS
+        and column not in ("id", "question", *RESPONSE_COLUMNS)
     }
+    history = list(as_turns(shared.pop("history", None), "history", place))
+    about = ("name", "description", "domain", *CONVERSATIONS)
+    carried = {key: value for key, value in row.items() if key not in COLUMNS and key not in about}
     for number, turn in enumerate(turns, start=1):
         where = replace(place, line=number, unit="turn") if kind == "conversation" else place
-        last = {} if kind != "messages" or number < len(turns) else about
-        case = case_of_row({**(last if kind == "messages" else about), **turn}, where, f"{stem}#T{number}")
+        earlier = kind == "messages" and number < len(turns)  # labels of a chat are about its last reply
+        case = case_of_row({**({} if earlier else shared), **turn}, where, f"{stem}#T{number}")
         own = {key: value for key, value in case.extra.items() if key not in _TURN_KEYS}
-        told: dict[str, Any] = {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
-        if kind == "conversation":
-            told["success_criteria"] = row.get("success_criteria")
+        told = {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
         own_mark = as_number(turn.get("min_score"), "min_score", where) if kind == "conversation" else None
         yield replace(
             case,

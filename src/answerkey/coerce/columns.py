@@ -98,6 +98,11 @@ def plain_name(written: str) -> str:
     return written.strip().lower().replace(" ", "_").replace("-", "_")
 
 
+def is_column(written: str) -> bool:
+    """Whether this is one of the names in the table."""
+    return plain_name(written) in _CANONICAL
+
+
 def notice(columns: dict[str, str]) -> str:
     """What to tell the reader about columns that are carried along, or nothing where there is none.
 

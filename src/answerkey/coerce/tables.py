@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from answerkey.coerce.columns import canonical_columns, notice
+from answerkey.coerce.columns import canonical_columns, is_column, notice
 from answerkey.coerce.decode import encoding_of, parse_json, read_lines, read_text
-from answerkey.coerce.values import Place
+from answerkey.coerce.values import Place, is_list, is_mapping
 from answerkey.errors import InputError, MissingPackage
 
 log = logging.getLogger("answerkey.cases")
@@ -37,13 +37,25 @@ def is_table(data: Mapping[str, Any]) -> bool:
 
 
 def rows_of_value(data: Any, name: str) -> Iterator[Row]:
-    """The rows of a parsed value: a list of objects, or an object that holds one under a usual key."""
-    if isinstance(data, dict):
-        whole = cast("dict[str, Any]", data)
-        data = next((whole[key] for key in LIST_KEYS if isinstance(whole.get(key), list)), [whole])
-    if not isinstance(data, list):
+    """The rows of a parsed value: a list of objects, an object that holds one under a usual key, or `{id: row}`."""
+    if is_mapping(data):
+        listed = next((data[key] for key in LIST_KEYS if is_list(data.get(key))), None)
+        data = listed if listed is not None else _rows_by_id(data) or [data]
+    if not is_list(data):
         raise InputError(f"{name}: found {type(data).__name__}, expected a list of cases")
-    return renamed((row, Place(name, n, "item")) for n, row in enumerate(cast("list[Any]", data), start=1))
+    return renamed((row, Place(name, n, "item")) for n, row in enumerate(data, start=1))
+
+
+def _rows_by_id(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of `{id: {…}}`, and of `{id: expected}`; none where the keys are names of columns."""
+    values = list(data.values())
+    if any(is_column(key) for key in data):
+        return []
+    if values and all(is_mapping(value) for value in values):
+        return [{"id": key, **value} for key, value in data.items()]
+    if values and all(isinstance(value, str) for value in values):
+        return [{"id": key, "expected": value} for key, value in data.items()]
+    return []
 
 
 def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
@@ -174,11 +186,10 @@ def _row_groups(file: Any, start: int, end: int) -> tuple[list[int], int]:
 def renamed(rows: Iterable[tuple[Any, Place]]) -> Iterator[Row]:
     """Rows with canonical names; the mapping is worked out once for each new set of names."""
     for row, place in rows:
-        if not isinstance(row, dict):
+        if not is_mapping(row):
             raise InputError(f"{place}: found {type(row).__name__}, expected an object with named values")
-        named = cast("dict[str, Any]", row)
-        columns = _columns(tuple(named), place)
-        yield {columns[key]: value for key, value in named.items()}, place
+        columns = _columns(tuple(row), place)
+        yield {columns[key]: value for key, value in row.items()}, place
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,18 +1,31 @@
-"""An existing FAISS index file, with a JSONL file that names the page and text of each of its rows."""
+"""An existing FAISS index: a file with a JSONL file of its chunks, or a folder as LangChain saves it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import io
+import pickle
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from answerkey.coerce.decode import parse_json, read_lines
+from answerkey.coerce.passages import as_passages, place_id
+from answerkey.coerce.values import Place, is_mapping
 from answerkey.errors import InputError, MissingPackage, SettingsError
-from answerkey.retrieval.chunk import Chunk, Chunking, cut
-from answerkey.retrieval.corpus import read_corpus
+from answerkey.retrieval.chunk import Chunk
 from answerkey.retrieval.search_index import order_of
 from answerkey.retrieval.top import Top
+from answerkey.types import Passage
+
+_EXPORT = (
+    'export its chunks instead: with open("chunks.jsonl", "w") as f: for i in range(store.index.ntotal): '
+    "d = store.docstore.search(store.index_to_docstore_id[i]); "
+    'f.write(json.dumps({"text": d.page_content, **d.metadata}) + "\\n"); then set chunks = "chunks.jsonl"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +47,13 @@ class FaissSearch:
         return Top(np.take_along_axis(chunk, order, 1), np.take_along_axis(cosine, order, 1))
 
 
-def open_faiss(file: Path, rows: Path, dimension: int) -> tuple[list[Chunk], FaissSearch]:
-    """The chunks, ordered by page, and a search over the file's vectors."""
+def open_faiss(path: Path, chunks: Path | None, dimension: int) -> tuple[list[Chunk], FaissSearch]:
+    """The chunks, ordered by page, and a search over the vectors of the file or folder."""
     try:
         import faiss
     except ImportError:
         raise MissingPackage("faiss-cpu", "faiss") from None
+    file = path / "index.faiss" if path.is_dir() else path
     if not file.is_file():
         raise InputError(f"no FAISS index at {file}")
     try:
@@ -48,21 +62,110 @@ def open_faiss(file: Path, rows: Path, dimension: int) -> tuple[list[Chunk], Fai
         raise InputError(f"{file} is not a FAISS index file") from None
     if index.d != dimension:
         raise SettingsError(
-            f"{file} holds vectors of {index.d} numbers, the embedding model gives {dimension}: "
+            f"{file} has vectors of {index.d} numbers, the embedding model gives {dimension}: "
             "set [embedding] to the model that made the index"
         )
-    if not rows.is_file():
-        raise InputError(
-            f"no chunks at {rows}: give a JSONL file with the page and text of each row of the index"
-        )
-    pages = read_corpus(rows, "auto")
-    if len(pages) != index.ntotal:
-        raise InputError(
-            f"{file} holds {index.ntotal} vectors and {rows} {len(pages)} chunks: expected as many"
-        )
-    named = [page.number or page.id for page in pages]
-    order = order_of(named)
+    passages = _read_chunks(chunks) if chunks is not None else _read_docstore(file.with_suffix(".pkl"))
+    if len(passages) != index.ntotal:
+        raise InputError(f"{file} has {index.ntotal} vectors and {len(passages)} chunks: expected as many")
+    pages = [passage.page or passage.id or str(number) for number, passage in enumerate(passages)]
+    if len({passage.document for passage in passages}) > 1:
+        pages = [
+            place_id(passage.document, passage.page) or page
+            for passage, page in zip(passages, pages, strict=True)
+        ]
+    order = order_of(pages)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    chunks = cut((replace(pages[n], id=named[n]) for n in order), Chunking("page"))
-    return chunks, FaissSearch(index, place, index.metric_type == faiss.METRIC_L2)
+    made = [
+        Chunk(
+            f"{pages[n]}-{n}",
+            passages[n].text,
+            pages[n],
+            passages[n].document or "",
+            0,
+            len(passages[n].text),
+        )
+        for n in order
+    ]
+    return made, FaissSearch(index, place, index.metric_type == faiss.METRIC_L2)
+
+
+def _read_chunks(path: Path) -> list[Passage]:
+    """A JSONL file with the text of each row of the index, and its page or id, in any of the usual shapes."""
+    if not path.is_file():
+        raise InputError(
+            f"no chunks at {path}: give a JSONL file with the text and page of each row of the index"
+        )
+    return [
+        passage
+        for number, line in read_lines(path)
+        for passage in as_passages(
+            parse_json(line, f"{path.name}, line {number}", in_line=True), "text", Place(path.name, number)
+        )
+    ]
+
+
+def _read_docstore(path: Path) -> list[Passage]:
+    """The documents in the order of the index, from the docstore that LangChain pickles beside it."""
+    if not path.is_file():
+        raise InputError(
+            f"no chunks for this index: {path.name} is not beside it; set chunks to a JSONL file"
+        )
+    try:
+        found = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
+        store, ids = found
+        documents: Mapping[str, Any] = store.state["_dict"]
+        rows = [documents[ids[number]] for number in range(len(ids))]
+    except (pickle.UnpicklingError, EOFError, ImportError, IndexError) as error:
+        raise InputError(f"{path}: not read: {error}; {_EXPORT}") from None
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError, MemoryError):
+        raise InputError(f"{path}: not a docstore of LangChain; {_EXPORT}") from None
+    return [_document(row, path, number) for number, row in enumerate(rows)]
+
+
+def _document(row: Any, path: Path, number: int) -> Passage:
+    state = row.state if isinstance(row, _Stored) else row
+    fields = state.get("__dict__", state) if is_mapping(state) else state
+    return as_passages(fields, "index.pkl", Place(path.name, number + 1, "document"))[0]
+
+
+class _Stored:
+    """Stands in for the docstore and its documents: it holds their state and runs none of their code."""
+
+    def __init__(self, *_: Any) -> None:
+        self.state: Any = {}
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+
+def _rebuilt(*_: Any) -> _Stored:
+    return _Stored()
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads plain containers and the two classes of a docstore, by shape; anything else in the file is refused."""
+
+    _ALLOWED: Mapping[tuple[str, str], Any] = {
+        ("builtins", "set"): set,
+        ("builtins", "frozenset"): frozenset,
+        ("builtins", "dict"): dict,
+        ("builtins", "list"): list,
+        ("builtins", "tuple"): tuple,
+        ("builtins", "object"): object,
+        ("collections", "OrderedDict"): OrderedDict,
+        ("copyreg", "_reconstructor"): _rebuilt,
+    }
+
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        if global_name in {"Document", "InMemoryDocstore"} and module_name.split(".")[0].startswith(
+            "langchain"
+        ):
+            return _Stored
+        if (module_name, global_name) in self._ALLOWED:
+            return self._ALLOWED[module_name, global_name]
+        raise pickle.UnpicklingError(f"it holds {module_name}.{global_name}, which could run code")
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise pickle.UnpicklingError("it refers to objects outside the file")
