@@ -8,13 +8,40 @@
         ├── EndpointError  a bot, judge or store that does not answer
         └── StorageError   a folder that cannot be written, locked or read
 
-The message is one line: what came, what was expected, what to do. Anything outside the
-tree is a bug and keeps its traceback.
+The message is one line: what was found, what was expected, what to do. Anything outside the
+tree is a bug: exit 70, with the traceback.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-EXIT_OK, EXIT_GATE, EXIT_INPUT, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+EXIT_OK, EXIT_GATE, EXIT_INPUT, EXIT_INCOMPLETE, EXIT_BUG, EXIT_INTERRUPTED = 0, 1, 2, 3, 70, 130
+_WORDS = {
+    EXIT_OK: "PASS", EXIT_GATE: "FAIL", EXIT_INPUT: "INVALID", EXIT_INCOMPLETE: "INCOMPLETE",
+    EXIT_BUG: "BUG", EXIT_INTERRUPTED: "INTERRUPTED",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a command ends: the exit code, and a last line that begins with the word for it.
+
+    >>> Ending(1, "1 of 2 gates failed").line
+    'FAIL: 1 of 2 gates failed'
+    """
+
+    code: int
+    sentence: str
+    gated: bool = True
+
+    @property
+    def word(self) -> str:
+        """PASS, FAIL, INVALID, INCOMPLETE, BUG or INTERRUPTED; DONE for success where no gate was set."""
+        return "DONE" if self.code == EXIT_OK and not self.gated else _WORDS[self.code]
+
+    @property
+    def line(self) -> str:
+        return f"{self.word}: {self.sentence}"
 
 
 class AnswerkeyError(Exception):

@@ -1,13 +1,13 @@
-"""95 % intervals: how far a figure could move if the cases had been others of the same kind.
+"""95 % intervals: how far a figure could move with other cases of the same kind.
 
-Means: percentile bootstrap with a fixed seed up to 2,000 values, Student's t above. Rates: Wilson.
-The same numbers in the same order always give the same interval.
+Means: percentile bootstrap with a fixed seed up to 2,000 values, Student's t above. Rates: Wilson. Means and rates of
+dependent cases: studentised bootstrap over clusters. The same numbers in the same order always give the same interval.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ SEED = 20_240_101
 BOOTSTRAP_LIMIT = 2_000
 _NUMBERS_AT_ONCE = 1_000_000  # keeps a bootstrap of any size within some 20 MB
 
-Method = Literal["bootstrap", "t", "wilson"]
+Method = Literal["bootstrap", "t", "wilson", "cluster bootstrap", "cluster t"]
 
 
 class Interval(NamedTuple):
-    """A 95 % interval, and how it was made."""
+    """A 95 % interval, and the method it was computed with."""
 
     low: float
     high: float
@@ -31,7 +31,7 @@ class Interval(NamedTuple):
 
 
 def mean_interval(values: Iterable[float]) -> Interval | None:
-    """Interval of the mean; None for fewer than two values, which say nothing of their spread."""
+    """Interval of the mean; None for fewer than two values, whose spread is unknown."""
     import numpy as np
 
     numbers = np.asarray(values if hasattr(values, "__len__") else list(values), dtype=np.float64)
@@ -70,7 +70,7 @@ def interval_from_moments(n: int, mean: float, sd: float) -> Interval | None:
 
 
 def rate_interval(successes: int, n: int) -> Interval | None:
-    """Wilson's interval of a rate, always within 0..1; None where nothing was counted."""
+    """Wilson's interval of a rate, always within 0..1; None for no cases."""
     if n < 1:
         return None
     if not 0 <= successes <= n:
@@ -82,3 +82,70 @@ def rate_interval(successes: int, n: int) -> Interval | None:
     low = 0.0 if successes == 0 else max(0.0, middle - half)
     high = 1.0 if successes == n else min(1.0, middle + half)
     return Interval(low, high, "wilson")
+
+
+def cluster_interval(
+    counts: Sequence[float], sums: Sequence[float], *, rate: bool = False
+) -> Interval | None:
+    """Interval of Σ sums / Σ counts, where each cluster has `counts` dependent values that add up to `sums`.
+
+    A `rate` stays within 0..1. None for fewer than two clusters.
+
+    >>> cluster_interval([2, 2, 2, 2], [2, 0, 2, 0], rate=True).low
+    0.0
+    """
+    import numpy as np
+    from scipy.special import ndtr, stdtrit
+
+    sizes, totals = np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64)
+    groups = sizes.size
+    if groups < 2:
+        return None
+    mean = float(totals.sum() / sizes.sum())
+    if rate and mean in (0.0, 1.0):
+        return rate_interval(round(mean * groups), groups)
+    error = cluster_error(sizes, totals - mean * sizes)
+    if error <= 1e-12 * max(1.0, abs(mean)):
+        return Interval(mean, mean, "cluster bootstrap")
+    critical = float(stdtrit(groups - 1, (1 + LEVEL) / 2))
+    if groups > BOOTSTRAP_LIMIT:
+        low, high, method = mean - critical * error, mean + critical * error, "cluster t"
+    else:
+        means, errors = _resampled_clusters(sizes, totals)
+        method = "cluster bootstrap"
+        if (
+            np.mean(errors == 0.0) > 0.01
+        ):  # too few clusters differ to studentise: percentiles, widened for few clusters
+            tail = 100 * float(ndtr(-math.sqrt(groups / (groups - 1)) * critical))
+            low, high = (float(end) for end in np.percentile(means, [tail, 100 - tail]))
+        else:
+            spread = (means - mean)[errors > 0] / errors[errors > 0]
+            least, most = np.percentile(spread, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
+            low, high = mean - float(most) * error, mean - float(least) * error
+    return Interval(max(low, 0.0), min(high, 1.0), method) if rate else Interval(low, high, method)
+
+
+def cluster_error(sizes: NDArray[Any], residuals: NDArray[Any]) -> float:
+    """The cluster-robust standard error of a mean, from the residuals summed per cluster."""
+    groups = len(sizes)
+    squares = float((residuals * residuals).sum())
+    return math.sqrt(groups / (groups - 1) * squares) / float(sizes.sum())
+
+
+def _resampled_clusters(sizes: NDArray[Any], totals: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Means and standard errors of samples of clusters with replacement."""
+    import numpy as np
+
+    random, groups = np.random.default_rng(SEED), sizes.size
+    means, errors = np.empty(DRAWS), np.empty(DRAWS)
+    at_once = max(1, _NUMBERS_AT_ONCE // groups)
+    for start in range(0, DRAWS, at_once):
+        rows = slice(start, min(start + at_once, DRAWS))
+        picked = random.integers(0, groups, size=(rows.stop - start, groups))
+        size, total = sizes.take(picked), totals.take(picked)
+        whole = size.sum(axis=1)
+        means[rows] = total.sum(axis=1) / whole
+        residuals = total - means[rows, None] * size
+        errors[rows] = np.sqrt(groups / (groups - 1) * (residuals * residuals).sum(axis=1)) / whole
+    errors[errors < 1e-12] = 0.0
+    return means, errors

@@ -68,7 +68,8 @@ def test_the_same_answers_under_uniform_and_route_aware(cli: Callable[..., Any],
     assert data["changed"]["answers"] is False
     assert data["overall"]["n"] == 50
     assert data["metrics"]["semantic_relevance"]["mean_b"] is not None
-    assert cli("compare", a, b, "--gate").code == 0
+    gate = cli("compare", a, b, "--gate")
+    assert (gate.code, gate.last_line.startswith("FAIL: the bot did not change")) == (1, True)
 
 
 def test_worse_fails_the_gate_and_a_margin_forgives(cli: Callable[..., Any], score: Callable[..., str]):
@@ -76,12 +77,31 @@ def test_worse_fails_the_gate_and_a_margin_forgives(cli: Callable[..., Any], sco
     shown = cli("compare", a, b, "--gate")
     assert shown.code == 1
     assert shown.out.startswith("B is worse: ")
-    assert shown.last_line.startswith("gate failed: B is worse")
+    assert shown.last_line.startswith("FAIL: B is worse by more than the margin")
     assert cli("compare", b, a, "--gate").code == 0
     forgiven = cli("compare", a, b, "--gate", "--margin", "0.9", "--json")
     assert (forgiven.code, forgiven.json["gate"]["passed"], forgiven.json["verdict"]) == (0, True, "worse")
     assert cli("compare", a, b, "--gate", "--margin", "0.1").code == 1
     assert cli("compare", a, b, "--margin", "0.1").code == 2
+    assert cli("compare", a, b).last_line == "DONE: worse; 25 newly fail, 0 newly pass"
+    for margin in ("nan", "inf", "-1"):
+        invalid = cli("compare", a, b, "--gate", "--margin", margin)
+        assert (invalid.code, "--margin is" in invalid.err) == (2, True)
+    allowed = ("--gate", "--margin", "0.9", "--max-new-failures")
+    assert cli("compare", a, b, *allowed, "25").code == 0
+    new = cli("compare", a, b, *allowed, "24")
+    assert (new.code, "25 cases newly fail, 24 allowed: q10, q11, q12, …" in new.last_line) == (1, True)
+
+
+def test_newly_failing_cases_come_first_in_every_form(cli: Callable[..., Any], score: Callable[..., str]):
+    a, b = score("good", rows(35)), score("bad", rows(10))
+    text, markdown = cli("compare", a, b).out, cli("compare", a, b, "--markdown").out
+    assert text.index("Newly failing: 25") < text.index("95 % interval   ")
+    assert markdown.index("**Newly failing: 25") < markdown.index("<summary>Statistics")
+    data = cli("compare", a, b, "--json").json
+    assert (data["newly_failing"]["count"], data["newly_passing"]["count"]) == (25, 0)
+    assert data["newly_failing"]["cases"][0]["id"] == "q10"
+    assert data["quality"]["n"] == 40
 
 
 def test_one_run_is_compared_with_the_baseline(cli: Callable[..., Any], score: Callable[..., str]):
@@ -142,7 +162,7 @@ def test_a_run_that_stopped_early_is_called_partial_and_fails_the_gate(
     b = str(next(Path("results").glob("part_*")))
     shown = cli("compare", a, b, "--gate")
     assert shown.out.startswith("B is a partial run (15 of 40 cases: stopped at q15")
-    assert (shown.code, shown.last_line[:35]) == (1, "gate failed: B is a partial run (15")
+    assert (shown.code, shown.last_line[:35]) == (1, "FAIL: B is a partial run (15 of 40 ")
     data = cli("compare", a, b, "--json").json
     assert data["partial"]["a"] is None
     assert data["partial"]["b"].startswith("15 of 40 cases")

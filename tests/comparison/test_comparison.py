@@ -23,7 +23,7 @@ def run_of(scores: np.ndarray, name: str) -> Side:
     made.questions = made.statuses = [""] * n
     made.cases = made.evidence = [b""] * n
     made.answers = made.wordings = [f"{name}{i}".encode() for i in range(n)]
-    made.score = array("d", scores)
+    made.score = made.quality = array("d", scores)
     made.passed = array("b", (scores >= 0.6).astype(int).tolist())
     return made
 

@@ -132,7 +132,7 @@ def test_no_figure_is_ever_nan(pair: tuple[np.ndarray, np.ndarray]):
 
 
 def test_lower_is_better_turns_wins_and_gain_round():
-    ours = difference(np.array([3.0, 2.0, 5.0]), np.array([1.0, 2.0, 6.0]), "lower")
+    ours = difference(np.array([3.0, 2.0, 5.0]), np.array([1.0, 2.0, 6.0]), better="lower")
     assert (ours.wins, ours.losses, ours.ties) == (1, 1, 1)
     assert ours.diff == pytest.approx(-1 / 3)
     assert ours.gain == pytest.approx(1 / 3)
@@ -152,3 +152,44 @@ def test_noise_on_unchanged_cases_has_no_rank():
     noisy = b + np.repeat([0.0, 1e-8], [5, 30])
     assert difference(a, noisy).wilcoxon_p == difference(a, b).wilcoxon_p
     assert difference(a, noisy).ties == 30
+
+
+def clustered(random: np.random.Generator, clusters: int, shift: float = 0.0):
+    """Differences that depend on each other within clusters of 2 to 20 cases."""
+    sizes = random.integers(2, 21, clusters)
+    group = np.repeat(np.arange(clusters), sizes)
+    a = random.uniform(0, 1, sizes.sum())
+    d = random.normal(0, 0.2, clusters)[group] + random.normal(0, 0.1, sizes.sum())
+    return a, a + d + shift, group
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clusters", [20, 60])
+def test_dependent_cases_do_not_cry_wolf(clusters):
+    random = np.random.default_rng(clusters)
+    plain = robust = covered = 0
+    for _ in range(300):
+        a, b, group = clustered(random, clusters)
+        plain += (difference(a, b).p or 1.0) < 0.05
+        found = difference(a, b, group)
+        assert found.clusters == clusters
+        assert found.interval is not None
+        robust += (found.p or 1.0) < 0.05
+        covered += found.interval.low <= 0 <= found.interval.high
+    assert plain > 90, "tests that ignore the clusters call chance a change"
+    assert robust <= 27
+    assert covered >= 276
+
+
+def test_clusters_of_one_case_change_nothing():
+    random = np.random.default_rng(5)
+    a, b = random.uniform(0, 1, 30), random.uniform(0, 1, 30)
+    assert difference(a, b, np.arange(30)) == difference(a, b)
+
+
+def test_mcnemar_by_cluster():
+    a = np.array([1] * 10 + [0] * 10 + [1] * 10)
+    b = np.array([0] * 10 + [1] * 10 + [1] * 10)
+    assert mcnemar(a, b, np.repeat([0, 1, 2], 10)).p == 1.0
+    one_way = mcnemar(np.ones(40), np.zeros(40), np.repeat(np.arange(8), 5))
+    assert (one_way.method, one_way.p) == ("clustered", pytest.approx(0.004678, abs=1e-5))

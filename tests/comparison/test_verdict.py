@@ -9,7 +9,7 @@ import pytest
 from tests.support.compare_building import outcome, side, simple
 
 from answerkey.comparison.comparison import compare_sides, comparison_json
-from answerkey.comparison.verdict import gate_failures, plain
+from answerkey.comparison.verdict import CompareGate, gate_failures, plain
 from answerkey.errors import InputError
 from answerkey.reports.comparison import notes
 from answerkey.types import Passage, Score
@@ -26,7 +26,7 @@ def test_same_answers_under_another_profile_are_no_improvement():
     )
     assert found.overall.diff == pytest.approx(np.mean(HIGH) - np.mean(LOW))
     assert found.overall.p is not None
-    assert gate_failures(found) == []
+    assert gate_failures(found) == [found.sentence]
 
 
 def test_other_answers_under_another_profile_are_not_comparable():
@@ -43,14 +43,14 @@ def test_better_and_worse():
     down = compare_sides(simple("old", HIGH), simple("new", LOW, answer="no"))
     assert down.verdict == "worse"
     assert gate_failures(down)
-    assert gate_failures(down, margin=0.5) == []
-    assert gate_failures(down, margin=0.01)
+    assert gate_failures(down, CompareGate(margin=0.5)) == []
+    assert gate_failures(down, CompareGate(margin=0.01))
 
 
 def test_a_small_difference_says_what_could_have_been_found():
     found = compare_sides(simple("old", LOW), simple("new", LOW[::-1], answer="no"))
     assert found.verdict == "no detectable difference"
-    assert "would be found 4 times in 5" in found.sentence
+    assert "is detectable with 80 % power" in found.sentence
 
 
 def test_no_difference_beyond_the_scale_is_promised():
@@ -60,8 +60,8 @@ def test_no_difference_beyond_the_scale_is_promised():
     a.scale = b.scale = 100.0
     found = compare_sides(a, b)
     assert (found.overall.smallest_detectable or 0) > 100
-    assert "so few cases" in found.sentence
-    assert "would be found" not in found.sentence
+    assert "too few cases to detect any difference" in found.sentence
+    assert "80 % power" not in found.sentence
     assert any("none; it would exceed the whole scale" in note for note in notes(found))
 
 
@@ -79,8 +79,8 @@ def test_a_partial_run_is_said_first_and_closes_the_gate():
     assert found.sentence.startswith("B is a partial run (4 of 10 cases: interrupted); ")
     assert found.changed.sentences()[1].startswith("cases: 6 not reached in B; 4 are the same")
     assert comparison_json(found)["partial"] == {"a": None, "b": "4 of 10 cases: interrupted"}
-    assert gate_failures(found) == ["B is a partial run (4 of 10 cases: interrupted)"]
-    assert gate_failures(found, margin=0.5)
+    assert gate_failures(found)[0] == "B is a partial run (4 of 10 cases: interrupted)"
+    assert gate_failures(found, CompareGate(margin=0.5))
     back = compare_sides(part, whole)
     assert back.sentence.startswith("A is a partial run (4 of 10 cases: interrupted); ")
     assert gate_failures(back)
@@ -89,8 +89,8 @@ def test_a_partial_run_is_said_first_and_closes_the_gate():
 def test_the_same_run_twice_did_not_change():
     found = compare_sides(simple("old", LOW), simple("old", LOW))
     assert found.verdict == "no detectable difference"
-    assert "10 of 10 answers are identical, and so is the ruler" in found.sentence
-    assert found.changed.sentences() == ["nothing: same cases, same answers, same ruler"]
+    assert "10 of 10 answers are identical, and the scoring setup is unchanged" in found.sentence
+    assert found.changed.sentences() == ["nothing: same cases, same answers, same scoring"]
 
 
 def test_same_answers_with_other_scores_are_the_judges_noise():
@@ -141,7 +141,7 @@ def test_errors_on_one_side_are_counted_and_close_the_gate():
     assert found.overall.n == 3
     assert found.lost == ("q1",)
     assert comparison_json(found)["broken"] == {"keyword_recall": {"a": 0, "b": 1}}
-    assert "q1" in gate_failures(found)[0]
+    assert gate_failures(found)[0] == "1 case of B with an error; with a verdict in A: q1"
 
 
 def test_near_identical_answers_are_told_from_changed_ones():
@@ -200,7 +200,7 @@ def test_what_repeats_of_the_same_bot_differ_by_is_no_regression():
 
 
 def test_a_repeat_under_another_ruler_is_refused():
-    with pytest.raises(InputError, match="no repeat"):
+    with pytest.raises(InputError, match="not a repeat"):
         compare_sides(simple("a", LOW), simple("b", HIGH), [simple("r", LOW, profile="p2")])
 
 
@@ -229,3 +229,66 @@ def test_the_json_has_the_promised_keys_and_no_nan():
     assert set(row.split()) <= data["metrics"]["m"].keys()
     assert data["metrics"]["n"]["note"] == "no case has this value in both runs"
     assert data["improved"]["cases"][0]["id"] == "q3"
+
+
+def test_three_cases_never_pass_the_gate():
+    fell = compare_sides(simple("a", [99.7, 99.0, 99.9]), simple("b", [20.0, 21.0, 19.0], answer="no"))
+    assert gate_failures(fell)
+    rose = compare_sides(simple("a", [20.0, 21.0, 19.0]), simple("b", [99.7, 99.0, 99.9], answer="no"))
+    assert gate_failures(rose)[0].startswith("too few cases to tell: 3 cases; at least 10 are needed")
+
+
+def test_too_few_cases_say_how_many_would_be_enough():
+    random = np.random.default_rng(3)
+    before = random.uniform(0, 1, 30)
+    found = compare_sides(
+        simple("a", before.tolist()), simple("b", (before + random.normal(0, 0.3, 30)).tolist(), answer="no")
+    )
+    [reason] = gate_failures(found)
+    assert reason.startswith("too few cases to tell: the score changed by ")
+    assert 150 < int(reason.rpartition("about ")[2].split()[0]) < 500
+    assert gate_failures(found, CompareGate(margin=0.3)) == []
+
+
+def test_cases_missing_in_b_are_never_better_and_fail_the_gate():
+    found = compare_sides(simple("a", [*LOW, *LOW]), simple("b", [*HIGH, *HIGH][:18], answer="no"))
+    assert found.verdict == "not comparable"
+    assert found.sentence.startswith("not comparable: 2 cases of A missing in B; over 18 cases")
+    assert gate_failures(found)[0] == "2 cases of A missing in B: q18, q19"
+
+
+def test_half_of_b_in_errors_is_never_better():
+    half = [None if n % 2 else score for n, score in enumerate([*HIGH, *HIGH])]
+    found = compare_sides(simple("a", [*LOW, *LOW]), simple("b", half, answer="no"))
+    assert (found.verdict, found.errors_b) == ("not comparable", 10)
+    assert "10 cases with a score in A ended in an error in B" in found.sentence
+    assert gate_failures(found)[0].startswith("10 cases of B with an error; with a verdict in A: q1")
+    one = [None, *[*HIGH, *HIGH][1:]]
+    found = compare_sides(simple("a", [*LOW, *LOW]), simple("b", one, answer="no"))
+    assert found.verdict == "better"
+    assert gate_failures(found) == ["1 case of B with an error; with a verdict in A: q0"]
+    assert gate_failures(found, CompareGate(max_errors=1)) == []
+
+
+def test_changed_settings_are_named():
+    a, b = simple("a", LOW), simple("b", LOW, answer="no", settings="s2")
+    a.settings = {"target": {"url": "http://one", "method": "POST"}, "judge": "local"}
+    b.settings = {"target": {"url": "http://two", "method": "POST"}, "judge": "local"}
+    changed = compare_sides(a, b).changed
+    assert changed.settings == ('target.url: "http://one" → "http://two"',)
+    assert 'settings: target.url: "http://one" → "http://two"' in changed.sentences()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("loss", "least", "most"), [(0.0, 0.8, 1.0), (0.1, 0.0, 0.05)])
+def test_the_gate_passes_an_equal_bot_and_stops_one_worse_by_twice_the_margin(loss, least, most):
+    """200 cases whose differences have a standard deviation of 0.2: enough for a margin of 0.05 with 80 % power."""
+    random = np.random.default_rng(11)
+    passed = 0
+    for _ in range(200):
+        ability = random.uniform(0.3, 0.7, 200)
+        before = ability + random.normal(0, 0.14, 200)
+        after = ability - loss + random.normal(0, 0.14, 200)
+        found = compare_sides(simple("a", before.tolist()), simple("b", after.tolist(), answer="no"))
+        passed += gate_failures(found, CompareGate(margin=0.05)) == []
+    assert least <= passed / 200 <= most

@@ -101,7 +101,7 @@ def test_everything_else_reads_such_a_run(cli, log, tmp_path):
     assert "nothing to resume" in same.err
     local = cli("run", path, "--resume")
     assert local.code == 2
-    assert "go on with --resume --engine ray" in local.err
+    assert "continue with --resume --engine ray" in local.err
 
 
 DEADLY = """
@@ -142,7 +142,7 @@ def test_a_chunk_that_always_kills_ends_the_run_which_can_go_on(log, write, tmp_
     head = 'modules = ["deadly"]\n' + SUITE.replace('"token_f1"', '"deadly"')
     suite = load_suite(log(suite=head))
     finished = run_on_cluster(suite, Options(), Cluster(workers=2, sizes=SMALL))
-    assert "3 workers ended over the same chunk" in finished.partial
+    assert "3 workers died in the same chunk" in finished.partial
     for number in (300, 700):
         (tmp_path / f"killed-{number}").touch()
     ended = run_on_cluster(suite, Options(resume=finished.folder), Cluster(workers=2))

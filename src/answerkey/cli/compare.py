@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from answerkey.cli.output import json_option, print_json, say, show
-from answerkey.errors import EXIT_GATE
 
 
 @click.command("compare")
@@ -15,9 +14,14 @@ from answerkey.errors import EXIT_GATE
 @click.argument("run_b", type=click.Path(path_type=Path), metavar="[B]", required=False)
 @click.option("--repeats", multiple=True, type=click.Path(path_type=Path), metavar="RUN",
               help="Another run of the same bot as A, to estimate noise; may be repeated.")  # fmt: skip
-@click.option("--gate", is_flag=True, help="Exit 1 if B is worse, or if there is not enough evidence.")
-@click.option("--margin", type=click.FloatRange(min=0), metavar="X",
-              help="With --gate: the largest acceptable drop in the mean overall score.")  # fmt: skip
+@click.option("--gate", is_flag=True,
+              help="Pass only if B is shown to be no worse than A by more than the margin; otherwise exit 1.")  # fmt: skip
+@click.option("--margin", type=float, metavar="X",
+              help="With --gate: the largest acceptable drop in the mean overall score; default 5 % of the scale.")  # fmt: skip
+@click.option("--max-new-failures", type=click.IntRange(min=0), metavar="N",
+              help="With --gate: fail if more than N cases pass in A and fail in B.")  # fmt: skip
+@click.option("--max-errors", type=click.IntRange(min=0), metavar="N",
+              help="With --gate: fail if more than N cases of B end in an error; default 0.")  # fmt: skip
 @click.option(
     "--cases",
     type=click.IntRange(min=0),
@@ -34,11 +38,16 @@ from answerkey.errors import EXIT_GATE
 @json_option
 @click.pass_context
 def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[Path, ...], gate: bool,
-            margin: float | None, cases: int, markdown: bool, out: Path | None, as_json: bool) -> None:  # fmt: skip
+            margin: float | None, max_new_failures: int | None, max_errors: int | None, cases: int, markdown: bool,
+            out: Path | None, as_json: bool) -> None:  # fmt: skip
     """Compare run B with run A, case by case; with one run, compare it with the baseline.
 
-    The result starts with what changed: answers, profile, judge, cases. The verdict is about the overall score and
-    needs the paired t-test and the Wilcoxon test to agree at 0.05. Differences are B − A.
+    The result starts with what changed, and with the cases that newly fail and newly pass. The verdict is about the
+    overall score and needs the paired t-test and the Wilcoxon test to agree at 0.05. Differences are B − A.
+
+    --gate is a non-inferiority test: it passes if the lower end of the 95 % interval of the difference lies above
+    −margin. It fails if B is worse, if there are too few cases to tell, if the runs are not comparable or unfinished,
+    if cases of A are missing in B, or if B has errors.
 
     \b
     Example:
@@ -46,18 +55,22 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
       answerkey compare results/bot_20260103_030405 --gate --margin 0.02
     """
     from answerkey.comparison.comparison import compare_runs, comparison_json
-    from answerkey.comparison.verdict import gate_failures
+    from answerkey.comparison.verdict import CompareGate, end_of_comparison, gate_failures
     from answerkey.reports.comparison import comparison_markdown, comparison_text
 
-    if margin is not None and not gate:
-        raise click.UsageError("--margin needs --gate", ctx)
+    limits = {"--margin": margin, "--max-new-failures": max_new_failures, "--max-errors": max_errors}
+    for name, value in limits.items():
+        if value is not None and not gate:
+            raise click.UsageError(f"{name} needs --gate", ctx)
+    rules = CompareGate(margin, max_new_failures, max_errors or 0)
     if run_b is None:
         run_a, run_b = _baseline(run_a), run_a
     comparison = compare_runs(run_a, run_b, repeats)
-    failures = gate_failures(comparison, margin) if gate else []
+    failures = gate_failures(comparison, rules) if gate else []
+    ending = end_of_comparison(comparison, failures if gate else None)
     if as_json:
         verdict = {"gate": {"passed": not failures, "reasons": failures, "margin": margin}} if gate else {}
-        print_json(comparison_json(comparison, cases) | verdict)
+        print_json(comparison_json(comparison, cases) | verdict | {"ending": ending.line})
     elif markdown:
         show(comparison_markdown(comparison, cases).rstrip("\n"))
     else:
@@ -67,9 +80,8 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
 
         write_comparison(comparison, out, cases)
         say(f"wrote comparison.html, .md, .txt, .json and plots/ to {out}")
-    if gate:
-        say(f"gate failed: {'; '.join(failures)}" if failures else "gate passed")
-        ctx.exit(EXIT_GATE if failures else 0)
+    say(ending.line)
+    ctx.exit(ending.code)
 
 
 def _baseline(run: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The run to compare with, remembered in `.answerkey/baseline.json`."""
+"""The baseline: the run to compare with, recorded in `.answerkey/baseline.json`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHERE = Path(".answerkey") / "baseline.json"
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """`run` is relative to the folder that holds `.answerkey`, so that a checkout can be moved."""
+    """`run` is relative to the folder that contains `.answerkey`, so that a checkout can be moved."""
 
     run: str
     name: str
@@ -25,7 +25,7 @@ class Baseline:
 
 
 def set_baseline(run: StoredRun, folder: Path) -> Path:
-    """Remember the run in that folder; returns the file written."""
+    """Record the run as the baseline of a folder; returns the file."""
     path = folder / WHERE
     kept = Baseline(relpath(run.folder, folder), run.name, run.created, dict(run.fingerprint))
     try:
@@ -37,15 +37,13 @@ def set_baseline(run: StoredRun, folder: Path) -> Path:
 
 
 def find_baseline(*folders: Path) -> tuple[Path, Baseline]:
-    """The run's folder and what is kept of it, from the first of the folders that has a baseline."""
+    """The run folder and what was recorded about it, from the first of the folders that has a baseline."""
     for folder in folders:
         if (folder / WHERE).is_file():
             kept = _read(folder / WHERE)
             return Path(relpath(folder / kept.run)), kept
     looked = ", ".join(str(folder / WHERE) for folder in folders)
-    raise InputError(
-        f"no baseline in {looked}; keep one with `answerkey baseline set RUN`, or name both runs"
-    )
+    raise InputError(f"no baseline in {looked}; set one with `answerkey baseline set RUN`, or name both runs")
 
 
 def _read(path: Path) -> Baseline:

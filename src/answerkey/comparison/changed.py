@@ -1,17 +1,22 @@
-"""What differs between two runs: the bot, the ruler, or the cases. Said before any number is.
+"""What differs between two runs: the bot, the scoring, or the cases. It is reported before any number.
 
-The bot is judged by its answers themselves, the ruler by the fingerprints of both runs.
+The bot is compared by its answers, the scoring by the fingerprints of both runs.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from answerkey.comparison.pair import Pairs
 from answerkey.errors import SettingsError
 from answerkey.runs.records import SCORING
+from answerkey.types import Json
 
-_SPOKEN = {"metrics": "metric versions", "embedding": "embedding model"}
+_LONGEST_VALUE = 60
+_NAMES = {"metrics": "metric versions", "embedding": "embedding model"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +32,15 @@ class Changed:
     removed: tuple[str, ...]
     edited: tuple[str, ...]
     parts: tuple[str, ...]
+    settings: tuple[str, ...] = ()
     partial_a: str = ""
     partial_b: str = ""
 
     @property
     def unfinished(self) -> list[str]:
-        """One clause for each run that ended before its last case."""
-        told = {"A": self.partial_a, "B": self.partial_b}
-        return [f"{name} is a partial run ({partial})" for name, partial in told.items() if partial]
+        """One clause per run that ended before its last case."""
+        sides = {"A": self.partial_a, "B": self.partial_b}
+        return [f"{name} is a partial run ({partial})" for name, partial in sides.items() if partial]
 
     @property
     def cases(self) -> bool:
@@ -46,31 +52,31 @@ class Changed:
 
     @property
     def bot(self) -> bool:
-        """Whether the bot behaved differently: other answers, or the same from another route or passages."""
+        """Whether the bot behaved differently: other answers, or the same answers from another route or passages."""
         return self.answers or self.other_evidence > 0
 
     @property
-    def ruler(self) -> tuple[str, ...]:
-        """The parts of the ruler that differ, in plain words; another profile brings its metrics with it."""
+    def scoring(self) -> tuple[str, ...]:
+        """The parts of the scoring that differ; another profile includes its metrics."""
         named = [part for part in SCORING if part in self.parts]
         if "profile" in named and "metrics" in named:
             named.remove("metrics")
-        return tuple(_SPOKEN.get(part, part) for part in named)
+        return tuple(_NAMES.get(part, part) for part in named)
 
     def flags(self) -> dict[str, bool]:
-        """What changed, by the names of the fingerprint."""
+        """What changed, by the names in the fingerprint."""
         known = {part: part in self.parts for part in (*SCORING, "settings")}
         return {"cases": self.cases, "answers": self.answers, "evidence": self.other_evidence > 0, **known}
 
     def sentences(self) -> list[str]:
-        """One line for each thing that changed, or one that says nothing did."""
+        """One line per change, or one that says that nothing changed."""
         lines = self.unfinished
         if self.cases:
             added = "not reached in A" if self.partial_a else "added"
             removed = "not reached in B" if self.partial_b else "removed"
             counts = {added: self.added, removed: self.removed, "edited": self.edited}
-            told = ", ".join(f"{len(ids)} {what}" for what, ids in counts.items() if ids)
-            lines.append(f"cases: {told}; {self.shared} are the same in both runs and are compared")
+            listed = ", ".join(f"{len(ids)} {what}" for what, ids in counts.items() if ids)
+            lines.append(f"cases: {listed}; {self.shared} are the same in both runs and are compared")
         if self.answers:
             near = (
                 f", {self.near_identical} differ only in case or punctuation" if self.near_identical else ""
@@ -82,14 +88,16 @@ class Changed:
             lines.append(
                 f"route, sources or passages: differ in {self.other_evidence} of {self.shared} cases"
             )
-        lines += [
-            f"{part}: changed" for part in (*self.ruler, *(["settings"] if "settings" in self.parts else []))
-        ]
-        return lines or ["nothing: same cases, same answers, same ruler"]
+        lines += [f"{part}: changed" for part in self.scoring]
+        if self.settings:
+            lines.append(f"settings: {', '.join(self.settings)}")
+        elif "settings" in self.parts:
+            lines.append("settings: changed")
+        return lines or ["nothing: same cases, same answers, same scoring"]
 
 
 def what_changed(pairs: Pairs) -> Changed:
-    """Compare the texts by their hashes and the rest by fingerprint."""
+    """Compare the answers by their hashes and the rest by fingerprint."""
     a, b = pairs.a, pairs.b
     identical = near = evidence = 0
     for i, j in zip(pairs.rows_a.tolist(), pairs.rows_b.tolist(), strict=True):
@@ -107,13 +115,14 @@ def what_changed(pairs: Pairs) -> Changed:
         removed=pairs.removed,
         edited=pairs.edited,
         parts=_differing(pairs),
+        settings=tuple(_changed_settings(a.settings, b.settings)),
         partial_a=a.partial,
         partial_b=b.partial,
     )
 
 
 def _differing(pairs: Pairs) -> tuple[str, ...]:
-    """Parts of the fingerprint that differ and had a say in what both runs measured."""
+    """Parts of the fingerprint that differ and affect what both runs measured."""
     old, new = pairs.a.fingerprint, pairs.b.fingerprint
     parts = [part for part in (*SCORING, "settings") if old.get(part, "") != new.get(part, "")]
     shared = pairs.metrics()
@@ -127,8 +136,25 @@ def _differing(pairs: Pairs) -> tuple[str, ...]:
     return tuple(parts)
 
 
+def _changed_settings(old: Any, new: Any, name: str = "") -> Iterator[str]:
+    """The settings that differ, by dotted name with both values: `target.url: "a" → "b"`."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        tables: tuple[Json, Json] = (old, new)
+        for key in dict.fromkeys([*tables[0], *tables[1]]):
+            yield from _changed_settings(
+                tables[0].get(key), tables[1].get(key), f"{name}.{key}" if name else str(key)
+            )
+    elif old != new:
+        yield f"{name}: {_shown(old)} → {_shown(new)}"
+
+
+def _shown(value: Any) -> str:
+    text = "none" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
 def _keywords(name: str) -> frozenset[str]:
-    """What a metric is given besides the pair; everything, for one that is not installed here."""
+    """What a metric needs besides the pair; everything, for a metric that is not installed here."""
     from answerkey.metrics.registry import PROVIDED, find
 
     try:

@@ -1,20 +1,22 @@
-"""A comparison of two runs: what changed, the verdict, every figure, and the cases that moved."""
+"""A comparison of two runs: what changed, the verdict, every figure, and the cases that changed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from answerkey.comparison.changed import Changed, what_changed
 from answerkey.comparison.pair import Noise, Pairs, Side, estimate_noise, pair, read_side
 from answerkey.comparison.significance import Difference, McNemar, difference, effect_size, holm, mcnemar
-from answerkey.comparison.verdict import decide
+from answerkey.comparison.verdict import Evidence, decide
 from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import InputError, SettingsError
+from answerkey.metrics.registry import find
 from answerkey.runs.store import open_run, read_manifest, read_outcomes
-from answerkey.types import Better, Json, Outcome, Profile
+from answerkey.types import Better, Json, Outcome, Profile, Status
 
 if TYPE_CHECKING:
     import pandas
@@ -24,7 +26,7 @@ _STILL = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One case whose overall score moved. A flaky one lies within what repeats of A gave it anyway."""
+    """One case whose overall score changed. A flaky one stays within the range of A's repeats."""
 
     id: str
     question: str
@@ -39,9 +41,21 @@ class Move:
         return self.score_b - self.score_a
 
 
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """One case that passes in one run and not in the other; a score is None where the case ended in an error."""
+
+    id: str
+    question: str
+    status_a: str
+    status_b: str
+    score_a: float | None
+    score_b: float | None
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """Run B against run A. `sentence` is the verdict in words; differences are B − A."""
+    """Run B compared with run A. `sentence` is the verdict in words; differences are B − A. `lost` are cases with a verdict in A only; `errors` counts errors per metric in A and B."""
 
     name_a: str
     name_b: str
@@ -49,32 +63,43 @@ class Comparison:
     sentence: str
     changed: Changed
     overall: Difference
+    quality: Difference
     metrics: dict[str, Difference]
     mcnemar: McNemar
+    newly_failing: tuple[Flip, ...]
+    newly_passing: tuple[Flip, ...]
     moves: tuple[Move, ...]
     lost: tuple[str, ...]
-    broken: dict[str, tuple[int, int]]
+    errors: dict[str, tuple[int, int]]
+    errors_a: int
+    errors_b: int
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     noise: Noise | None = None
     scale: float | None = None
 
     @property
+    def scored(self) -> int:
+        """The largest number of cases that some figure compares."""
+        return max([self.overall.n, *(d.n for d in self.metrics.values())])
+
+    @property
     def improved(self) -> list[Move]:
-        """Largest gain first; flaky cases left out."""
+        """Largest gain first, without flaky cases."""
         return sorted((m for m in self.moves if m.diff > 0 and not m.flaky), key=lambda m: -m.diff)
 
     @property
     def degraded(self) -> list[Move]:
-        """Largest loss first; flaky cases left out."""
+        """Largest loss first, without flaky cases."""
         return sorted((m for m in self.moves if m.diff < 0 and not m.flaky), key=lambda m: m.diff)
 
     def to_dicts(self) -> list[Json]:
         """One row per metric, the overall score first."""
-        return [
-            {"metric": name, **_difference_json(d)}
-            for name, d in {"overall": self.overall, **self.metrics}.items()
-        ]
+        return [{"metric": name, **_difference_json(d)} for name, d in self.differences("overall").items()]
+
+    def differences(self, overall: str) -> dict[str, Difference]:
+        """The overall score under that name, the quality where a profile gives one, and the metrics."""
+        return {overall: self.overall} | ({"quality": self.quality} if self.quality.n else {}) | self.metrics
 
     def to_pandas(self) -> pandas.DataFrame:
         """`to_dicts` as a DataFrame."""
@@ -83,10 +108,10 @@ class Comparison:
     def __repr__(self) -> str:
         """The verdict, the metrics and the cases that changed most."""
         means = [f"{name} {_change(d)}" for name, d in self.metrics.items() if d.diff is not None]
-        moved = f"{len(self.improved)} cases improved, {len(self.degraded)} got worse"
-        worst = ", ".join(move.id for move in self.degraded[:3])
+        flips = f"{len(self.newly_failing)} cases newly fail, {len(self.newly_passing)} newly pass"
+        worst = ", ".join(flip.id for flip in self.newly_failing[:3])
         return "\n".join(
-            [self.sentence, "  " + ", ".join(means), f"  {moved}{f': {worst}' if worst else ''}"]
+            [self.sentence, "  " + ", ".join(means), f"  {flips}{f': {worst}' if worst else ''}"]
         )
 
     def _repr_html_(self) -> str:
@@ -100,7 +125,7 @@ class Comparison:
                 d.p_holm,
                 f"{d.wins}/{d.losses}/{d.ties}",
             )
-            for name, d in {"overall score": self.overall, **self.metrics}.items()
+            for name, d in self.differences("overall score").items()
         ]
         header = ("", "A", "B", "B − A", "95% CI", "p (Holm)", "won/lost/tied")
         moves = [
@@ -122,15 +147,54 @@ def _interval_text(d: Difference) -> str:
     return f"{d.interval.low:+.3f} to {d.interval.high:+.3f}" if d.interval else ""
 
 
+def compare_runs(a: str | Path, b: str | Path, repeats: Sequence[str | Path] = ()) -> Comparison:
+    """Is B better than A? `repeats` are further runs of A's bot, for the noise floor.
+
+    >>> compare_runs("results/old", "results/new").verdict  # doctest: +SKIP
+    'better'
+    """
+    return compare_sides(load_side(a), load_side(b), [load_side(path) for path in repeats])
+
+
+def load_side(path: str | Path) -> Side:
+    """The numbers and hashes of a run, streamed from its folder."""
+    return side_of(str(path), read_manifest(Path(path)), read_outcomes(path), open_run(path).profile)
+
+
+def side_of(name: str, manifest: Json, outcomes: Iterable[Outcome], profile: Profile | None) -> Side:
+    """The numbers and hashes of a run, from its manifest and outcomes."""
+    side = read_side(name, manifest.get("fingerprint", {}), outcomes)
+    if not len(side):
+        raise InputError(
+            f"{name}: the run has no finished case to compare; finish it with `answerkey run … --resume`"
+        )
+    side.partial = _unfinished(manifest, len(side))
+    side.scale = profile.scale if profile else None
+    side.settings = {
+        name: manifest.get("settings", {}).get(name) for name in ("target", "judge", "embedding")
+    }
+    return side
+
+
+def _unfinished(manifest: Json, done: int) -> str:
+    """How far an unfinished run got; empty for one that has an outcome, even an error, for every case."""
+    why, count = manifest.get("partial", ""), manifest.get("count") or 0
+    if not why or done >= count:
+        return ""
+    return f"{done} of {count} cases: {'not finished' if why == 'in progress' else why}"
+
+
 def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
-    """B against A, paired by case id; `repeats` are further runs of A's bot, for the noise floor."""
+    """As `compare_runs`, from the columns of the runs."""
     pairs = pair(a, b)
     changed = what_changed(pairs)
     overall = difference(*pairs.score())
     metrics = _corrected({name: difference(*pairs.metric(name), direction(name)) for name in pairs.metrics()})
     noise = estimate_noise(pairs, repeats) if repeats else None
     scale = a.scale if a.scale == b.scale else None
-    verdict, sentence = decide(changed, overall, metrics, noise, scale)
+    lost = tuple(pairs.lost())
+    with_errors = difference(*pairs.score_with_errors()) if lost else overall
+    verdict, sentence = decide(changed, Evidence(overall, with_errors, metrics, noise, scale))
     return Comparison(
         name_a=a.name,
         name_b=b.name,
@@ -138,11 +202,16 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
         sentence="; ".join([*changed.unfinished, sentence]),
         changed=changed,
         overall=replace(overall, p_holm=overall.p),
+        quality=difference(*pairs.quality()),
         metrics=metrics,
         mcnemar=mcnemar(*pairs.passed()),
+        newly_failing=_flips(pairs, was=1),
+        newly_passing=_flips(pairs, was=0),
         moves=_moves(pairs, noise),
-        lost=tuple(pairs.lost()),
-        broken={name: (a.broken.get(name, 0), b.broken.get(name, 0)) for name in metrics},
+        lost=lost,
+        errors={name: (a.errors.get(name, 0), b.errors.get(name, 0)) for name in metrics},
+        errors_a=a.failed_cases(),
+        errors_b=b.failed_cases(),
         only_a=tuple(name for name in a.metrics if name not in b.metrics),
         only_b=tuple(name for name in b.metrics if name not in a.metrics),
         noise=noise,
@@ -151,13 +220,24 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
 
 
 def direction(name: str) -> Better:
-    """Whether higher or lower is better; a metric that is not installed here is taken as higher."""
-    from answerkey.metrics.registry import find
-
+    """Whether higher or lower is better; "higher" for a metric that is not installed here."""
     try:
         return find(name).facts.better
     except SettingsError:
         return "higher"
+
+
+def _flips(pairs: Pairs, *, was: int) -> tuple[Flip, ...]:
+    """Cases that passed (`was` = 1) or failed (0) in A, and not so in B. An error counts as failing."""
+    a, b = pairs.a, pairs.b
+    flips: list[Flip] = []
+    for i, j in zip(pairs.rows_a.tolist(), pairs.rows_b.tolist(), strict=True):
+        before, after = a.passed[i], b.passed[j]
+        failed = after == 0 or (after < 0 and b.statuses[j] == Status.ERROR)
+        if before == 1 and failed if was else before != 1 and after == 1:
+            scores = [None if math.isnan(s) else s for s in (a.score[i], b.score[j])]
+            flips.append(Flip(a.ids[i], a.questions[i], a.statuses[i], b.statuses[j], scores[0], scores[1]))
+    return tuple(flips)
 
 
 def _corrected(metrics: dict[str, Difference]) -> dict[str, Difference]:
@@ -178,7 +258,7 @@ def _moves(pairs: Pairs, noise: Noise | None) -> tuple[Move, ...]:
     return tuple(moves)
 
 
-def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, Any]:
+def comparison_json(comparison: Comparison, cases: int = 20) -> Json:
     """The comparison as strict JSON; at most `cases` improved and degraded cases are listed, all are counted."""
     c = comparison
     return {
@@ -193,11 +273,22 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, Any]:
         "near_identical_answers": c.changed.near_identical,
         "changed_answers": c.changed.different,
         "cases": {"added": c.changed.added, "removed": c.changed.removed, "edited": c.changed.edited},
+        "settings": c.changed.settings,
+        "newly_failing": {
+            "count": len(c.newly_failing),
+            "cases": [asdict(f) for f in c.newly_failing[:cases]],
+        },
+        "newly_passing": {
+            "count": len(c.newly_passing),
+            "cases": [asdict(f) for f in c.newly_passing[:cases]],
+        },
+        "errors": {"a": c.errors_a, "b": c.errors_b},
         "overall": _difference_json(c.overall),
+        "quality": _difference_json(c.quality) if c.quality.n else None,
         "metrics": {name: _difference_json(d) for name, d in c.metrics.items()},
         "only_in_a": c.only_a,
         "only_in_b": c.only_b,
-        "broken": {name: {"a": a, "b": b} for name, (a, b) in c.broken.items() if a or b},
+        "broken": {name: {"a": a, "b": b} for name, (a, b) in c.errors.items() if a or b},
         "mcnemar_p": c.mcnemar.p,
         "mcnemar": _mcnemar_json(c.mcnemar),
         "smallest_detectable": c.overall.smallest_detectable,
@@ -209,7 +300,7 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, Any]:
     }
 
 
-def _difference_json(d: Difference) -> dict[str, Any]:
+def _difference_json(d: Difference) -> Json:
     return {
         "n": d.n,
         "better": d.better,
@@ -230,10 +321,11 @@ def _difference_json(d: Difference) -> dict[str, Any]:
         "ties": d.ties,
         "smallest_detectable": d.smallest_detectable,
         "note": d.note,
+        "clusters": d.clusters,
     }
 
 
-def _mcnemar_json(m: McNemar) -> dict[str, Any]:
+def _mcnemar_json(m: McNemar) -> Json:
     counts = {
         "both_pass": m.both,
         "only_a_passes": m.only_a,
@@ -245,13 +337,13 @@ def _mcnemar_json(m: McNemar) -> dict[str, Any]:
     return {"n": n, **counts, **rates, "method": m.method}
 
 
-def _noise_json(noise: Noise | None) -> dict[str, Any] | None:
+def _noise_json(noise: Noise | None) -> Json | None:
     if noise is None:
         return None
     return {"runs": noise.runs, "sd_within_case": noise.sd, "floor": noise.floor, "flaky_cases": noise.flaky}
 
 
-def _move_json(m: Move) -> dict[str, Any]:
+def _move_json(m: Move) -> Json:
     return {
         "id": m.id,
         "question": m.question,
@@ -261,33 +353,3 @@ def _move_json(m: Move) -> dict[str, Any]:
         "status_a": m.status_a,
         "status_b": m.status_b,
     }
-
-
-def compare_runs(a: str | Path, b: str | Path, repeats: Sequence[str | Path] = ()) -> Comparison:
-    """Is B better than A? `repeats` are further runs of A's bot, for the noise floor."""
-    return compare_sides(load_side(a), load_side(b), [load_side(path) for path in repeats])
-
-
-def load_side(path: str | Path) -> Side:
-    """A run's numbers and hashes, streamed from its folder."""
-    return side_of(str(path), read_manifest(Path(path)), read_outcomes(path), open_run(path).profile)
-
-
-def side_of(name: str, manifest: Json, outcomes: Iterable[Outcome], profile: Profile | None) -> Side:
-    """A run's numbers and hashes, from its manifest and outcomes."""
-    side = read_side(name, manifest.get("fingerprint", {}), outcomes)
-    if not len(side):
-        raise InputError(
-            f"{name}: the run has no finished case to compare; finish it with `answerkey run … --resume`"
-        )
-    side.partial = _unfinished(manifest, len(side))
-    side.scale = profile.scale if profile else None
-    return side
-
-
-def _unfinished(manifest: Json, done: int) -> str:
-    """How far a run came that ended early; empty for one with an outcome, be it an error, for every case."""
-    why, count = manifest.get("partial", ""), manifest.get("count") or 0
-    if not why or done >= count:
-        return ""
-    return f"{done} of {count} cases: {'not finished' if why == 'in progress' else why}"

@@ -1,6 +1,6 @@
-"""One of the two runs, reduced to what a comparison needs: numbers, and hashes of texts.
+"""Two runs, case by case: the columns of each run, the cases in both, and how much a bot differs from itself.
 
-Outcomes are read once and let go: 100,000 cases with 10 metrics are some 40 MB.
+Outcomes are read once and not kept: 100,000 cases with 10 metrics take some 40 MB.
 """
 
 from __future__ import annotations
@@ -14,42 +14,49 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import InputError
-from answerkey.runs.records import SCORING
+from answerkey.runs.records import SCORING, cluster_of
 from answerkey.text import words
-from answerkey.types import Case, Outcome, Response
+from answerkey.types import Case, Json, Outcome, Response, Status
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
 
 _SHOWN = 200
 
 
 @dataclass(slots=True)
 class Side:
-    """Columns in case order. A missing number is NaN here, inside, and only here; `passed` is -1 where unscored.
+    """One run as columns in case order. A missing number is NaN, only inside here; `passed` is -1 without a verdict.
 
-    `partial` says how much of an unfinished run is here, and why; `scale` is the highest score of its profile.
+    `partial` says how much of an unfinished run is here, and why; `scale` is the highest score of its profile;
+    `errors` counts the errors of each metric.
     """
 
     name: str
     fingerprint: Mapping[str, str]
     partial: str = ""
     scale: float | None = None
+    settings: Json = field(default_factory=Json)
     ids: list[str] = field(default_factory=list[str])
     questions: list[str] = field(default_factory=list[str])
+    clusters: list[str] = field(default_factory=list[str])
     cases: list[bytes] = field(default_factory=list[bytes])
     answers: list[bytes] = field(default_factory=list[bytes])
     wordings: list[bytes] = field(default_factory=list[bytes])
     evidence: list[bytes] = field(default_factory=list[bytes])
     statuses: list[str] = field(default_factory=list[str])
     score: array[float] = field(default_factory=lambda: array("d"))
+    quality: array[float] = field(default_factory=lambda: array("d"))
     passed: array[int] = field(default_factory=lambda: array("b"))
     metrics: dict[str, array[float]] = field(default_factory=dict[str, "array[float]"])
-    broken: dict[str, int] = field(default_factory=dict[str, int])
+    errors: dict[str, int] = field(default_factory=dict[str, int])
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def failed_cases(self) -> int:
+        """How many cases ended in an error."""
+        return sum(status == Status.ERROR for status in self.statuses)
 
 
 def read_side(name: str, fingerprint: Mapping[str, str], outcomes: Iterable[Outcome]) -> Side:
@@ -67,6 +74,7 @@ def _add(side: Side, outcome: Outcome) -> None:
     row = len(side.ids)
     side.ids.append(case.id)
     side.questions.append(case.question[:_SHOWN])
+    side.clusters.append(cluster_of(case) or case.id)
     side.cases.append(_case_hash(case))
     answer = response.answer or ""
     side.answers.append(_hash(f"{response.answer is None} {response.error is None} {answer}"))
@@ -74,10 +82,11 @@ def _add(side: Side, outcome: Outcome) -> None:
     side.evidence.append(_evidence_hash(response))
     side.statuses.append(verdict.status)
     side.score.append(nan if verdict.score is None else verdict.score)
+    side.quality.append(nan if verdict.quality is None else verdict.quality)
     side.passed.append(-1 if verdict.score is None else int(verdict.passed))
     for name, score in outcome.scores.items():
         if score.error is not None:
-            side.broken[name] = side.broken.get(name, 0) + 1
+            side.errors[name] = side.errors.get(name, 0) + 1
         column = side.metrics.get(name)
         if column is None:
             column = side.metrics[name] = array("d")
@@ -86,19 +95,18 @@ def _add(side: Side, outcome: Outcome) -> None:
 
 
 def _pad(column: array[float], length: int) -> None:
-    if len(column) < length:
-        column.extend([nan] * (length - len(column)))
+    column.extend([nan] * (length - len(column)))
 
 
 def _case_hash(case: Case) -> bytes:
-    """What makes it the same measurement: the question and all that is known of a good answer."""
+    """The question and what is known about a good answer."""
     relevant = sorted(case.relevant.items()) if case.relevant else ()
     known = (case.question, case.expected, case.expected_route, case.acceptable_routes, relevant)
     return _hash(repr((known, case.criteria, case.history)))
 
 
 def _evidence_hash(response: Response) -> bytes:
-    """What the bot gave besides the words: route, sources, passages, ranking."""
+    """What the bot returned besides the answer: route, sources, passages, ranking."""
     passages = [(passage.id, passage.page, passage.text) for passage in response.passages]
     return _hash(repr((response.route, response.sources, response.retrieved, passages)))
 
@@ -107,14 +115,21 @@ def _hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+Columns = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]
+
+
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Rows of the cases in both, in A's order. An edited case has its id in both but is another measurement."""
+    """Rows of the cases in both runs, in A's order. An edited case has its id in both runs but is left out.
+
+    `clusters` has a number per pair where some pairs are dependent; None where each case stands alone.
+    """
 
     a: Side
     b: Side
     rows_a: NDArray[Any]
     rows_b: NDArray[Any]
+    clusters: NDArray[Any] | None
     added: tuple[str, ...]
     removed: tuple[str, ...]
     edited: tuple[str, ...]
@@ -126,45 +141,54 @@ class Pairs:
         """Names measured in both runs, in A's order."""
         return [name for name in self.a.metrics if name in self.b.metrics]
 
-    def metric(self, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The values of the cases that have one in both runs."""
-        return self._both_present(self.a.metrics[name], self.b.metrics[name])
+    def metric(self, name: str) -> Columns:
+        """The values of the cases that have one in both runs, and their clusters."""
+        return self._both(self.a.metrics[name], self.b.metrics[name])
 
-    def score(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The verdict's overall score of the cases that have one in both runs."""
-        return self._both_present(self.a.score, self.b.score)
+    def score(self) -> Columns:
+        """The overall scores of the cases that have one in both runs, and their clusters."""
+        return self._both(self.a.score, self.b.score)
 
-    def passed(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Pass (1) or fail (0) of the cases with a verdict in both runs."""
+    def quality(self) -> Columns:
+        return self._both(self.a.quality, self.b.quality)
+
+    def score_with_errors(self) -> Columns:
+        """As `score`, but a case that has a score in A and an error in B scores 0 in B."""
+        import numpy as np
+
+        lost = np.array([status == Status.ERROR for status in self.b.statuses], dtype=bool)
+        return self._both(self.a.score, np.where(lost, 0.0, np.asarray(self.b.score)))
+
+    def passed(self) -> Columns:
+        """Pass (1) or fail (0) of the cases with a verdict in both runs, and their clusters."""
         import numpy as np
 
         a, b = np.asarray(self.a.passed)[self.rows_a], np.asarray(self.b.passed)[self.rows_b]
         known = (a >= 0) & (b >= 0)
-        return a[known], b[known]
+        return a[known], b[known], None if self.clusters is None else self.clusters[known]
 
     def lost(self) -> list[str]:
-        """Ids with a verdict in A and none in B: what B broke."""
+        """Ids with a verdict in A and none in B."""
         return [
             self.a.ids[i]
             for i, j in zip(self.rows_a.tolist(), self.rows_b.tolist(), strict=True)
             if self.a.passed[i] >= 0 and self.b.passed[j] < 0
         ]
 
-    def _both_present(self, a: Any, b: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _both(self, a: Any, b: Any) -> Columns:
         import numpy as np
 
         left, right = np.asarray(a)[self.rows_a], np.asarray(b)[self.rows_b]
         present = ~(np.isnan(left) | np.isnan(right))
-        return left[present], right[present]
+        return left[present], right[present], None if self.clusters is None else self.clusters[present]
 
 
 def pair(a: Side, b: Side) -> Pairs:
-    """Match by case id."""
+    """Match the cases by id."""
     import numpy as np
 
     where = {case_id: row for row, case_id in enumerate(b.ids)}
-    rows_a: list[int] = []
-    rows_b: list[int] = []
+    rows: list[tuple[int, int]] = []
     removed: list[str] = []
     edited: list[str] = []
     for row, case_id in enumerate(a.ids):
@@ -174,17 +198,20 @@ def pair(a: Side, b: Side) -> Pairs:
         elif a.cases[row] != b.cases[other]:
             edited.append(case_id)
         else:
-            rows_a.append(row)
-            rows_b.append(other)
-    index = np.array(rows_a, dtype=np.intp), np.array(rows_b, dtype=np.intp)
-    return Pairs(a, b, *index, tuple(where), tuple(removed), tuple(edited))
+            rows.append((row, other))
+    matched = np.array(rows, dtype=np.intp).reshape(-1, 2)
+    names = [a.clusters[row] for row, _ in rows] if a.clusters else []
+    numbers = np.unique(np.array(names), return_inverse=True)[1] if len(set(names)) < len(names) else None
+    return Pairs(
+        a, b, matched[:, 0], matched[:, 1], numbers, tuple(where), tuple(removed), tuple(edited)
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """From A and its repeats. `floor`: two runs of the same bot differ by less than this 19 times in 20.
+    """How much a bot differs from itself, from A and its repeats. Two runs differ by less than `floor` 19 times in 20.
 
-    `low` and `high` are, for each pair, the range its score took; `flaky` are the cases that both passed and failed.
+    `low` and `high` are the range of scores of each pair; `flaky` are the cases that both passed and failed.
     """
 
     runs: int
@@ -195,19 +222,19 @@ class Noise:
     flaky: tuple[str, ...]
 
     def covers(self, row: int, score: float) -> bool:
-        """Whether the score lies in the range that case takes anyway."""
+        """Whether the score lies in the range that this case takes without any change."""
         return bool(self.low[row] <= score <= self.high[row])
 
 
 def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
-    """None where no case was scored at least twice."""
+    """None if no case was scored at least twice."""
     import numpy as np
 
     a = pairs.a
     columns = [np.asarray(a.score)[pairs.rows_a]]
     passes = [np.asarray(a.passed)[pairs.rows_a]]
     for repeat in repeats:
-        _check_ruler(a, repeat)
+        _check_repeat(a, repeat)
         score, passed = _aligned(pairs, repeat)
         columns.append(score)
         passes.append(passed)
@@ -226,7 +253,7 @@ def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
 
 
 def _aligned(pairs: Pairs, repeat: Side) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The repeat's scores and passes in the order of the pairs; a case it lacks is missing."""
+    """The repeat's scores and passes in the order of the pairs; NaN and -1 for a case that it lacks."""
     import numpy as np
 
     where = {case_id: row for row, case_id in enumerate(repeat.ids)}
@@ -236,10 +263,10 @@ def _aligned(pairs: Pairs, repeat: Side) -> tuple[NDArray[Any], NDArray[Any]]:
     return score, passed
 
 
-def _check_ruler(a: Side, repeat: Side) -> None:
+def _check_repeat(a: Side, repeat: Side) -> None:
     for part in SCORING:
         if a.fingerprint.get(part, "") != repeat.fingerprint.get(part, ""):
             raise InputError(
-                f"{repeat.name} is no repeat of {a.name}: its {part} differs; "
-                "score it with the same ruler first (`answerkey rescore`)"
+                f"{repeat.name} is not a repeat of {a.name}: its {part} differs; "
+                "score it with the same profile and judge first (`answerkey rescore`)"
             )

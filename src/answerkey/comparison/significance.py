@@ -1,17 +1,18 @@
-"""Is a difference between paired numbers more than chance? Every figure, or a note that says why there is none.
+"""Is a difference between paired numbers more than chance? Every figure, or a note that says why it is missing.
 
 Conventions: the difference is B − A; two-sided tests; Student's paired t; Wilcoxon as scipy chooses its form;
-McNemar exact under 25 discordant pairs, else χ² with continuity correction; Holm over the metrics.
+McNemar exact under 25 discordant pairs, otherwise χ² with continuity correction; Holm over the metrics. Dependent cases:
+cluster-robust t with (clusters − 1) degrees of freedom, Wilcoxon over cluster means, bootstrap over clusters.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from answerkey.intervals import Interval, mean_interval
+from answerkey.intervals import Interval, cluster_error, cluster_interval, mean_interval
 from answerkey.types import Better
 
 if TYPE_CHECKING:
@@ -20,13 +21,17 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 POWER = 0.80
 EXACT_BELOW = 25
+MIN_UNITS = 10  # fewer independent cases never pass a gate
 _SAME = 1e-6  # relative: what float32 embeddings differ by from batch to batch
 _FLAT = 1e-9  # spread below this share of the difference is rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One measurement of the same cases in two runs. `p` is the t-test's, or Wilcoxon's where t has no spread."""
+    """One measurement of the same cases in two runs. `p` is the t-test's, or Wilcoxon's where t has no spread.
+
+    `error` is the standard error of the difference; `clusters` is the number of clusters of dependent cases, if any.
+    """
 
     n: int
     better: Better = "higher"
@@ -45,6 +50,13 @@ class Difference:
     ties: int = 0
     smallest_detectable: float | None = None
     note: str = ""
+    error: float | None = None
+    clusters: int | None = None
+
+    @property
+    def units(self) -> int:
+        """The number of independent units: clusters, or cases."""
+        return self.n if self.clusters is None else self.clusters
 
     @property
     def gain(self) -> float:
@@ -53,9 +65,9 @@ class Difference:
 
     @property
     def sure(self) -> bool:
-        """Both tests find it: of the mean, and of the ranks, which a few wild cases cannot sway.
+        """Both tests find it: the t-test of the mean, and the test of ranks, which a few extreme cases cannot dominate.
 
-        One test alone cries wolf 5 times in 100; the two together about 4, at a small loss of power.
+        One test alone gives a false alarm 5 times in 100; the two together about 4, at a small loss of power.
         """
         tests = (self.p, self.wilcoxon_p)
         return all(p is not None and p < ALPHA for p in tests)
@@ -63,7 +75,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """Pass and fail of the same cases: do those that changed lean one way?"""
+    """Pass and fail of the same cases: do the changes go in one direction?"""
 
     both: int
     only_a: int
@@ -73,8 +85,10 @@ class McNemar:
     method: str
 
 
-def difference(a: NDArray[Any], b: NDArray[Any], better: Better = "higher") -> Difference:
-    """Everything that can be said of two equally long arrays of finite numbers."""
+def difference(
+    a: NDArray[Any], b: NDArray[Any], clusters: NDArray[Any] | None = None, better: Better = "higher"
+) -> Difference:
+    """Every figure of two equally long arrays of finite numbers; `clusters` numbers the clusters of dependent values."""
     import numpy as np
 
     n = len(a)
@@ -82,7 +96,7 @@ def difference(a: NDArray[Any], b: NDArray[Any], better: Better = "higher") -> D
         return Difference(0, better, note="no case has this value in both runs")
     d = b - a
     equal = np.abs(d) <= _SAME * np.maximum(np.abs(a), np.abs(b))
-    clear = np.where(equal, 0.0, d)  # ranks would give noise the weight of a change
+    clear = np.where(equal, 0.0, d)  # in a rank test, rounding noise would count as a change
     up, down = int(np.sum(clear > 0)), int(np.sum(clear < 0))
     wins, losses = (down, up) if better == "lower" else (up, down)
     mean_a, mean_b, diff = float(a.mean()), float(b.mean()), float(d.mean())
@@ -90,6 +104,8 @@ def difference(a: NDArray[Any], b: NDArray[Any], better: Better = "higher") -> D
     means: dict[str, Any] = {"mean_a": mean_a, "mean_b": mean_b, "diff": diff}
     if n == 1:
         return Difference(1, better, **means, **counts, note="one case: no test and no interval")
+    if clusters is not None and len(np.unique(clusters)) < n:
+        return _clustered(d, clear, clusters, Difference(n, better, **means, **counts))
     sd = float(d.std(ddof=1))
     spread = math.sqrt((float(a.var(ddof=1)) + float(b.var(ddof=1))) / 2)
     common: dict[str, Any] = {
@@ -115,7 +131,51 @@ def difference(a: NDArray[Any], b: NDArray[Any], better: Better = "higher") -> D
         wilcoxon_p=wilcoxon_p(clear),
         d_z=diff / sd,
         smallest_detectable=smallest_detectable(n, sd),
+        error=sd / math.sqrt(n),
     )
+
+
+def _clustered(d: NDArray[Any], clear: NDArray[Any], clusters: NDArray[Any], found: Difference) -> Difference:
+    """The same figures where cases of one cluster depend on each other."""
+    import numpy as np
+
+    _, group = np.unique(clusters, return_inverse=True)
+    sizes = np.bincount(group).astype(float)
+    sums, moved = np.bincount(group, weights=d), np.bincount(group, weights=clear)
+    count, diff = len(sizes), found.diff or 0.0
+    found = replace(found, clusters=count)
+    if count < 2:
+        return replace(found, note="one cluster: no test and no interval")
+    found = replace(found, interval=cluster_interval(sizes.tolist(), sums.tolist()))
+    p_ranks = wilcoxon_p(moved / sizes)
+    error = cluster_error(sizes, sums - diff * sizes)
+    if not np.any(moved) or error <= _FLAT * float(np.abs(d).max()):
+        note = (
+            f"equal in all {found.n} cases"
+            if not np.any(clear)
+            else "the clusters do not differ: p is Wilcoxon's"
+        )
+        return replace(found, p=p_ranks, wilcoxon_p=p_ranks, smallest_detectable=0.0, error=0.0, note=note)
+    t = diff / error
+    return replace(
+        found,
+        t=t,
+        p=t_test_p(t, count),
+        wilcoxon_p=p_ranks,
+        smallest_detectable=smallest_detectable(count, error * math.sqrt(count)),
+        error=error,
+    )
+
+
+def cases_needed(found: Difference, margin: float) -> int | None:
+    """How many cases show with 80 % power that an equally good B is within the margin; None if it cannot be estimated."""
+    from scipy.special import ndtri
+
+    if not found.error or margin <= 0:
+        return None
+    spread = found.error * math.sqrt(found.units)
+    units = ((ndtri(1 - ALPHA / 2) + ndtri(POWER)) * spread / margin) ** 2
+    return math.ceil(max(units, MIN_UNITS) * found.n / found.units)
 
 
 def t_test_p(t: float, n: int) -> float:
@@ -126,7 +186,7 @@ def t_test_p(t: float, n: int) -> float:
 
 
 def wilcoxon_p(d: NDArray[Any]) -> float:
-    """Two-sided p of the signed-rank test; equal pairs are left out, and 1 where all are equal."""
+    """Two-sided p of the signed-rank test without the equal pairs; 1 if all are equal."""
     import numpy as np
     from scipy.stats import wilcoxon
 
@@ -137,7 +197,7 @@ def wilcoxon_p(d: NDArray[Any]) -> float:
 
 
 def smallest_detectable(n: int, sd: float) -> float:
-    """The true mean difference that the paired t-test finds 4 times in 5, at α = 0.05, given the spread seen."""
+    """The true mean difference that the paired t-test detects with 80 % power at α = 0.05, given the observed spread."""
     from scipy.special import nctdtrinc, stdtrit
 
     critical = stdtrit(n - 1, 1 - ALPHA / 2)
@@ -153,7 +213,7 @@ def effect_size(d: float | None) -> str:
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Each p, corrected for having looked at all of them; in the order given."""
+    """Each p corrected for the number of tests, in the order given."""
     corrected = [0.0] * len(ps)
     highest = 0.0
     for rank, n in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
@@ -162,12 +222,15 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def mcnemar(passed_a: NDArray[Any], passed_b: NDArray[Any]) -> McNemar:
-    """From two arrays of truth values over the same cases."""
+def mcnemar(passed_a: NDArray[Any], passed_b: NDArray[Any], clusters: NDArray[Any] | None = None) -> McNemar:
+    """From two arrays of 0 and 1 over the same cases. With clusters the test compares the changes per cluster."""
     a, b = passed_a.astype(bool), passed_b.astype(bool)
     both, only_a = int((a & b).sum()), int((a & ~b).sum())
     only_b, neither = int((~a & b).sum()), int((~a & ~b).sum())
-    p, method = _mcnemar_p(only_a, only_b)
+    if clusters is not None and len(a):
+        p, method = _clustered_mcnemar_p(b.astype(float) - a, clusters)
+    else:
+        p, method = _mcnemar_p(only_a, only_b)
     return McNemar(both, only_a, only_b, neither, p if len(a) else None, method if len(a) else "no case")
 
 
@@ -183,6 +246,18 @@ def _mcnemar_p(only_a: int, only_b: int) -> tuple[float, str]:
     return float(chdtrc(1, statistic)), "chi2"
 
 
+def _clustered_mcnemar_p(change: NDArray[Any], clusters: NDArray[Any]) -> tuple[float, str]:
+    """Durkalski's test: (Σ of the net changes per cluster)² / Σ of their squares is χ² with 1 degree of freedom."""
+    import numpy as np
+    from scipy.special import chdtrc
+
+    net = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=change)
+    squares = float((net * net).sum())
+    if squares == 0:
+        return 1.0, "no cluster changed between pass and fail"
+    return float(chdtrc(1, float(net.sum()) ** 2 / squares)), "clustered"
+
+
 def _ratio(value: float, spread: float) -> float | None:
-    """None where there is no spread to measure by."""
+    """None if the spread is 0."""
     return value / spread if spread > _FLAT * abs(value) and spread > 0 else None

@@ -1,100 +1,127 @@
-"""One word and one sentence: better, worse, no detectable difference, or not comparable.
+"""The verdict of a comparison in one word and one sentence, and the gate for CI.
 
 The word is decided on the profile's overall score alone, where t-test and Wilcoxon agree at α = 0.05, so that
-chance calls a change less than 1 time in 20 however many metrics are looked at. Where the runs have no overall
-score, the metrics decide with Holm's correction, and must agree.
+chance is called a change less than 1 time in 20 however many metrics there are. Without an overall score the metrics
+decide with Holm's correction, and must agree. The gate is a non-inferiority test: B must be shown to be no worse.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from answerkey.comparison.changed import Changed
 from answerkey.comparison.pair import Noise
-from answerkey.comparison.significance import ALPHA, Difference
+from answerkey.comparison.significance import ALPHA, MIN_UNITS, Difference, cases_needed
+from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
+from answerkey.metrics.registry import find
+from answerkey.text import counted
 
 if TYPE_CHECKING:
     from answerkey.comparison.comparison import Comparison
 
 BETTER, WORSE, NO_DIFFERENCE = "better", "worse", "no detectable difference"
 NOT_COMPARABLE = "not comparable"
+DEFAULT_MARGIN = 0.05  # of the scale
 
 
-def decide(
-    changed: Changed,
-    overall: Difference,
-    metrics: Mapping[str, Difference],
-    noise: Noise | None,
-    scale: float | None = None,
-) -> tuple[str, str]:
-    """The verdict and its sentence; `scale` is the highest score there can be, where it is known."""
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the verdict is decided on. `with_errors` counts B's errors as a score of 0; `scale` is the highest score."""
+
+    overall: Difference
+    with_errors: Difference
+    metrics: Mapping[str, Difference]
+    noise: Noise | None = None
+    scale: float | None = None
+
+
+def decide(changed: Changed, evidence: Evidence) -> tuple[str, str]:
+    """The verdict and its sentence."""
+    overall, metrics = evidence.overall, evidence.metrics
     if changed.shared == 0:
         return NOT_COMPARABLE, "not comparable: the two runs share no unchanged case"
     scored = max([overall.n, *(d.n for d in metrics.values())])
     if scored == 0:
         return NOT_COMPARABLE, "not comparable: no case has a score in both runs"
-    if changed.ruler:
-        return _other_ruler(changed, overall)
+    if changed.scoring:
+        return _other_scoring(changed, overall)
     if not changed.bot:
         return _same_bot(changed, overall)
-    if overall.n == 0:
-        return _by_metrics(metrics)
-    return _by_score(overall, noise, scale)
+    word, sentence = _by_metrics(metrics) if overall.n == 0 else _by_score(evidence)
+    if word == BETTER and (doubt := _doubt(changed, evidence)):
+        return NOT_COMPARABLE, f"not comparable: {doubt}; {sentence.removeprefix('B is better: ')}"
+    return word, sentence
 
 
-def _other_ruler(changed: Changed, overall: Difference) -> tuple[str, str]:
-    ruler = _listed(changed.ruler)
-    moved = f"; the score's move of {_move(overall)} is the ruler's" if overall.n else ""
+def _doubt(changed: Changed, evidence: Evidence) -> str:
+    """Why B cannot be called better although the cases in both runs say so."""
+    if changed.removed:
+        return f"{counted(len(changed.removed), 'case')} of A missing in B"
+    lost = evidence.with_errors.n - evidence.overall.n
+    if lost and not (evidence.with_errors.sure and evidence.with_errors.gain > 0):
+        return f"{counted(lost, 'case')} with a score in A ended in an error in B"
+    return ""
+
+
+def _other_scoring(changed: Changed, overall: Difference) -> tuple[str, str]:
+    parts = _listed(changed.scoring)
+    what = "the profile" if changed.scoring == ("profile",) else f"the {parts}"
+    moved = f"; the change in score of {_change(overall)} comes from {what}" if overall.n else ""
     if not changed.bot:
-        what = f"{_identical(changed)}; the {ruler} did"
-        return NOT_COMPARABLE, f"{what}{moved}: not comparable as an improvement"
+        return (
+            NOT_COMPARABLE,
+            f"{_identical(changed)}; the {parts} did{moved}: not comparable as an improvement",
+        )
     return NOT_COMPARABLE, (
         f"not comparable: the bot changed ({changed.shared - changed.identical} of {changed.shared} answers differ) "
-        f"and so did the {ruler}; score both runs with one ruler first: `answerkey rescore`"
+        f"and so did the {parts}; score both runs with one profile and judge first: `answerkey rescore`"
     )
 
 
 def _same_bot(changed: Changed, overall: Difference) -> tuple[str, str]:
+    same = f"{_identical(changed)}, and the scoring setup is unchanged"
     if overall.n == 0 or overall.ties == overall.n:
-        return NO_DIFFERENCE, f"{_identical(changed)}, and so is the ruler"
+        return NO_DIFFERENCE, same
     return NO_DIFFERENCE, (
-        f"{_identical(changed)}, and so is the ruler; the score's move of {_move(overall)} "
-        "is noise of the metrics or the judge"
+        f"{same}; the change in score of {_change(overall)} is noise of the metrics or the judge"
     )
 
 
-def _by_score(overall: Difference, noise: Noise | None, scale: float | None) -> tuple[str, str]:
-    told = f"over {overall.n} cases the score moved by {_move(overall)}"
+def _by_score(evidence: Evidence) -> tuple[str, str]:
+    overall, noise = evidence.overall, evidence.noise
+    clusters = f" in {overall.clusters} clusters" if overall.clusters is not None else ""
+    change = f"over {overall.n} cases{clusters} the score changed by {_change(overall)}"
     if overall.p is None:
-        return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {told}; one case cannot show more"
+        return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {change}; one case cannot show more"
     if not overall.sure:
         if overall.p < ALPHA:
             return NO_DIFFERENCE, (
-                f"{NO_DIFFERENCE}: {told}, but the signed-rank test does not agree "
-                f"(p = {overall.wilcoxon_p or 0.0:.3f}): a few cases make the mean"
+                f"{NO_DIFFERENCE}: {change}, but the signed-rank test does not agree "
+                f"(p = {overall.wilcoxon_p or 0.0:.3f}): the mean depends on a few cases"
             )
-        return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {told}{_could_find(overall, scale)}"
+        return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {change}{_detectable(overall, evidence.scale)}"
     if noise and abs(overall.gain) <= noise.floor:
         return NO_DIFFERENCE, (
-            f"{NO_DIFFERENCE}: {told}, within the ±{plain(noise.floor, 2)} by which "
+            f"{NO_DIFFERENCE}: {change}, within the ±{plain(noise.floor, 2)} by which "
             f"{noise.runs} runs of the same bot differ"
         )
     word = BETTER if overall.gain > 0 else WORSE
-    return word, f"B is {word}: {told}"
+    return word, f"B is {word}: {change}"
 
 
-def _could_find(overall: Difference, scale: float | None) -> str:
+def _detectable(overall: Difference, scale: float | None) -> str:
     if not overall.smallest_detectable:
         return ""
     if beyond(overall, scale):
-        return f"; so few cases with such a spread could show no difference, however large (0 to {scale:g})"
-    return f"; a true difference of {plain(overall.smallest_detectable, 2)} would be found 4 times in 5"
+        return f"; too few cases to detect any difference on this scale (0 to {scale:g})"
+    return f"; a true difference of {plain(overall.smallest_detectable, 2)} is detectable with 80 % power"
 
 
 def beyond(overall: Difference, scale: float | None) -> bool:
-    """Whether even the largest difference that the scale allows would most likely be missed."""
+    """Whether even the largest difference on the scale would most likely be missed."""
     return scale is not None and (overall.smallest_detectable or 0.0) > scale
 
 
@@ -103,8 +130,8 @@ def _by_metrics(metrics: Mapping[str, Difference]) -> tuple[str, str]:
     up = [name for name, d in sure.items() if d.gain > 0]
     down = [name for name, d in sure.items() if d.gain < 0]
     if up and down:
-        told = f"{_listed(up)} got better and {_listed(down)} got worse"
-        return NOT_COMPARABLE, f"not comparable as a whole: {told}; choose a profile to weigh them"
+        both = f"{_listed(up)} got better and {_listed(down)} got worse"
+        return NOT_COMPARABLE, f"not comparable as a whole: {both}; choose a profile to weight them"
     if not sure:
         return (
             NO_DIFFERENCE,
@@ -118,11 +145,141 @@ def _survives(d: Difference) -> bool:
     return d.p_holm is not None and d.p_holm < ALPHA
 
 
+@dataclass(frozen=True, slots=True)
+class CompareGate:
+    """What `compare --gate` accepts. `margin` is a loss in the mean score (None: 5 % of the scale)."""
+
+    margin: float | None = None
+    max_new_failures: int | None = None
+    max_errors: int = 0
+
+    def __post_init__(self) -> None:
+        if self.margin is not None and not (math.isfinite(self.margin) and self.margin >= 0):
+            raise SettingsError(f"--margin is {self.margin}, expected a number of 0 or more")
+
+
+def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> list[str]:
+    """Why the gate fails; empty if it passes.
+
+    It passes only if B is shown to be no worse than A by more than the margin. Anything unknown fails: runs that are not
+    comparable or unfinished, too few cases, errors in B, cases of A missing in B.
+    """
+    gate = gate or CompareGate()
+    changed = comparison.changed
+    reasons = list(changed.unfinished)
+    if changed.removed and not changed.partial_b:
+        reasons.append(f"{counted(len(changed.removed), 'case')} of A missing in B: {_some(changed.removed)}")
+    if comparison.errors_b > gate.max_errors:
+        allowed = f", {gate.max_errors} allowed" if gate.max_errors else ""
+        reasons.append(
+            f"{counted(comparison.errors_b, 'case')} of B with an error{allowed}{_lost(comparison)}"
+        )
+    newly = comparison.newly_failing
+    if gate.max_new_failures is not None and len(newly) > gate.max_new_failures:
+        names = _some([flip.id for flip in newly])
+        reasons.append(
+            f"{counted(len(newly), 'case newly fails', 'cases newly fail')}, {gate.max_new_failures} allowed: {names}"
+        )
+    if comparison.verdict == NOT_COMPARABLE and (
+        changed.scoring or changed.shared == 0 or not comparison.scored
+    ):
+        return [*reasons, comparison.sentence]
+    return reasons + _inferior(comparison, gate.margin)
+
+
+def end_of_comparison(comparison: Comparison, failures: Sequence[str] | None) -> Ending:
+    """The last line and exit code of `compare`; `failures` is None without --gate."""
+    if failures is None:
+        return Ending(
+            EXIT_OK,
+            f"{comparison.verdict}; {len(comparison.newly_failing)} newly fail, {len(comparison.newly_passing)} newly pass",
+            gated=False,
+        )
+    if failures:
+        return Ending(EXIT_GATE, "; ".join(failures))
+    return Ending(EXIT_OK, f"B is no worse than A ({comparison.verdict})")
+
+
+def _inferior(comparison: Comparison, margin: float | None) -> list[str]:
+    """Why B is not shown to be as good as A, by the overall score or else by each metric."""
+    if not comparison.changed.bot:
+        return []
+    if comparison.overall.n:
+        if margin is None:
+            margin = DEFAULT_MARGIN * (comparison.scale or 1.0)
+        reason = _worse_than(comparison.overall, margin, "score")
+        return [reason] if reason else []
+    reasons: list[str] = []
+    for name, d in comparison.metrics.items():
+        if d.better != "neither" and d.n:
+            reason = _worse_than(d, DEFAULT_MARGIN * _range_of(name) if margin is None else margin, name)
+            reasons += [reason] if reason else []
+    return reasons
+
+
+def _range_of(name: str) -> float:
+    try:
+        facts = find(name).facts
+    except SettingsError:
+        return 1.0
+    return (facts.high - facts.low) if facts.high is not None and facts.low is not None else 1.0
+
+
+def _worse_than(d: Difference, margin: float, name: str) -> str:
+    """Why this difference may be a loss larger than the margin; empty if it is shown not to be."""
+    needed = cases_needed(d, margin)
+    enough = f"; about {needed} cases would be enough" if needed and needed > d.n else ""
+    if d.units < MIN_UNITS:
+        unit = "case" if d.clusters is None else "cluster"
+        return (
+            f"too few cases to tell: {counted(d.units, unit)}; at least {MIN_UNITS} are needed "
+            f"(the {name} changed by {plain(d.diff or 0.0, sign='+')})"
+        )
+    lower, upper = lower_end(d), _upper_end(d)
+    if lower > -margin:
+        return ""
+    shown = f"the {name} changed by {_change(d)}, margin {margin:g}"
+    if upper < -margin:
+        return f"B is worse by more than the margin: {shown}"
+    if d.gain < -margin:
+        return f"B is probably worse by more than the margin: {shown}"
+    return f"too few cases to tell: {shown}{enough}"
+
+
+def lower_end(d: Difference) -> float:
+    """The lower end of the 95 % interval of the gain; the wider of bootstrap and t, for small samples."""
+    return d.gain - _half(d, upper=False)
+
+
+def _upper_end(d: Difference) -> float:
+    return d.gain + _half(d, upper=True)
+
+
+def _half(d: Difference, *, upper: bool) -> float:
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(d.units - 1, 1 - ALPHA / 2)) * (d.error or 0.0)
+    if d.interval is None:
+        return half
+    low, high = d.interval.low - (d.diff or 0.0), d.interval.high - (d.diff or 0.0)
+    if d.better == "lower":
+        low, high = -high, -low
+    return max(half, high if upper else -low)
+
+
+def _lost(comparison: Comparison) -> str:
+    return f"; with a verdict in A: {_some(comparison.lost)}" if comparison.lost else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+
+
 def _identical(changed: Changed) -> str:
     return f"the bot did not change: {changed.identical} of {changed.shared} answers are identical"
 
 
-def _move(d: Difference) -> str:
+def _change(d: Difference) -> str:
     ends = f"{plain(d.interval.low, sign='+')} to {plain(d.interval.high, sign='+')}" if d.interval else ""
     interval = f"95 % interval {ends}, " if ends else ""
     p = "no test" if d.p is None else "p < 0.001" if d.p < 0.001 else f"p = {d.p:.3f}"
@@ -130,38 +287,11 @@ def _move(d: Difference) -> str:
 
 
 def plain(value: float, digits: int = 3, sign: str = "-") -> str:
-    """That many significant digits, at most 6 after the point, and never an exponent: `0.0912`, `150`."""
+    """A number with that many significant digits, at most 6 decimals, and never an exponent: `0.0912`, `150`."""
     value = round(value, 6) + 0.0  # no minus before a zero
     places = digits - 1 - math.floor(math.log10(abs(value))) if value else 0
     return f"{value:{sign},.{min(max(places, 0), 6)}f}"
 
 
-def _listed(names: tuple[str, ...] | list[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def gate_failures(comparison: Comparison, margin: float | None = None) -> list[str]:
-    """Why the gate fails; empty where it passes.
-
-    Without a margin: B is worse by the test. With one, a loss of up to `margin` in the mean score is accepted,
-    significant or not, and any larger loss fails. Cases that lost their verdict, runs that ended early and runs that
-    cannot be compared fail: the gate is closed where nothing is known. Same answers under another ruler pass: the bot
-    did not change.
-    """
-    tolerated = margin is not None and comparison.overall.n > 0
-    unknown = comparison.verdict == NOT_COMPARABLE and not _only_the_ruler_changed(comparison)
-    closed = unknown or (comparison.verdict == WORSE and not tolerated)
-    reasons = [comparison.sentence] if closed else comparison.changed.unfinished
-    if not closed and margin is not None and comparison.changed.bot and comparison.overall.gain < -margin:
-        fall = -comparison.overall.gain
-        reasons.append(f"the score fell by {plain(fall)}, more than the margin of {margin:g}")
-    if comparison.lost:
-        count = len(comparison.lost)
-        some = ", ".join(comparison.lost[:3]) + (", …" if count > 3 else "")
-        reasons.append(f"{count} case{'s' if count > 1 else ''} had a verdict in A and broke in B: {some}")
-    return reasons
-
-
-def _only_the_ruler_changed(comparison: Comparison) -> bool:
-    changed, scored = comparison.changed, [comparison.overall, *comparison.metrics.values()]
-    return changed.shared > 0 and not changed.bot and bool(changed.ruler) and any(d.n for d in scored)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from answerkey.comparison.comparison import Comparison, Move
+from answerkey.comparison.comparison import Comparison, Flip, Move
 from answerkey.comparison.significance import Difference, effect_size
 from answerkey.comparison.verdict import beyond, plain
 from answerkey.reports.markdown import cell, code
@@ -33,6 +33,9 @@ def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     c = comparison
     lines = [c.sentence, "", f"A  {c.name_a}", f"B  {c.name_b}", "", "What changed"]
     lines += [f"  {line}" for line in c.changed.sentences()]
+    for title, flips in flip_lists(c):
+        lines += ["", f"{title}: {len(flips)}{_first_of(flips, cases)}"]
+        lines += [f"  {_flip_line(flip)}" for flip in flips[:cases]]
     lines += ["", *_aligned([list(COLUMNS), *table_rows(c)]), "", *notes(c)]
     for title, moves in case_lists(c):
         if moves:
@@ -53,11 +56,15 @@ def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str
         "",
     ]
     lines += [f"- {cell(line)}" for line in c.changed.sentences()]
-    lines += ["", f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    for title, flips in flip_lists(c):
+        lines += ["", f"**{title}: {len(flips)}{_first_of(flips, cases)}**", ""]
+        lines += [f"- `{code(f.id)}` {cell(f.question)} ({cell(move_status(f))})" for f in flips[:cases]]
+    lines += ["", "<details><summary>Statistics</summary>", ""]
+    lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
     lines += [
         f"| `{code(name)}` | {' | '.join(cell(value) for value in rest)} |" for name, *rest in table_rows(c)
     ]
-    lines += ["", *(f"- {cell(note)}" for note in notes(c))]
+    lines += ["", *(f"- {cell(note)}" for note in notes(c)), "", "</details>"]
     for title, moves in case_lists(c):
         if moves:
             lines += ["", f"<details><summary>{title}: {len(moves)}{_first_of(moves, cases)}</summary>", ""]
@@ -70,16 +77,21 @@ def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str
     return "\n".join(lines) + "\n"
 
 
+def flip_lists(c: Comparison) -> list[tuple[str, Sequence[Flip]]]:
+    """The cases that newly fail and newly pass; a list without cases is left out."""
+    lists = [("Newly failing", c.newly_failing), ("Newly passing", c.newly_passing)]
+    return [(title, flips) for title, flips in lists if flips]
+
+
 def case_lists(c: Comparison) -> list[tuple[str, list[Move]]]:
     """The cases that moved. If the scoring setup changed, they are scored differently, not better or worse."""
-    lower, higher = ("Scored lower", "Scored higher") if c.changed.ruler else ("Degraded", "Improved")
+    lower, higher = ("Scored lower", "Scored higher") if c.changed.scoring else ("Degraded", "Improved")
     return [(lower, c.degraded), (higher, c.improved)]
 
 
 def table_rows(c: Comparison) -> list[list[str]]:
     """The cells of the table as text, the overall score first."""
-    named = {"overall score": c.overall} if c.overall.n else {}
-    return [_row(name, d) for name, d in {**named, **c.metrics}.items()]
+    return [_row(name, d) for name, d in c.differences("overall score").items() if d.n or d is not c.overall]
 
 
 def notes(c: Comparison) -> list[str]:
@@ -109,7 +121,7 @@ def notes(c: Comparison) -> list[str]:
         if d.note and (d.n or d is not c.overall):
             by_note.setdefault(d.note, []).append(name)
     lines += [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
-    lines += [f"{name}: {a} errors in A, {b} in B" for name, (a, b) in c.broken.items() if a or b]
+    lines += [f"{name}: {a} errors in A, {b} in B" for name, (a, b) in c.errors.items() if a or b]
     if c.only_a or c.only_b:
         lines.append(
             f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}"
@@ -134,7 +146,7 @@ def _row(name: str, d: Difference) -> list[str]:
         _signed(d.diff),
         interval,
         _p(d.p),
-        _p(d.p_holm) if name != "overall score" else "",
+        _p(d.p_holm) if name not in ("overall score", "quality") else "",
         _p(d.wilcoxon_p),
         _effect(d.d_pooled),
         _effect(d.d_z),
@@ -160,12 +172,17 @@ def _p(value: float | None) -> str:
     return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _first_of(moves: Sequence[Move], cases: int) -> str:
+def _first_of(moves: Sequence[Move | Flip], cases: int) -> str:
     return f", the first {cases}" if len(moves) > cases else ""
 
 
-def move_status(move: Move) -> str:
+def move_status(move: Move | Flip) -> str:
     return move.status_b if move.status_a == move.status_b else f"{move.status_a} → {move.status_b}"
+
+
+def _flip_line(flip: Flip) -> str:
+    question = " ".join(flip.question.split())
+    return f"{flip.id}: {question[:70]}  {figure(flip.score_a)} → {figure(flip.score_b)}  {move_status(flip)}"
 
 
 def _move_line(move: Move) -> str:

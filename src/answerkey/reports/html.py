@@ -27,7 +27,15 @@ from answerkey.profiles.decide import share_of
 from answerkey.reports.charts.comparison_charts import comparison_charts
 from answerkey.reports.charts.run_charts import run_charts
 from answerkey.reports.charts.style import Spec, config
-from answerkey.reports.comparison import COLUMNS, SHOWN_CASES, case_lists, move_status, notes, table_rows
+from answerkey.reports.comparison import (
+    COLUMNS,
+    SHOWN_CASES,
+    case_lists,
+    flip_lists,
+    move_status,
+    notes,
+    table_rows,
+)
 from answerkey.reports.explain import explain
 from answerkey.reports.rows import read_outcome, read_rows, worst_first
 from answerkey.reports.text import figure
@@ -72,6 +80,7 @@ def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
         header=COLUMNS,
         rows=table_rows(comparison),
         notes=notes(comparison),
+        flips=[(title, len(flips), flips[:cases]) for title, flips in flip_lists(comparison)],
         lists=[(title, len(moves), moves[:cases]) for title, moves in case_lists(comparison) if moves],
     )
 

@@ -173,6 +173,19 @@ def add_answer(digest: SetDigest, case: Case, response: Response) -> None:
     digest.add("\x1f".join(parts).encode("utf-8", "surrogatepass"))
 
 
+def cluster_of(case: Case, column: str | None = None) -> str | None:
+    """The cluster of dependent cases that a case belongs to: its column `cluster`, or its conversation.
+
+    `column` names another column; "none" treats every case as independent.
+    """
+    if column == "none":
+        return None
+    value = case.extra.get(column or "cluster")
+    if value is None and column is None and (talk := case.extra.get("conversation")) is not None:
+        return f"{case.source_file or ''} {talk}"
+    return None if value in (None, "") else str(value)
+
+
 def digest_of_metrics(names: Iterable[str]) -> str:
     """A hash of the metrics and their versions."""
     versions = {name: find(name).facts.version for name in names}
