@@ -55,7 +55,10 @@ class Flip:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """Run B compared with run A. `sentence` is the verdict in words; differences are B − A. `lost` are cases with a verdict in A only; `errors` counts errors per metric in A and B."""
+    """Run B compared with run A. `sentence` is the verdict in words; differences are B − A.
+
+    `lost` are cases with a verdict in A only; `errors` counts the errors per metric in A and B.
+    """
 
     name_a: str
     name_b: str
@@ -344,12 +347,6 @@ def _noise_json(noise: Noise | None) -> Json | None:
 
 
 def _move_json(m: Move) -> Json:
-    return {
-        "id": m.id,
-        "question": m.question,
-        "score_a": m.score_a,
-        "score_b": m.score_b,
-        "diff": m.diff,
-        "status_a": m.status_a,
-        "status_b": m.status_b,
-    }
+    record = asdict(m) | {"diff": m.diff}
+    del record["flaky"]
+    return record
