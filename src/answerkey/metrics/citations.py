@@ -1,13 +1,12 @@
-"""Citation markers `[n]`, `[1, 3]` and `[1-3]`, and whether the bot declined exactly when it should have."""
+"""Citation markers `[n]`, `[1, 3]` and `[1-3]`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from answerkey.metrics.registry import metric
 from answerkey.metrics.sentences import sentence_spans
-from answerkey.text import CITATION, citations, has_any
+from answerkey.text import CITATION, citations
 from answerkey.types import Case, Response, Score
 
 _LETTER = re.compile(r"[^\W\d_]")
@@ -42,15 +41,6 @@ def citation_coverage(case: Case, response: Response) -> Score:
     if not marked:
         return Score.not_applicable("the answer has no sentence")
     return Score(sum(marked) / len(marked), f"{sum(marked)} of {len(marked)} sentences")
-
-
-@metric("abstention", needs=("answer",), empty="an empty answer declines nothing")
-def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
-    """1 when the bot declined an out-of-scope question or answered one in scope, else 0."""
-    declined = has_any(response.answer or "", words["abstains"])
-    should = case.criteria.out_of_scope
-    did = "declined" if declined else "answered"
-    return Score(float(declined == should), f"{did}, {'out of scope' if should else 'in scope'}")
 
 
 def _marked_sentences(answer: str) -> list[bool]:

@@ -27,7 +27,7 @@ from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import Better
 
 BUILTIN_MODULES = (
-    "overlap", "criteria", "citations", "cost", "route", "semantic", "ranking.rank", "grounding.groundedness",
+    "overlap", "criteria", "citations", "refusal", "cost", "route", "semantic", "ranking.rank", "grounding.groundedness",
     "agreement.answer_agreement", "judge.judged_metrics",
 )  # fmt: skip
 ENTRY_POINT_GROUP = "answerkey.metrics"

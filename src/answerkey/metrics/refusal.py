@@ -1,0 +1,103 @@
+"""`refusal`: does the answer decline, in whole or in part? By rules in `words/refusals.toml`, in ten languages.
+
+A refusal is about the bot or its documents: "I can't help with that", "the documents do not mention it". What people can't
+do is an ordinary answer: "You can't bring pets". An answer that declines one part and answers another is a partial refusal.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from answerkey.metrics.registry import metric
+from answerkey.metrics.sentences import sentence_spans
+from answerkey.text import UNSPACED, fold, has_any
+from answerkey.types import Case, Response, Score
+
+Refusal = Literal["full", "partial", "none"]
+
+_TURN = re.compile(
+    r"[,;:]?\s(?:but|however|although|though|yet|aber|jedoch|allerdings|mais|cependant|pero|sin embargo|mas|porém|contudo|ma|però"
+    r"|tuttavia|maar|echter|tetapi|namun|tapi)\b,?\s|;\s|\s-\s|,\s?(?:但是|但|不过|然而)|[,，](?=[\u3400-\u9fff])|,\s(?:लेकिन|परंतु)\s"
+)
+_OPENING = re.compile(r"^((?:[^\W\d_]+\s?){1,3}),\s")
+_QUOTED = re.compile(r'"[^"]*"')
+_WORDS = re.compile(rf"[{UNSPACED}]{{2}}|[^\W_{UNSPACED}]+")
+_CONDITION = re.compile(r"^(?:if|when|wenn|falls|si|se|jika|kalau|如果)\b")
+_SUBSTANCE = 3  # words of a clause that says something
+_REMARK = 4  # one refusing clause among more than this many others is a remark, not a partial refusal
+
+
+@lru_cache(maxsize=4096)
+def refusal(answer: str) -> Refusal:
+    """`full`, `partial` or `none`.
+
+    >>> refusal("I'm sorry, the documents don't mention the price.")
+    'full'
+    >>> refusal("I can't say what it costs, but it comes in black.")
+    'partial'
+    >>> refusal("You can't bring pets into the building.")
+    'none'
+    """
+    refused = substance = 0
+    for start, end in sentence_spans(answer, longest=2_000):
+        for clause in _clauses(fold(answer[start:end])):
+            if _matches("refuses", clause) and not _CONDITION.match(clause):
+                refused += 1
+            elif len(_WORDS.findall(clause)) >= _SUBSTANCE and not _matches("courtesy", clause):
+                substance += 1
+    if refused and not substance:
+        return "full"
+    return "partial" if refused * _REMARK >= substance and refused else "none"
+
+
+def should_decline(case: Case) -> bool:
+    """Whether declining is the right answer: the case is out of scope, or its expected answer is a refusal."""
+    return case.criteria.out_of_scope or any(refusal(expected) == "full" for expected in case.expected)
+
+
+@metric("refusal", better="neither", needs=("answer",), empty="0")
+def refusal_metric(case: Case, response: Response) -> Score:
+    """1 for an answer that declines, 0.5 for one that declines in part, else 0: 1 for `I don't know.`"""
+    found = refusal(response.answer or "")
+    return Score(
+        {"full": 1.0, "partial": 0.5, "none": 0.0}[found], f"{found} refusal" if found != "none" else ""
+    )
+
+
+@metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=2)
+def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
+    """1 when the bot declined exactly when it should: out of scope, or the expected answer is a refusal."""
+    answer = response.answer or ""
+    found = "full" if has_any(answer, words["abstains"]) else refusal(answer)
+    should = should_decline(case)
+    declined = found == "full" or (found == "partial" and should)
+    did = "declined" if declined else "answered"
+    return Score(float(declined == should), f"{did}, {'should decline' if should else 'should answer'}")
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The parts of a folded sentence between "but" and the like, without quotations."""
+    parts = _TURN.split(_QUOTED.sub(" ", sentence))
+    return [part.strip(" -*•\t") for part in parts if part.strip()]
+
+
+def _matches(kind: str, clause: str) -> bool:
+    latin = any("a" <= ch <= "z" for ch in clause)
+    return any(
+        pattern.search(clause) for language, pattern in _patterns(kind) if latin or language in {"zh", "hi"}
+    )
+
+
+@cache
+def _patterns(kind: str) -> list[tuple[str, re.Pattern[str]]]:
+    data = (files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8")
+    tables: dict[str, Any] = tomllib.loads(data)
+    return [
+        (language, re.compile("|".join(table[kind]).replace("{source}", table["source"])))
+        for language, table in tables.items()
+    ]
