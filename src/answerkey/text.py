@@ -130,12 +130,13 @@ def duration(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as a person wrote it: `RM 1.2M` is 1,200,000 in currency; `12%` is 12 in percent."""
+    """A number as a person wrote it: `RM 1.2M` is 1,200,000 in currency; `12%` is 12 in percent. `end` is its place."""
 
     value: float
     text: str
     percent: bool = False
     currency: bool = False
+    end: int = 0
 
 
 @lru_cache(maxsize=4096)
@@ -154,6 +155,7 @@ def numbers(text: str, decimal: str = ".") -> tuple[Number, ...]:
                 match[0].strip(),
                 percent=unit in {"%", "percent"},
                 currency=bool(currency),
+                end=match.end(),
             )
         )
     return tuple(found)

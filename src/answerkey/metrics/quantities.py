@@ -1,11 +1,18 @@
-"""Figures and dates as people write them, and when two of them are the same."""
+"""Figures with their units, and dates, as people write them; and when two of them are the same.
+
+3 km are 3000 m and 90 minutes 1.5 hours; another unit or currency is another value. Units are data: `words/units.toml`.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
 
 from answerkey.text import numbers
 
@@ -40,6 +47,7 @@ _AMBIGUOUS_MONTHS = {
     "jan",
 }  # also a verb, names, or the end of another word
 TOLERANCE = 0.002
+_POUND = 0.45359237  # kilograms
 _SCALED = re.compile(r"thousand|million|billion|trillion|\d\s?(?:bn|[kmb])$", re.IGNORECASE)
 _UNIT = re.compile(
     r"\bin (?:units of )?(?:USD |US ?dollars? |US\$ ?|\$ ?)?(thousand|million|billion)s?\b", re.IGNORECASE
@@ -47,12 +55,23 @@ _UNIT = re.compile(
 _PERIOD = re.compile(
     r"\b(?P<decade>[12]\d\d0)['’]?s\b|\b(?P<century>\d{1,2})(?:st|nd|rd|th)[\s-]+centur", re.IGNORECASE
 )
+_RANGE = re.compile(r"\s?(?:to|and|or|bis|à|a|-|–|—)\s?", re.IGNORECASE)
+_TIMES = r"hours?|years?|days?|minutes?|months?|weeks?|miles?|kilomet(?:er|re)s?|km|met(?:er|re)s?"
+_HALF = re.compile(
+    rf"\b(?:(?P<half>half an?)(?=\s(?:{_TIMES})\b)"
+    rf"|(?:an?|one)\s(?P<unit>{_TIMES}) and a half\b|(?P<count>\w+) and a half(?=\s(?:{_TIMES})\b))",
+    re.IGNORECASE,
+)
 _WORDY = re.compile(r"\b(" + "|".join([*SPELLED, *_ORDER]) + r")\b|\b(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`step` is the value of the last digit written: 12.3 is exact to 0.1, 1.2 million to 100,000."""
+    """`step` is the value of the last digit written: 12.3 is exact to 0.1, 1.2 million to 100,000.
+
+    `dimension` is that of the unit (`length`, `currency USD`), empty without one; `size` and `offset` take the value into
+    the dimension's first unit.
+    """
 
     value: float
     step: float
@@ -60,6 +79,22 @@ class Figure:
     whole: bool = True
     scaled: bool = False  # the text says thousand, million or billion
     money: bool = False
+    dimension: str = ""
+    size: float = 1.0
+    offset: float = 0.0
+
+    @property
+    def base(self) -> float:
+        """The value in the first unit of its dimension: 3000 for `3 km`."""
+        return self.value * self.size + self.offset
+
+    def other_unit(self, other: Figure) -> bool:
+        """Whether both have a unit, and not of the same dimension: days and dollars, ringgit and euros, km and percent."""
+        if self.percent != other.percent:
+            return bool(self.dimension or other.dimension)
+        if {self.dimension, other.dimension} == {"mass", "currency GBP"}:
+            return _POUND not in (self.size, other.size)  # `10 pounds` may be either
+        return bool(self.dimension and other.dimension) and self.dimension != other.dimension
 
     def written(self, digits: str) -> bool:
         """Whether it is written with those digits, without its million or billion."""
@@ -75,7 +110,7 @@ class Figure:
             self.whole
             and 1000 <= self.value <= 2100
             and self.step == 1.0
-            and not (self.percent or self.money)
+            and not (self.percent or self.money or self.dimension)
         )
 
 
@@ -104,10 +139,18 @@ class Date:
 
 
 @lru_cache(maxsize=4096)
-def figures(text: str) -> tuple[Figure, ...]:
-    """Every number of the text, those spelled out too."""
-    found = [
-        Figure(
+def figures(text: str, decimal: str = ".") -> tuple[Figure, ...]:
+    """Every number of the text with its unit, those spelled out too.
+
+    >>> [(figure.value, figure.dimension) for figure in figures("ten days, RM 5")]
+    [(5.0, 'currency MYR'), (10.0, 'time')]
+    """
+    found: list[Figure] = []
+    last = 0
+    for number in numbers(text, decimal):
+        if abs(number.value) >= 1e18:
+            continue
+        figure = Figure(
             number.value,
             _step(number.text, number.value),
             number.percent,
@@ -115,14 +158,76 @@ def figures(text: str) -> tuple[Figure, ...]:
             bool(_SCALED.search(number.text)),
             number.currency,
         )
-        for number in numbers(text)
-        if abs(number.value) < 1e18
-    ]
+        figure = _with_unit(
+            figure, text, number.end, _currency_before(number.text) if number.currency else ""
+        )
+        ranged = bool(found) and _RANGE.fullmatch(text[last : number.end - len(number.text)])
+        if ranged and figure.dimension and not found[-1].dimension:  # the first of `2 to 8 °C`
+            found[-1] = replace(found[-1], dimension=figure.dimension, size=figure.size, offset=figure.offset)
+        found.append(figure)
+        last = number.end
     for match in _WORDY.finditer(text):
         word = match[1].lower() if match[1] else ""
         value = float(match[2]) if match[2] else SPELLED.get(word, _ORDER.get(word, 0.0))
-        found.append(Figure(value, 1.0))
+        found.append(
+            _with_unit(Figure(value, 1.0), text, match.end()) if word in SPELLED else Figure(value, 1.0)
+        )
+    for match in _HALF.finditer(text):
+        count = match["count"].lower() if match["count"] else ""
+        whole = 0.0 if match["half"] else float(count) if count.isdigit() else SPELLED.get(count, 1.0)
+        figure = Figure(whole + 0.5, 0.5, whole=False)
+        found.append(_with_unit(figure, text, match.start("unit") if match["unit"] else match.end()))
     return tuple(found)
+
+
+def _with_unit(figure: Figure, text: str, end: int, currency: str = "") -> Figure:
+    """The figure with the unit that stands after it, or the currency before it."""
+    if currency:
+        return replace(figure, dimension=f"currency {currency}", money=True)
+    if figure.percent or not (match := _units()[0].match(text, end)):
+        return figure
+    unit = _units()[1][match.lastgroup or ""]
+    money = unit.dimension.startswith("currency")
+    return replace(
+        figure, dimension=unit.dimension, size=unit.size, offset=unit.offset, money=figure.money or money
+    )
+
+
+def _currency_before(written: str) -> str:
+    match = _units()[2].match(written)
+    return (match.lastgroup or "") if match else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    dimension: str
+    size: float = 1.0
+    offset: float = 0.0
+
+
+@cache
+def _units() -> tuple[re.Pattern[str], Mapping[str, _Unit], re.Pattern[str]]:
+    """What stands after a number, which unit each group of it is, and the currency signs before one."""
+    tables: dict[str, dict[str, Any]] = tomllib.loads(
+        (files("answerkey.metrics") / "words" / "units.toml").read_text(encoding="utf-8")
+    )
+    currencies: dict[str, str] = tables.pop("currency")
+    units = {
+        f"u{n}": (names, _Unit(dimension, *(size if isinstance(size, list) else [size])))
+        for n, (dimension, names, size) in enumerate(
+            (dimension, names, size) for dimension, table in tables.items() for names, size in table.items()
+        )
+    }
+    units |= {code: (names, _Unit(f"currency {code}")) for code, names in currencies.items()}
+    # Longer names first: "square miles" before "miles".
+    ordered = sorted(units.items(), key=lambda item: -max(map(len, item[1][0].split("|"))))
+    after = "|".join(rf"(?P<{group}>{names})" for group, (names, _) in ordered)
+    before = "|".join(rf"(?P<{code}>{names})" for code, names in currencies.items())
+    return (
+        re.compile(rf"[\s-]?(?:{after})(?!\w)", re.IGNORECASE),
+        {group: unit for group, (_, unit) in units.items()},
+        re.compile(rf"[-−\s]*(?:{before})", re.IGNORECASE),
+    )
 
 
 def unit_asked(question: str) -> float:
@@ -156,8 +261,16 @@ def _step(written: str, value: float) -> float:
 def figures_agree(wanted: Figure, given: Figure) -> bool:
     """Same value, allowing for rounding of the coarser one, thousands or millions left out, and 0.12 for 12 %.
 
-    Counts and years must be the same. The sign is not compared: a loss of 5 is written both ways.
+    Counts and years must be the same, and so must units: 90 minutes are 1.5 hours, but not 90 seconds. The sign is not
+    compared: a loss of 5 is written both ways.
     """
+    if wanted.other_unit(given):
+        return False
+    if wanted.dimension and given.dimension and (wanted.size, wanted.offset) != (given.size, given.offset):
+        if "currency GBP" in (wanted.dimension, given.dimension):
+            return wanted.value == given.value
+        steps = wanted.step * wanted.size, given.step * given.size
+        return _near(abs(wanted.base), steps[0], abs(given.base), steps[1])
     a, b = abs(wanted.value), abs(given.value)
     if a == b:
         return True

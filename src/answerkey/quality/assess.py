@@ -11,6 +11,7 @@ from typing import Any
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import is_number
 from answerkey.errors import InputError
+from answerkey.metrics.refusal import refusal
 from answerkey.targets.respond import as_response
 from answerkey.text import citations, has_any
 from answerkey.types import Passage
@@ -79,6 +80,11 @@ class _Interaction:
     def is_fallback(self) -> bool:
         return has_any(self.answer, self.limits.fallbacks)
 
+    @property
+    def declines(self) -> bool:
+        """A refusal needs no citation and no list."""
+        return self.is_fallback or refusal(self.answer) == "full"
+
 
 def assess_answer(
     question: Any,
@@ -128,7 +134,7 @@ def _contexts_exist(it: _Interaction) -> bool | Fired | None:
 
 
 def _citations_valid(it: _Interaction) -> bool | Fired | None:
-    if not it.answer or not it.contexts or it.is_fallback:
+    if not it.answer or not it.contexts or it.declines:
         return None
     cited = set(citations(it.answer))
     if not cited:
@@ -168,7 +174,7 @@ def _scores_high(it: _Interaction) -> bool | Fired | None:
 
 
 def _structured(it: _Interaction) -> bool | Fired | None:
-    if not it.answer or it.is_fallback or not is_list_question(it.question):
+    if not it.answer or it.declines or not is_list_question(it.question):
         return None
     if _LIST_ITEM.search(it.answer) or _INLINE_ITEMS.search(it.answer):
         return True

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
 from answerkey.metrics.grounding.sentence_features import ReadAnswer, ReadSentence, read_answers
+from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import metric
 from answerkey.text import numbers
 from answerkey.types import Json, Pair, Score
@@ -60,8 +61,8 @@ def load_detector(by_meaning: bool) -> Detector:
     batch=True,
     needs=("answer",),
     uses=("contexts", "question"),
-    empty="1 for an answer that says nothing; 0 for one with no passage to support it",
-    version=2,
+    empty="1 for an answer that says nothing; 0 for one with no passage to support it; not applicable to a refusal",
+    version=3,
 )
 def groundedness(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]:
     """Probability that every sentence of the answer is supported by the passages.
@@ -78,6 +79,8 @@ def _gives_token_vectors(embed: Any) -> bool:
 
 
 def _score(answer: ReadAnswer) -> Score:
+    if refusal(answer.text) == "full":
+        return Score.not_applicable("the answer declines and claims nothing")
     if not answer.sentences:
         return Score(1.0, "the answer says nothing that needs support", details={"sentences": []})
     if not answer.index.sentences:
