@@ -151,6 +151,8 @@ def test_hostile_text_takes_linear_time() -> None:
 
 
 def test_a_refusal_needs_no_citation_and_no_list() -> None:
-    found = assess_answer("What are the steps to apply?", "Das geht aus den Dokumenten nicht hervor.", ["Opening hours."], [0.9])
+    found = assess_answer(
+        "What are the steps to apply?", "Das geht aus den Dokumenten nicht hervor.", ["Opening hours."], [0.9]
+    )
     assert found.checks["citations_valid"] is None
     assert found.passed

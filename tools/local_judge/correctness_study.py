@@ -23,8 +23,9 @@ from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_o
 from tools.local_judge.made_figures import made_figures
 from tools.local_judge.measure import folds
 
-from answerkey.metrics.agreement.answer_agreement import BEST_OF, by_hand, compared_with, features_of
+from answerkey.metrics.agreement.answer_agreement import BEST_OF, compared_with, features_of
 from answerkey.metrics.agreement.comparable import read
+from answerkey.metrics.agreement.rules import log_odds as by_hand
 
 UP = (
     "exact", "contains", "squashed", "inside", "recall_new", "telling", "worst_new", "last", "first", "precision_new", "opening",

@@ -16,10 +16,10 @@ from typing import Any
 
 from answerkey.text import numbers
 
-_MONTHS = (
+MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
-_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS) + "|sept"
+_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in MONTHS) + "|sept"
 _DATE = re.compile(
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_MONTH})(?:\.|\b)"
     rf"(?:\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s*(?P<year>[12]\d{{3}}))?"
@@ -303,9 +303,7 @@ def dates(text: str) -> tuple[Date, ...]:
             match["year"] or match["day"] or match["day2"] or match["month"].lower() not in _AMBIGUOUS_MONTHS
         ):
             day = match["day"] or match["day2"]
-            month = next(
-                n for n, name in enumerate(_MONTHS, 1) if name.startswith(match["month"].lower()[:3])
-            )
+            month = next(n for n, name in enumerate(MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
             found.append(
                 Date(int(match["year"]) if match["year"] else None, month, int(day) if day else None)
             )

@@ -6,28 +6,20 @@ figures, dates, names, refusals and negations; how well it agrees with people is
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from answerkey.metrics.agreement.features import compare, repeats, says_more
+from answerkey.metrics.agreement.rules import log_odds
 from answerkey.metrics.boosted_trees import load_fitted
+from answerkey.metrics.refusal import refusal, should_decline
 from answerkey.metrics.registry import metric
 from answerkey.metrics.sentences import language
 from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
-# Log-odds set by hand, for what is rare in the fitted data.
-YES_NO = 4.0  # for the same yes or no, against the other; half of it where it is only implied
-OTHER_WAY = 5.0  # against a rise where a fall is expected, or a figure on the other side of zero
-WRONG_COPY = 8.0  # against a near copy of the expected answer that has another figure
-FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
-OTHER_NAME = 0.5  # against `David Coleman` for `David Vine`; the fitted data is more lenient than quizzes
-OTHER_NUMBER = 2.0  # against `James V` for `James IV`
-DECLINED = 1.0  # against an answer that declines and gives nothing expected
-_COPY, _SENTENCE = 0.9, math.log1p(6)
 LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
@@ -44,7 +36,7 @@ _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
-    version=3,
+    version=4,
 )
 def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
@@ -125,42 +117,20 @@ def _nearness(f: Mapping[str, float]) -> float:
 
 def _score(pair: Pair, f: Mapping[str, float], fitted: float) -> Score:
     case, response = pair
-    total = fitted + by_hand(f)
+    total = fitted + log_odds(f)
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(total, -30, 30)))), 6)
     notes = _notes(f)
+    wanted, given = should_decline(case), refusal(response.answer or "")
+    if given == "full" or (wanted and given == "none"):
+        value = float(wanted and given == "full")
+        declines = "the answer declines, as expected" if wanted else "the answer declines"
+        notes = [declines if given == "full" else "the answer should decline, and doesn't"]
     if UNSURE[0] <= value <= UNSURE[1]:
         notes.append("weak evidence: close to 50 %")
     if language(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
         notes.append("by words only: not English")
     features = {name: round(number, 4) for name, number in f.items()}
     return Score(value, "; ".join(notes), details={"features": features})
-
-
-def by_hand(f: Mapping[str, float]) -> float:
-    """Log-odds for what the fitted model doesn't know."""
-    other_way = f["other_sign"] or f["moves"] < 0
-    short = f["figures"] >= 2 and 1 - f["figures_found"]
-    found = f["contains"] or f["exact"] or (f["figures"] and f["figures_found"] == 1)
-    declined = f["declines"] and not found
-    other_number = f["replaced_number"] and not found and f["date"] != 1
-    other_name = f["replaced_name"] == 1 and not found and not f["best_contains"]
-    against = (
-        OTHER_WAY * bool(other_way)
-        + WRONG_COPY * _wrong_copy(f)
-        + FIGURES_SHORT * short
-        + DECLINED * bool(declined)
-        + OTHER_NUMBER * bool(other_number)
-        + OTHER_NAME * bool(other_name)
-    )
-    return YES_NO * f["yes_no"] - against
-
-
-def _wrong_copy(f: Mapping[str, float]) -> bool:
-    """Nearly the expected words, but not all of its figures: `12 months` for `24 months`."""
-    near = (
-        f["reference_length"] >= _SENTENCE and f["partial"] >= _COPY and not f["contains"] and not f["exact"]
-    )
-    return bool(near and f["figures"] and f["figures_found"] < 1 and not f["figures_none"])
 
 
 def _notes(f: Mapping[str, float]) -> list[str]:

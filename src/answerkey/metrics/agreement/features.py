@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from rapidfuzz import fuzz
 
 from answerkey.metrics.agreement.comparable import ARTICLES, Text, Word, read
-from answerkey.metrics.agreement.stance import direction, other_sign, same_stance
+from answerkey.metrics.agreement.rules import conclusions
 from answerkey.metrics.agreement.word_match import NEAR, closest, place, rareness
 from answerkey.metrics.quantities import Figure, figures_agree, in_unit
 from answerkey.metrics.sentences import opposites, stem
@@ -36,7 +36,7 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     near = {token: closest(token, said, wanted, key) for token in dict.fromkeys(wanted.content)}
     new = [token for token in wanted.content if token not in asked.vocabulary]
     f = _words(reference, wanted, new, {token: score for token, (score, _) in near.items()})
-    fits = not key or any(figures_agree(figure, other) for figure in key for other in said.figures)
+    fits = all(any(figures_agree(figure, other) for other in said.figures) for figure in key)
     f |= _texts(said, wanted, fits)
     f["literal"] = float(fits and bool(re.search(rf"(?<!\w){re.escape(reference.strip())}(?!\w)", answer)))
     f |= place(said, wanted, tuple(dict.fromkeys(new or wanted.content)), near)
@@ -44,7 +44,7 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     f |= _figures(said, key, asked)
     f |= _dates(said, wanted)
     f |= _manner(said, wanted)
-    f |= _conclusions(said, wanted, asked, key)
+    f |= conclusions(said, wanted, asked, key, near)
     f |= {f"asks_{name}": float(bool(pattern.search(question))) for name, pattern in _ASKS.items()}
     f["answer_length"] = math.log1p(len(said.tokens))
     f["reference_length"] = math.log1p(len(wanted.tokens))
@@ -185,17 +185,6 @@ def _manner(said: Text, wanted: Text) -> dict[str, float]:
         "both_decline": float(said.declines and wanted.declines),
         "negation_differs": float((said.negations > 0) != (wanted.negations > 0)),
         "opposed": min(3.0, len(turned)),
-    }
-
-
-def _conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure]) -> dict[str, float]:
-    """Not fitted: the labelled data has hardly any of these."""
-    given = {figure.value for figure in asked.figures}
-    sought = [figure for figure in key if figure.value not in given and not figure.year]
-    return {
-        "yes_no": same_stance(said, wanted, asked),
-        "moves": direction(said) * direction(wanted),
-        "other_sign": float(other_sign(said, wanted, sought)),
     }
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from answerkey.metrics.agreement.comparable import Text, read
-from answerkey.metrics.quantities import Figure, figures_agree
-from answerkey.metrics.sentences import stem_list
+from answerkey.metrics.quantities import Figure, figures, figures_agree
+from answerkey.metrics.sentences import opposites, stem_list
 
 _SAID = re.compile(
     r"(?:^\W*|\b(?:so|thus|hence|therefore|answer\ is|conclusion|overall)\b[\s,:*]*)(yes|no|true|false)\b"
@@ -17,6 +17,17 @@ _SAID = re.compile(
 _ASKS_YES_NO = re.compile(
     r"(?:^|[.,?!:]\s+)(?:and\s+)?(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should)\s+(?!not\b)[^?]*\?",
     re.IGNORECASE,
+)
+_UP = re.compile(r"\b(?:went|go|goes|gone|moved|is|was|were|are) up\b|\bup (?:by|from|\d)", re.IGNORECASE)
+_DOWN = re.compile(
+    r"\b(?:went|go|goes|gone|moved|is|was|were|are) down\b|\bdown (?:by|from|\d)", re.IGNORECASE
+)
+_AMOUNT = r"([$€£]?\d[\d.,]*%?(?: (?:thousand|million|billion|trillion))?)"
+_FROM_TO = re.compile(
+    rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE
+)
+_TO_FROM = re.compile(
+    rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE
 )
 _SIDES = {"yes": 1.0, "true": 1.0, "no": -1.0, "false": -1.0}
 _IMPLIED = 0.5  # the weight of a yes or no that only the wording implies
@@ -43,7 +54,10 @@ def same_stance(said: Text, wanted: Text, question: Text) -> float:
 
 
 def _denies(text: Text, asked: frozenset[str]) -> bool:
-    """Whether a word of the question follows a `not` within a few words."""
+    """Whether a word of the question follows a `not` within a few words, or its opposite or `prohibited` is there."""
+    contrary = frozenset[str]().union(*(opposites().get(word, frozenset()) for word in asked))
+    if text.vocabulary & (stem_list("denials") | contrary) and not text.negations:
+        return True
     negations = stem_list("negations") | {"t"}
     return any(
         word.stem in asked
@@ -56,8 +70,17 @@ def _denies(text: Text, asked: frozenset[str]) -> bool:
 
 def direction(text: Text) -> float:
     """1 where everything goes up, -1 where everything goes down, 0 for none or both."""
-    up, down = text.vocabulary & stem_list("upward"), text.vocabulary & stem_list("downward")
+    up = text.vocabulary & stem_list("upward") or _UP.search(text.plain)
+    down = text.vocabulary & stem_list("downward") or _DOWN.search(text.plain)
     return float(bool(up)) - float(bool(down))
+
+
+def moved(text: Text) -> frozenset[tuple[float, float]]:
+    """The changes in a text as (before, after): `from 4.1 to 5.3`, `to 5.3 from 4.1`."""
+    found = [(m[1], m[2]) for m in _FROM_TO.finditer(text.plain)]
+    found += [(m[2], m[1]) for m in _TO_FROM.finditer(text.plain)]
+    ends = [(figures(before), figures(after)) for before, after in found]
+    return frozenset((one[0].value, other[0].value) for one, other in ends if one and other)
 
 
 def other_sign(said: Text, wanted: Text, key: Sequence[Figure]) -> bool:

@@ -1,0 +1,128 @@
+"""What is set by hand in `answer_agreement`: conclusions, names, lists and units, which the labelled data hardly has.
+
+Each rule is a number of log-odds, added to those of the fitted model; both are measured together in docs/validity.md.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+from answerkey.metrics.agreement.comparable import Text, Word
+from answerkey.metrics.agreement.stance import direction, moved, other_sign, same_stance
+from answerkey.metrics.agreement.word_match import NEAR, Near, closest
+from answerkey.metrics.quantities import MONTHS, Figure, figures_agree
+from answerkey.metrics.sentences import stem, stem_list
+
+YES_NO = 4.0  # for the same yes or no, against the other; half of it where it is only implied
+OTHER_WAY = 5.0  # against a rise where a fall is expected, or a figure on the other side of zero
+WRONG_COPY = 8.0  # against a near copy of the expected answer that has another figure
+FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
+OTHER_FIGURE = 2.5  # against another figure in place of the expected one, in an expected sentence
+OTHER_UNIT = 6.0  # against the expected digits with another unit or currency
+SAME_QUANTITY = 1.5  # for the expected quantity, whatever its unit
+OTHER_NAME = 0.5  # against `David Coleman` for `David Vine`; the fitted data is more lenient than quizzes
+OTHER_NAMES = 3.5  # against other names in place of all the expected ones, in an expected sentence
+OTHER_NUMBER = 2.0  # against `James V` for `James IV`
+ITEMS_SHORT = 4.0  # against an answer that has none of the items of an expected list; less for some of them
+NEGATED = 1.5  # against a sentence of which only one side is negated, more where a figure is missing too
+DECLINED = 1.0  # against an answer that declines and gives nothing expected
+_COPY, _SENTENCE, _PHRASE = 0.9, math.log1p(6), math.log1p(5)
+_NOT_NAMES = frozenset(stem(word) for word in MONTHS)
+_ITEM = re.compile(r",\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
+
+
+def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], near: Near) -> dict[str, float]:
+    """The features that the rules use, beside those of the fitted model."""
+    given = {figure.value for figure in asked.figures}
+    sought = [figure for figure in key if figure.value not in given and not figure.year]
+    found = [any(figures_agree(figure, other) for other in said.figures) for figure in sought]
+    measured = [bool(figure.dimension or figure.percent) for figure in sought]
+    names = _names(wanted.words, asked)
+    rivals = [name for name in _names(said.words, asked) if closest(name, wanted, wanted)[0] < NEAR]
+    listed = items(wanted.plain)
+    held = [_holds(said, item) for item in listed]
+    return {
+        "yes_no": same_stance(said, wanted, asked),
+        "moves": direction(said) * direction(wanted),
+        "other_sign": float(other_sign(said, wanted, sought)),
+        "reversed": float(
+            bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))
+        ),
+        "same_quantity": float(bool(sought) and all(found) and all(measured)),
+        "other_unit": float(
+            any(
+                not hit and any(one.value == other.value and one.other_unit(other) for other in said.figures)
+                for one, hit in zip(sought, found, strict=True)
+            )
+        ),
+        "other_names": float(bool(names and rivals) and all(near[name][0] < NEAR for name in names)),
+        "items_found": sum(held) / len(held) if held else 1.0,
+    }
+
+
+def _names(words: Sequence[Word], asked: Text) -> list[str]:
+    """The names that are not in the question: words with a capital, not only because they begin a sentence."""
+    found: list[str] = []
+    for n, word in enumerate(words):
+        if not word.capital or word.stem in asked.vocabulary or word.stem[0].isdigit():
+            continue
+        first = n == 0 or words[n - 1].sentence != word.sentence
+        follows = n + 1 < len(words) and words[n + 1].capital and words[n + 1].before == " "
+        if first and not (follows and words[n + 1].sentence == word.sentence):
+            continue
+        if word.stem not in stem_list("titles") and word.stem not in _NOT_NAMES:
+            found.append(word.stem)
+    return found
+
+
+def items(text: str) -> list[str]:
+    """The items of `X, Y and Z` in a text, three or more; none for a text without such a list."""
+    for sentence in re.split(r"(?<=[.!?])\s+", text):
+        parts = [part.strip(" .!?:;") for part in _ITEM.split(sentence)]
+        if len(parts) >= 3 and "," in sentence and all(0 < len(part.split()) <= 3 for part in parts[1:]):
+            return [" ".join(parts[0].split()[-1:]), *parts[1:]]
+    return []
+
+
+def _holds(said: Text, item: str) -> bool:
+    stems = [stem(word.lower()) for word in re.findall(r"\w+", item)]
+    return bool(stems) and all(
+        token in said.vocabulary or closest(token, said, said)[0] >= NEAR for token in stems
+    )
+
+
+def log_odds(f: Mapping[str, float]) -> float:
+    """The sum of the rules for one answer."""
+    sentence = f["reference_length"] >= _SENTENCE
+    phrase = f["reference_length"] >= _PHRASE
+    short = f["figures"] >= 2 and 1 - f["figures_found"]
+    found = f["contains"] or f["exact"] or (f["figures"] and f["figures_found"] == 1)
+    same = f["contains"] or f["exact"]
+    against = (
+        OTHER_WAY * bool(f["other_sign"] or f["reversed"] or f["moves"] < 0)
+        + WRONG_COPY * _wrong_copy(f)
+        + FIGURES_SHORT * short
+        + OTHER_FIGURE * bool(sentence and f["figures_wrong"] and not same)
+        + OTHER_UNIT * f["other_unit"]
+        + DECLINED * bool(f["declines"] and not found)
+        + OTHER_NUMBER * bool(f["replaced_number"] and not found and f["date"] != 1)
+        + OTHER_NAME
+        * bool(f["replaced_name"] == 1 and not found and not f["best_contains"])
+        * (3 if phrase else 1)
+        + OTHER_NAMES * bool(sentence and f["other_names"] and not same)
+        + ITEMS_SHORT * (1 - f["items_found"]) * (not same)
+        + NEGATED
+        * bool(sentence and f["negation_differs"] and f["yes_no"] <= 0 and not same)
+        * (1 + f["figures_none"])
+    )
+    return YES_NO * f["yes_no"] + SAME_QUANTITY * f["same_quantity"] * phrase - against
+
+
+def _wrong_copy(f: Mapping[str, float]) -> bool:
+    """Nearly the expected words, but not all of its figures: `12 months` for `24 months`."""
+    near = (
+        f["reference_length"] >= _SENTENCE and f["partial"] >= _COPY and not f["contains"] and not f["exact"]
+    )
+    return bool(near and f["figures"] and f["figures_found"] < 1 and not f["figures_none"])
