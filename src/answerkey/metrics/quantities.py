@@ -47,6 +47,7 @@ _AMBIGUOUS_MONTHS = {
     "jan",
 }  # also a verb, names, or the end of another word
 TOLERANCE = 0.002
+_DEGREES = 2.0  # between scales: 350 °F are given as 175 °C
 _POUND = 0.45359237  # kilograms
 _SCALED = re.compile(r"thousand|million|billion|trillion|\d\s?(?:bn|[kmb])$", re.IGNORECASE)
 _UNIT = re.compile(
@@ -95,6 +96,11 @@ class Figure:
         if {self.dimension, other.dimension} == {"mass", "currency GBP"}:
             return _POUND not in (self.size, other.size)  # `10 pounds` may be either
         return bool(self.dimension and other.dimension) and self.dimension != other.dimension
+
+    @property
+    def count(self) -> bool:
+        """A small whole number without a unit: it may count or number things that the text lists."""
+        return self.whole and abs(self.value) < 100 and not (self.dimension or self.percent or self.money)
 
     def written(self, digits: str) -> bool:
         """Whether it is written with those digits, without its million or billion."""
@@ -270,6 +276,8 @@ def figures_agree(wanted: Figure, given: Figure) -> bool:
         if "currency GBP" in (wanted.dimension, given.dimension):
             return wanted.value == given.value
         steps = wanted.step * wanted.size, given.step * given.size
+        if wanted.dimension == "temperature":
+            return abs(wanted.base - given.base) <= _DEGREES
         return _near(abs(wanted.base), steps[0], abs(given.base), steps[1])
     a, b = abs(wanted.value), abs(given.value)
     if a == b:

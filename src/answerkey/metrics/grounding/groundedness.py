@@ -7,6 +7,7 @@ How well it agrees with people, per data set, is in docs/validity.md.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
 from answerkey.metrics.grounding.sentence_features import ReadAnswer, ReadSentence, read_answers
+from answerkey.metrics.quantities import Figure, figures, figures_agree
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import metric
 from answerkey.text import numbers
@@ -24,6 +26,10 @@ from answerkey.types import Json, Pair, Score
 
 EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
 FLAG_AT = 0.5
+SURE = 0.7  # probability that a sentence with a figure from nowhere is unsupported
+_NUMBERING = re.compile(
+    r"^\s*\(?\d{1,2}[.)]\s|\b(?:passages?|documents?|sources?|steps?) \d+|\[[\d, -]+\]", re.IGNORECASE
+)
 RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 FITTED_FOR = "all-MiniLM-L6-v2"
 Floats = NDArray[np.float64]
@@ -70,7 +76,8 @@ def groundedness(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]:
     Without all-MiniLM-L6-v2, the embedding model that it is fitted for, it goes by words alone.
     """
     usable = embed if _gives_token_vectors(embed) else None
-    return [_score(answer) for answer in read_answers(pairs, usable)]
+    answers = zip(pairs, read_answers(pairs, usable), strict=True)
+    return [_score(answer, case.question) for (case, _), answer in answers]
 
 
 def _gives_token_vectors(embed: Any) -> bool:
@@ -78,7 +85,7 @@ def _gives_token_vectors(embed: Any) -> bool:
     return hasattr(inner, "embed_tokens") and str(getattr(embed, "name", "")).startswith(FITTED_FOR)
 
 
-def _score(answer: ReadAnswer) -> Score:
+def _score(answer: ReadAnswer, question: str) -> Score:
     if refusal(answer.text) == "full":
         return Score.not_applicable("the answer declines and claims nothing")
     if not answer.sentences:
@@ -87,13 +94,37 @@ def _score(answer: ReadAnswer) -> Score:
         sentences = [_described(answer, sentence, 1.0) for sentence in answer.sentences]
         return Score(0.0, "no passage supports the answer: there is none", details={"sentences": sentences})
     detector = load_detector(answer.by_meaning)
-    scores = detector.sentence_scores(answer.sentences)
+    scores = _overruled(detector, answer, question)
     unsupported = probability(scores, detector.sentence_curve)
     whole = float(probability(np.array([any_unsupported(scores)]), detector.answer_curve)[0])
     sentences = [_described(answer, s, float(p)) for s, p in zip(answer.sentences, unsupported, strict=True)]
     value = round(1.0 - whole, 6)
     details = {"sentences": sentences, "by_meaning": answer.by_meaning}
     return Score(value, answer_reason(answer, sentences, value), details=details)
+
+
+def _overruled(detector: Detector, answer: ReadAnswer, question: str) -> Floats:
+    """The scores of the sentences; rules overrule the model where they are sure.
+
+    A figure that neither a passage nor the question has makes a sentence unsupported; one that declines claims nothing.
+    """
+    slope, shift = detector.sentence_curve
+    least = (np.log(SURE / (1 - SURE)) - shift) / slope
+    scores = detector.sentence_scores(answer.sentences)
+    known = [figure for text in (*answer.index.contexts, question) for figure in figures(text)]
+    for n, sentence in enumerate(answer.sentences):
+        text = answer.text[sentence.piece.start : sentence.piece.end]
+        if refusal(text) == "full":
+            scores[n] = -30.0
+        elif any(
+            not figure.count and not _is_known(figure, known) for figure in figures(_NUMBERING.sub(" ", text))
+        ):
+            scores[n] = max(scores[n], least)
+    return scores
+
+
+def _is_known(figure: Figure, known: Sequence[Figure]) -> bool:
+    return any(figures_agree(figure, other) for other in known)
 
 
 def any_unsupported(scores: Floats) -> float:
