@@ -19,6 +19,7 @@ _NUMBER = re.compile(
     r"(?=[rmueg$€£¥₹\d.\-−])"  # what a number can begin with: only for speed
     r"(?P<sign>(?<![\w.,])[-−])?"  # close to what follows: with a blank between it is a bullet or a dash
     r"(?:(?<![^\W\d_])(?P<currency>rm|myr|usd|eur|gbp|us\$|[$€£¥₹])\s?(?P<sign2>[-−])?|(?<![\w.,]))"
+    r"(?!(?<=\d:)00\b)"  # the minutes of 9:00
     r"(?P<digits>\.\d+|\d+(?:[.,'\u00a0\u202f]\d+)*)"
     r"(?:\s?(?P<unit>%|percent\b|thousand\b|million\b|billion\b|trillion\b)|(?P<scale>[bt]n\b|[kmb]\b)|(?-i:\s(?P<apart>[bt]n|[KMB])\b))?",
     re.IGNORECASE,

@@ -164,8 +164,8 @@ Better = Literal["higher", "lower", "neither"]
 class Criterion:
     """One line of a profile: a metric, its weight, and the floor below which its reading is shown.
 
-    For a metric where lower is better the floor is a ceiling. Below the floor of a `required` criterion the
-    case fails, whatever the rest.
+    For a metric where lower is better the floor is a ceiling. Below the floor of a `required` criterion the case fails,
+    whatever the rest; without a floor it fails where the metric is not applicable.
     """
 
     metric: str

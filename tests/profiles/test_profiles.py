@@ -130,7 +130,7 @@ def test_nothing_that_applies_is_unscored_not_failed():
     assert (found.status, found.score) == ("UNSCORED", None)
 
 
-def test_the_readings_of_rag_are_shortfalls():
+def test_the_readings_of_rag_cosine_are_shortfalls():
     values = {
         "context_relevance": 0.4,
         "context_sufficiency": 0.6,
@@ -138,7 +138,7 @@ def test_the_readings_of_rag_are_shortfalls():
         "answer_correctness": 0.9,
         "answer_hallucination": 0.5,
     }
-    found = verdict("rag", values)
+    found = verdict("rag-cosine", values)
     assert [text.partition(": ")[2] for text in found.shortfalls] == [
         "off-topic retrieval",
         "significant unsupported claims",
@@ -246,7 +246,7 @@ def test_quality_is_between_the_lowest_and_the_highest_component(values):
 
 def test_content_changes_the_digest_and_the_name_of_a_builtin_does_not_lie():
     digests = {load_profile(name).digest for name in builtin_names()}
-    assert len(digests) == len(builtin_names()) == 5
+    assert len(digests) == len(builtin_names()) == 6
     assert load_profile({"base": "uniform", "pass": 0.71}).digest not in digests
     assert load_profile("uniform").digest == load_profile({"base": "uniform"}).digest
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from answerkey.errors import SettingsError
+from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import Facts, metric_group
 from answerkey.text import counted, sentences
 from answerkey.types import Case, Pair, Passage, Response, Score
@@ -37,6 +39,7 @@ class Meaning:
     row_of: Mapping[str, int]
     relevant_from: float
     supported_from: float
+    relevance_to: str = "expected"
 
     def cosines(self, texts: Sequence[str], others: Sequence[str]) -> Vectors:
         """A row per text, a column per other text; 0 where either is blank (the last vector is all zeros).
@@ -88,16 +91,22 @@ def embedding_metrics(
     relevant_from: float = RELEVANT_FROM,
     supported_from: float = SUPPORTED_FROM,
     readings: Mapping[str, float] | None = None,
+    relevance_to: str = "expected",
 ) -> dict[str, list[Score]]:
     """Context relevance and sufficiency, answer relevance, correctness and hallucination, by cosine.
 
-    `readings` sets the value at which a reason carries its warning: `{"answer_relevance": 0.7}`.
+    `readings` sets the value at which a reason carries its warning: `{"answer_relevance": 0.7}`. With `relevance_to`
+    "question" the answer's relevance is to the question, also where an answer is expected.
     """
     import numpy as np
 
+    if relevance_to not in ("expected", "question"):
+        raise SettingsError(f'relevance_to is "{relevance_to}", expected "expected" or "question"')
     texts = list(dict.fromkeys(text for pair in pairs for text in _texts(pair, names) if text.strip()))
     vectors = np.vstack([embed.embed(texts), np.zeros((1, embed.dimension), np.float32)])
-    meaning = Meaning(vectors, {text: row for row, text in enumerate(texts)}, relevant_from, supported_from)
+    meaning = Meaning(
+        vectors, {text: row for row, text in enumerate(texts)}, relevant_from, supported_from, relevance_to
+    )
     marks = {name: mark for name, (mark, _) in READINGS.items()} | dict(readings or {})
     return {
         name: [_read(name, _MEASURES[name](*pair, meaning), marks[name]) for pair in pairs] for name in names
@@ -169,7 +178,10 @@ def _context_sufficiency(case: Case, response: Response, meaning: Meaning) -> Sc
 def _answer_relevance(case: Case, response: Response, meaning: Meaning) -> Score:
     if response.answer is None:
         return Score.not_applicable("no answer")
-    expected = _not_blank(case.expected)
+    to_question = meaning.relevance_to == "question"
+    if to_question and refusal(response.answer) == "full":
+        return Score.not_applicable("the answer declines")
+    expected = () if to_question else _not_blank(case.expected)
     best = meaning.cosines([response.answer], expected or (case.question,)).max()
     return _cosine(float(best), f"against {'the expected answer' if expected else 'the question'}")
 

@@ -94,7 +94,7 @@ def _shortfalls(criteria: Sequence[Criterion], scores: Mapping[str, Score]) -> t
     for criterion in criteria:
         value, floor = scores[criterion.metric].value, criterion.floor
         lower = criterion.better == "lower"
-        if value is None and criterion.required:
+        if value is None and criterion.required and floor is None:
             notes.append(f"{criterion.metric} is required and not applicable")
         elif value is not None and floor is not None and (value > floor if lower else value < floor):
             reading = f": {criterion.reading}" if criterion.reading else ""

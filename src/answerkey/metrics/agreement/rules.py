@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from answerkey.metrics.agreement.comparable import Text, Word
-from answerkey.metrics.agreement.stance import direction, moved, other_sign, same_stance
+from answerkey.metrics.agreement.stance import direction, moved, other_sign, same_stance, stance
 from answerkey.metrics.agreement.word_match import NEAR, Near, closest
 from answerkey.metrics.quantities import MONTHS, Figure, figures_agree
 from answerkey.metrics.sentences import stem, stem_list
@@ -45,6 +45,7 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
     held = [_holds(said, item) for item in listed]
     return {
         "yes_no": same_stance(said, wanted, asked),
+        "same_side": float(stance(said, asked) * stance(wanted, asked) > 0),
         "moves": direction(said) * direction(wanted),
         "other_sign": float(other_sign(said, wanted, sought)),
         "reversed": float(
@@ -114,7 +115,7 @@ def log_odds(f: Mapping[str, float]) -> float:
         + OTHER_NAMES * bool(sentence and f["other_names"] and not same)
         + ITEMS_SHORT * (1 - f["items_found"]) * (not same)
         + NEGATED
-        * bool(sentence and f["negation_differs"] and f["yes_no"] <= 0 and not same)
+        * bool(sentence and f["negation_differs"] and not f["same_side"] and not same)
         * (1 + f["figures_none"])
     )
     return YES_NO * f["yes_no"] + SAME_QUANTITY * f["same_quantity"] * phrase - against

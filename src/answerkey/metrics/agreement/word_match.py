@@ -148,7 +148,7 @@ def _replaced(
 def _kind(theirs: Word, ours: Word) -> str:
     if theirs.stem.isdigit() and ours.stem.isdigit():
         return "replaced_number"
-    return "replaced_name" if theirs.capital else "replaced_word"
+    return "replaced_name" if theirs.capital and ours.capital else "replaced_word"
 
 
 def _differs(theirs: Word, ours: Word, near: Near, back: Mapping[str, str]) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from answerkey.errors import SettingsError
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
 from answerkey.metrics.grounding.sentence_features import ReadAnswer, ReadSentence, read_answers
 from answerkey.metrics.quantities import Figure, figures, figures_agree
@@ -70,14 +71,23 @@ def load_detector(by_meaning: bool) -> Detector:
     empty="1 for an answer that says nothing; 0 for one with no passage to support it; not applicable to a refusal",
     version=3,
 )
-def groundedness(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]:
+def groundedness(pairs: Sequence[Pair], *, embed: Any = None, without_passages: str = "zero") -> list[Score]:
     """Probability that every sentence of the answer is supported by the passages.
 
-    Without all-MiniLM-L6-v2, the embedding model that it is fitted for, it goes by words alone.
+    Without all-MiniLM-L6-v2, the embedding model that it is fitted for, it goes by words alone. `without_passages` is
+    "zero", or "skip" where a response without passages is not applicable.
     """
+    if without_passages not in ("zero", "skip"):
+        raise SettingsError(f'without_passages is "{without_passages}", expected "zero" or "skip"')
+    skip = without_passages == "skip"
     usable = embed if _gives_token_vectors(embed) else None
     answers = zip(pairs, read_answers(pairs, usable), strict=True)
-    return [_score(answer, case.question) for (case, _), answer in answers]
+    return [
+        Score.not_applicable("no passages retrieved")
+        if skip and not response.passages
+        else _score(answer, case.question)
+        for (case, response), answer in answers
+    ]
 
 
 def _gives_token_vectors(embed: Any) -> bool:

@@ -1,0 +1,62 @@
+"""`rag` gives the verdict that a person would give: small cases, written before the profile was tuned."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+from answerkey.embed import load_embedder
+from answerkey.metrics.plan import make_plan
+from answerkey.profiles import decide, load_profile
+from answerkey.types import AnswerCriteria, Case, Passage, Response
+
+ROWS = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "rag_cases.jsonl").read_text(encoding="utf-8").splitlines()
+]
+CHANGED = {"name", "number", "date", "unit", "negation", "direction", "extra_wrong", "range"}
+
+
+def pair(row):
+    expected = (row["expected"],) if "expected" in row else ()
+    criteria = AnswerCriteria(out_of_scope=row.get("out_of_scope", False))
+    passages = tuple(Passage(text) for text in row.get("contexts", ()))
+    return Case(row["id"], row["question"], expected=expected, criteria=criteria), Response(
+        row["answer"], passages
+    )
+
+
+@cache
+def right(profile_name: str) -> dict[str, bool]:
+    profile = load_profile(profile_name)
+    pairs = [pair(row) for row in ROWS]
+    provided = {"embed": load_embedder(), "words": profile.words, "routes": profile.routes}
+    scores = make_plan(profile.metrics, provided, profile.settings).score(pairs)
+    verdicts = [decide(profile, *one, found) for one, found in zip(pairs, scores, strict=True)]
+    return {
+        row["id"]: found.passed == (row["verdict"] == "pass")
+        for row, found in zip(ROWS, verdicts, strict=True)
+    }
+
+
+def test_the_cases_cover_what_people_trip_over():
+    assert len(ROWS) >= 120
+    assert len({row["language"] for row in ROWS if "language" in row}) == 9  # and English
+    assert Counter(row["verdict"] for row in ROWS).most_common()[-1][1] > 60
+
+
+def test_rag_gives_the_verdict_of_a_person_in_95_percent_of_the_cases():
+    wrong = [name for name, ok in right("rag").items() if not ok]
+    assert len(wrong) <= 0.05 * len(ROWS), wrong
+
+
+def test_a_changed_fact_fails():
+    changed = [row["id"] for row in ROWS if row["kind"] in CHANGED and row["verdict"] == "fail"]
+    wrong = [name for name in changed if not right("rag")[name]]
+    assert len(wrong) <= 0.05 * len(changed), wrong
+
+
+def test_the_cosines_alone_do_not():
+    assert sum(right("rag-cosine").values()) < 0.6 * len(ROWS)
