@@ -181,7 +181,7 @@ def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
     run = next((tmp_path / "o").iterdir())
     told = cli("summary", run).out
     assert told.startswith("score: 3 cases, 0 errors\n"), "no profile, nothing to say of scored"
-    assert "scored 2/3 (1 does not apply)" in told
+    assert "scored 2/3 (1 not applicable)" in told
 
 
 @pytest.mark.parametrize(
