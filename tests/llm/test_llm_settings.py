@@ -93,7 +93,7 @@ def test_a_wrong_setting_is_one_clear_line(given: dict[str, Any], words: str) ->
         ({**HERE, "vots": 3}, 'did you mean "votes"'),
         ("locl", 'did you mean "local"'),
         ("gorq", 'did you mean "groq"'),
-        ({"preset": "local", "votes": 3}, "takes no settings"),
+        ({"preset": "local", "votes": 3}, "has no settings"),
     ],
 )
 def test_a_wrong_judge_is_one_clear_line(given: Any, words: str) -> None:

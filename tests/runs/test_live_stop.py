@@ -320,5 +320,5 @@ def test_the_judges_reasoning_is_on_the_screen(cli, suite: LiveSuite, bot: Broke
         stopped = cli("run", suite.path, "--stop-on-fail", "50", "--no-charts")
     assert stopped.code == 1, stopped.err
     assert "The judge's reasoning\n  It does not say �[31mwhat the topic is.\n" in stopped.out
-    assert "rubric.accuracy: brought 0 of 50 points" in stopped.out
+    assert "rubric.accuracy: contributed 0 of 50 points" in stopped.out
     assert "--resume --resume-limit 1 --stop-on-fail 50\n" in stopped.out

@@ -124,7 +124,7 @@ def same_command(command: str, *arguments: str | Path) -> str:
             continue
         value = ctx.params[name]
         if isinstance(value, bool):
-            words.append(parameter.opts[0])
+            words.append(parameter.opts[0] if value else parameter.secondary_opts[0])
         else:
             for item in value if isinstance(value, tuple) else (value,):
                 words += [parameter.opts[0], str(item)]
