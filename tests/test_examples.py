@@ -147,6 +147,25 @@ def test_the_pytest_example(tmp_path: Path) -> None:
     assert "4 passed, 1 xfailed" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.filterwarnings("default")  # of Jupyter's own packages
+def test_the_notebook_runs() -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(EXAMPLES / "notebook" / "answerkey.ipynb", as_version=4)
+    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    shown = [
+        "".join(output["data"].get("text/html", output["data"]["text/plain"]))
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output["output_type"] == "execute_result"
+    ]
+    assert any("worst cases" in text for text in shown), "a run is shown as a table with its worst cases"
+    assert any("B is better" in text for text in shown)
+
+
 def test_every_example_is_listed_and_explained() -> None:
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     for folder in (
