@@ -63,7 +63,7 @@ def test_one_file_or_one_collection(cli, suite: LiveSuite, bot: Bot) -> None:
     assert cli("run", suite.path, "--file", "pay.jsonl", "--no-charts").code == 0
     assert asked(bot) == {question(51)}
     bot.asked.clear()
-    assert cli("run", suite.path, "--collection", "hr", "--no-charts").code == 0
+    assert cli("run", suite.path, "--tag", "hr", "--no-charts").code == 0
     assert asked(bot) == {question(50), question(51)}
 
 

@@ -70,9 +70,7 @@ def prepare(
         known.add(case)
         count += 1
     if count == 0:
-        raise InputError(
-            f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --collection"
-        )
+        raise InputError(f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --tag")
     scorer = make_scorer(suite, profile, judge)
     try:
         warnings = check_gates(gates, known, scorer.plan.names, profile) if new else ()

@@ -231,6 +231,14 @@ def open_index(folder: Path) -> JournalIndex | PartsIndex:
     return PartsIndex(folder)
 
 
+def last_asked(folder: Path, count: int) -> list[Outcome]:
+    """The cases whose answers were scored last, the latest one at the end."""
+    if in_parts(folder):
+        return []
+    latest = list(dict.fromkeys(record["n"] for _, record in reversed(list(read_journal(folder / SCORES)))))
+    return list(JournalIndex(folder).at(latest[:count][::-1]))
+
+
 def last_stop(folder: Path) -> Outcome | None:
     """The case that stop-on-fail stopped at last, unless it passed since."""
     stopped: set[int] = set()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from answerkey.cli.output import json_option
+from answerkey.cli.output import json_option, say
 from answerkey.cli.scoring_options import ScoringOptions, add_options, scoring_options
 
 if TYPE_CHECKING:
@@ -23,10 +23,14 @@ _OPTIONS = (
     click.option("--stop-on-fail", is_flag=False, flag_value="pass", metavar="[N]",
                  help="Stop at the first case that fails, or that scores under N on the profile's scale."),
     click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N cases."),
-    click.option("--test", "smoke", is_flag=True, help="Only the first case, shown in full: does everything work?"),
+    click.option("--test", "smoke", is_flag=True,
+                 help="Only the first case (or the first N of --limit); the first is shown in full: does everything work?"),
+    click.option("--dataset", "datasets", multiple=True, type=click.Path(path_type=Path), metavar="PATH",
+                 help="Case files, instead of those of the suite; may be repeated."),
     click.option("--only", metavar="PATTERN", help="Only cases whose id matches or whose question contains this text."),
     click.option("--file", metavar="NAME", help="Only cases of this file."),
-    click.option("--collection", metavar="NAME", help="Only cases in a folder of this name, or with this tag."),
+    click.option("--tag", metavar="NAME", help="Only cases with this tag, or in a folder of this name."),
+    click.option("--collection", metavar="NAME", help="The vector-store collection of the target or of [retrieval]."),
     click.option("--workers", type=click.IntRange(1), help="Questions asked at the same time; default 5."),
     click.option("--timeout", type=float, help="Seconds to wait for one answer; default 30."),
     click.option("--max-cost", type=float, help="Stop when the answers and the judge have cost this much."),
@@ -73,7 +77,9 @@ def run(options: RunOptions) -> int:
         return inspect.investigate(folder, None, options)
     suite = options.load_suite(suite_of_run(folder) if folder else options.suite)
     if folder is None and (options.investigate or options.resume):
-        folder = newest_run(suite)
+        folder = newest_run(suite, required=options.investigate)
+        if folder is None:
+            say(f"there is no run of {suite.name} to resume; starting a new one")
     if options.investigate and folder is not None:
         return inspect.investigate(folder, suite, options)
     settings = options.for_engine(folder)
@@ -84,7 +90,7 @@ def run(options: RunOptions) -> int:
     if finished.stopped is not None or options.smoke:
         finish.show_stop(finished, same, options.stop_on_fail, as_json=options.as_json, debug=options.debug)
     elif options.debug and not options.quiet:
-        finish.show_failing(finished.folder, as_json=options.as_json)
+        finish.show_failing(finished.folder, as_json=options.as_json, asked=options.resume_limit)
     return finish.finish_run(
         finished,
         f"{same} --resume",

@@ -16,14 +16,14 @@ from answerkey.profiles.decide import ERROR
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.reports.text import text_report
 from answerkey.runs.control import Finished
-from answerkey.runs.store import open_run, read_outcomes
+from answerkey.runs.store import last_asked, open_run, read_outcomes
 from answerkey.text import counted
 from answerkey.types import Json, Verdict
 
 _MOST_SHOWN = 10
 _ONE_TIME = {
     "resume", "resume_limit", "accept_changes", "investigate", "stop_on_fail", "dry_run", "smoke", "debug", "as_json",
-    "limit", "only", "file", "collection",  # the run folder records which cases were selected
+    "limit", "only", "file", "tag",  # the run folder records which cases were selected
 }  # fmt: skip
 
 
@@ -77,10 +77,17 @@ def verdict_line(finished: Finished, summary: Json) -> tuple[int, str]:
     return EXIT_OK, f"passed: {totals['cases']} of {counted(summary['selected'], 'case')} done{gates}"
 
 
-def show_failing(folder: Path, *, as_json: bool) -> None:
-    """`--debug`: the first ten failing cases in full, and how many more there are."""
+def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> None:
+    """`--debug`: the first ten failing cases in full, and how many more there are.
+
+    With `asked` (of --resume-limit): the last so many cases that were asked, whether or not they failed.
+    """
     tell = say if as_json else show
     profile = open_run(folder).profile
+    if asked is not None:
+        for outcome in last_asked(folder, asked):
+            tell(failure_screen(outcome, profile, debug=True))
+        return
     failing = (outcome for outcome in read_outcomes(folder) if _fails(outcome.verdict))
     for outcome in islice(failing, _MOST_SHOWN):
         tell(failure_screen(outcome, profile, debug=True))

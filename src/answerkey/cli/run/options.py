@@ -30,6 +30,8 @@ class RunOptions:
     smoke: bool
     only: str | None
     file: str | None
+    datasets: tuple[Path, ...]
+    tag: str | None
     collection: str | None
     workers: int | None
     timeout: float | None
@@ -54,9 +56,13 @@ class RunOptions:
             "stop_below": _threshold(self.stop_on_fail),
         }  # fmt: skip
         overrides |= {f"run.{name}": value for name, value in limits.items() if value is not None}
+        if self.datasets:
+            overrides["cases"] = [str(path.resolve()) for path in self.datasets]
         scoring = self.scoring.settings()
         metrics, modules = scoring.pop("metrics", []), scoring.pop("modules", [])
         suite = load_suite(path, {**overrides, **scoring})
+        if self.collection is not None:
+            suite = _with_collection(suite, self.collection)
         return replace(
             suite,
             profile=self.scoring.profile_without(suite.profile),
@@ -67,8 +73,8 @@ class RunOptions:
 
     def for_engine(self, resumed: Path | None) -> Options:
         """What the engine needs to know; a resumed run keeps its selection of cases by default."""
-        limit = 1 if self.smoke else self.limit
-        asked = Selection(limit, self.only, self.file, self.collection)
+        limit = 1 if self.smoke and self.limit is None else self.limit
+        asked = Selection(limit, self.only, self.file, self.tag)
         return Options(
             selection=selection_of(resumed) if resumed is not None and asked.whole else asked,
             resume=resumed,
@@ -92,11 +98,25 @@ def parse_assignments(assignments: tuple[str, ...]) -> dict[str, Any]:
     return settings
 
 
-def newest_run(suite: Suite) -> Path:
-    """The run that `--resume` continues."""
+def _with_collection(suite: Suite, name: str) -> Suite:
+    """The suite with another collection where its target or its [retrieval] searches one."""
+    tables = {
+        part: {**table, "qdrant_collection": name}
+        for part, table in (("target", suite.target), ("retrieval", suite.retrieval))
+        if any(key.startswith("qdrant_") for key in table)
+    }
+    if not tables:
+        raise SettingsError(
+            f'--collection "{name}": neither the target nor [retrieval] uses a vector store; use --tag to select cases'
+        )
+    return replace(suite, **tables)
+
+
+def newest_run(suite: Suite, *, required: bool = True) -> Path | None:
+    """The run that `--resume` continues; where it is not `required`, None if there is none."""
     out = suite.folder / suite.run.out
     found = latest_run(out, suite.name)
-    if found is None:
+    if found is None and required:
         raise InputError(f"{out}: there is no run of {suite.name} to resume; start one without --resume")
     return found
 

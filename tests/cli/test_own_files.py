@@ -1,0 +1,289 @@
+"""Files as people have them, through the command line: one test per way in which they used to be misread or refused."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+Write = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    (path,) = folder.glob("*/results.jsonl")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def score(cli: Cli, tmp_path: Path, *arguments: Any) -> list[dict[str, Any]]:
+    shown = cli("score", *arguments, "--out", tmp_path / "out", "--no-charts")
+    assert shown.code in (0, 3), shown.err
+    return results(tmp_path / "out")
+
+
+def bot(folder: Path, body: str) -> Path:
+    (folder / "bot.py").write_text(body)
+    (folder / "suite.toml").write_text(
+        'cases = ["cases.jsonl"]\nmetrics = ["recall@5", "groundedness"]\n[target]\ncall = "bot:answer"\n'
+    )
+    return folder / "suite.toml"
+
+
+def test_1_the_page_number_wins_over_the_0_based_page(cli: Cli, write: Write, tmp_path: Path) -> None:
+    chunk = {"page_content": "t", "metadata": {"page_number": "34", "page": 33}}
+    path = write("a.jsonl", [{"question": "q", "contexts": [chunk], "relevant": ["34"], "answer": "a"}])
+    (line,) = score(cli, tmp_path, path, "--metrics", "recall@5")
+    assert line["scores"]["recall@5"]["value"] == 1.0
+
+
+def test_2_documents_as_objects_and_under_other_names_are_read_live(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
+    write("cases.jsonl", [{"id": "a", "question": "How long?"}, {"id": "b", "question": "Which?"}])
+    suite = bot(
+        tmp_path,
+        "class Document:\n"
+        "    def __init__(self, text): self.page_content, self.metadata = text, {'page': 3}\n"
+        "def answer(q):\n"
+        "    found = Document('You have 30 days.') if q == 'How long?' else {'document': 'The red one.', 'source': 'm.pdf'}\n"
+        "    return {'answer': 'It is 30 days.', 'source_documents': [found]}\n",
+    )
+    assert cli("run", suite, "--no-charts", "--quiet").code == 0
+    contexts = [line["contexts"] for line in results(tmp_path / "results")]
+    assert contexts == [["You have 30 days."], ["The red one."]]
+
+
+def test_2_an_object_without_text_is_an_error_that_names_its_type(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
+    write("cases.jsonl", [{"id": "a", "question": "How long?"}])
+    suite = bot(tmp_path, "def answer(q): return {'answer': 'x', 'contexts': [range(3)]}\n")
+    cli("run", suite, "--no-charts", "--quiet")
+    (line,) = results(tmp_path / "results")
+    assert "a passage of type range" in line["error"]
+
+
+def test_3_a_carried_column_changes_no_verdict(
+    cli: Cli, write: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = {"id": "a", "question": "q", "expected": "yes it is", "answer": "yes it is"}
+    with caplog.at_level(logging.WARNING):
+        (line,) = score(
+            cli,
+            tmp_path,
+            write("a.csv", "id,question,expected,answer,min_score\na,q,yes it is,yes it is,0.99\n"),
+            "--profile",
+            "uniform",
+            "--model",
+            "none",
+        )
+    (plain,) = score(
+        cli, tmp_path / "plain", write("b.jsonl", [row]), "--profile", "uniform", "--model", "none"
+    )
+    assert line["verdict"] == plain["verdict"]
+    assert 'a.csv: carried along, not scored: "min_score"' in caplog.text.replace(f"{tmp_path}/", "")
+
+
+def test_5_places_without_an_id_are_never_merged(cli: Cli, write: Write) -> None:
+    path = write(
+        "r.csv", "query_id,retrieved_pages,relevant_pages\nq,\"['N/A', 'N/A', None, '7']\",\"['7']\"\n"
+    )
+    shown = cli("rank", "--run", path, "--metrics", "mrr,precision@5", "--json")
+    assert shown.json["mean"] == {"mrr": 0.25, "precision@5": 0.2}
+    assert shown.json["places_without_id"] == 3
+    assert "3 of 4 retrieved places have no id" in cli("rank", "--run", path).out
+    assert "3 of 4 (75%) retrieved places have no page or id" in cli("diagnose", "--run", path).out
+
+
+def test_6_sources_keep_document_and_url(cli: Cli, write: Write, tmp_path: Path) -> None:
+    source = {"doc": "psoc.pdf", "page": 0, "url": "https://x.org/p"}
+    (line,) = score(
+        cli,
+        tmp_path,
+        write("a.jsonl", [{"question": "q", "answer": "a", "sources": [source]}]),
+        "--metrics",
+        "exact_match",
+    )
+    assert line["sources"] == ["psoc.pdf#0 (https://x.org/p)"]
+
+
+def test_7_test_with_a_limit_asks_that_many(cli: Cli, write: Write, tmp_path: Path) -> None:
+    write("cases.jsonl", [{"id": str(n), "question": f"q{n}"} for n in range(5)])
+    suite = bot(tmp_path, "def answer(q): return 'x'\n")
+    assert cli("run", suite, "--test", "--limit", "3", "--no-charts").code == 0
+    assert len(results(tmp_path / "results")) == 3
+
+
+def test_8_duplicate_keys_are_reported(cli: Cli, write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    path = write("a.jsonl", '{"question": "q", "expected": "a", "expected": "b"}\n')
+    assert cli("cases", path, "--json").json[0]["expected"] == "b"
+    assert 'line 1: the key "expected" is given twice; the last value is used' in caplog.text
+
+
+def test_8_duplicate_questions_are_reported(cli: Cli, write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    cli("cases", write("a.csv", "id,question\n1,same\n2,other\n3,same\n"))
+    assert (
+        "1 cases repeat a question of an earlier case (3)" in caplog.text
+        or "repeat a question" in caplog.text
+    )
+
+
+def test_9_both_routes_and_harmless_columns(cli: Cli, write: Write) -> None:
+    header = "query,expected_route,preferred_route,response_type,response_time_sec,num_relevant_docs,actual_route_after,x_question"
+    shown = cli("cases", write("a.csv", f"{header}\nq,a,b,text,1.5,3,c,d\n"), "--json")
+    assert shown.code == 0
+    assert shown.json[0]["expected_route"] == "b"
+
+
+SHAPES: dict[str, Any] = {
+    "categories": {"sales": [{"query": "a"}], "hr": [{"query": "b"}]},
+    "results": {"timestamp": "x", "results": [{"query": "a", "type": "sales"}, {"query": "b", "type": "hr"}]},
+    "by id": {"S1": {"query": "a", "type": "sales"}, "S2": {"query": "b", "type": "hr"}},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_10_shapes_of_json(shape: str, cli: Cli, write: Write) -> None:
+    shown = cli("cases", write("a.json", SHAPES[shape]), "--json")
+    assert [(case["question"], case["type"]) for case in shown.json] == [("a", "sales"), ("b", "hr")]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "t", "query": "Sales in May?", "sequence": ["And June?"]},
+        {"id": "t", "sequence": [{"query": "Sales in May?"}, {"query": "And June?"}]},
+        {"id": "t", "messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "Sales in May?"}, {"role": "assistant", "content": "RM 3"}, {"role": "user", "content": "And June?"}]},
+        {"id": "t", "conversation": [{"turn": 1, "user": "Sales in May?", "expected_intent": "kpi"}, {"turn": 2, "user": "And June?"}]},
+    ],
+)  # fmt: skip
+def test_10_conversations(row: dict[str, Any], cli: Cli, write: Write) -> None:
+    shown = cli("cases", write("a.json", [row]), "--json")
+    assert [case["question"] for case in shown.json] == ["Sales in May?", "And June?"]
+    assert [case["id"] for case in shown.json] == ["t#T1", "t#T2"]
+    assert [turn["user"] for turn in shown.json[1]["history"]] == ["Sales in May?"]
+
+
+@pytest.mark.parametrize(
+    ("name", "truth"),
+    [
+        ("truth.json", [{"id": "a", "ground_truth": "yes"}]),
+        ("truth.json", {"a": "yes"}),
+        ("truth.csv", "id,reference\na,yes\n"),
+        ("truth.json", {"a": {"expected": "yes"}}),
+    ],
+)
+def test_10_ground_truth_in_a_second_file(name: str, truth: Any, cli: Cli, write: Write) -> None:
+    questions = write("questions.json", [{"id": "a", "query": "q"}, {"id": "b", "query": "r"}])
+    shown = cli("cases", questions, write(name, truth), "--json")
+    assert [(case["question"], case["expected"]) for case in shown.json] == [("q", "yes"), ("r", None)]
+    wrong = cli("cases", questions, write("wrong.json", [{"id": "c", "expected": "x"}]))
+    assert wrong.code == 2
+    assert 'item 1, column "id": 1 ids have no case with a question, such as "c"' in wrong.err
+
+
+def test_11_the_faq_bot_takes_question_and_expected_answer(cli: Cli, write: Write, tmp_path: Path) -> None:
+    faq = write("faq.csv", "question,expected_answer\nHow can I reset my password?,Use the reset option.\n")
+    suite = write(
+        "suite.toml",
+        f'cases = ["{faq.name}"]\nmetrics = ["exact_match"]\n[target]\nkind = "faq"\nfaq = "faq.csv"\n',
+    )
+    assert cli("run", suite, "--no-charts", "--quiet").code == 0
+    assert results(tmp_path / "results")[0]["scores"]["exact_match"]["value"] == 1.0
+
+
+def test_11_rank_gives_one_result_per_configuration(cli: Cli, write: Write) -> None:
+    path = write(
+        "r.csv",
+        "config_name,query_id,retrieved_pages,expected_pages\n"
+        "dense,1,\"['3', '4']\",['4']\ndense,2,\"['9']\",['9']\nsparse,1,\"['4', '3']\",['4']\nsparse,2,\"['8']\",['9']\n",
+    )
+    shown = cli("rank", "--run", path, "--metrics", "mrr,recall@2", "--json").json
+    assert {name: told["mean"] for name, told in shown["configurations"].items()} == {
+        "dense": {"mrr": 0.75, "recall@2": 1.0},
+        "sparse": {"mrr": 0.5, "recall@2": 0.5},
+    }
+    assert shown["comparison"]["best"] == "dense"
+    assert shown["comparison"]["difference_from_best"]["sparse"]["mrr"]["diff"] == -0.25
+    assert "best by mrr: dense" in cli("rank", "--run", path, "--metrics", "mrr").out
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "34",
+        "manual.pdf#34",
+        "manual.pdf:34",
+        "manual#34",
+        {"doc": "manual.pdf", "page": 34},
+        {"doc": "manual.pdf", "pages": [34]},
+    ],
+)
+def test_labels_name_the_page_of_a_document(label: Any, cli: Cli, write: Write, tmp_path: Path) -> None:
+    chunk = {"text": "t", "source": "docs/manual.pdf", "page": 34}
+    row = {"question": "q", "contexts": [chunk], "relevant": [label], "answer": "a"}
+    (line,) = score(cli, tmp_path, write("a.jsonl", [row]), "--metrics", "recall@5")
+    assert line["scores"]["recall@5"]["value"] == 1.0
+
+
+def test_a_bare_page_matches_no_page_of_several_documents(cli: Cli, write: Write, tmp_path: Path) -> None:
+    chunks = [{"text": "t", "source": name, "page": 34} for name in ("a.pdf", "b.pdf")]
+    (line,) = score(
+        cli,
+        tmp_path,
+        write("a.jsonl", [{"question": "q", "contexts": chunks, "relevant": ["34"], "answer": "a"}]),
+        "--metrics",
+        "recall@5",
+    )
+    assert line["scores"]["recall@5"]["value"] == 0.0
+
+
+def test_14_a_null_answer_is_an_error_and_an_error_text_is_flagged(
+    cli: Cli, write: Write, tmp_path: Path
+) -> None:
+    lines = score(
+        cli,
+        tmp_path,
+        write(
+            "a.jsonl",
+            [
+                {"id": "a", "question": "q", "answer": None, "route": "x"},
+                {"id": "b", "question": "r", "answer": ""},
+            ],
+        ),
+        "--metrics",
+        "exact_match",
+    )
+    assert [line["error"] for line in lines] == ['no recorded answer: for case "a"', None]
+
+
+def test_16_resume_without_a_run_starts_one(cli: Cli, write: Write, tmp_path: Path) -> None:
+    write("other.jsonl", [{"id": "a", "question": "q"}])
+    suite = bot(tmp_path, "def answer(q): return 'a fine answer'\n")
+    shown = cli("run", suite, "--resume", "--dataset", tmp_path / "other.jsonl", "--no-charts")
+    assert shown.code == 0
+    assert "to resume; starting a new one" in shown.err
+    assert results(tmp_path / "results")[0]["answer"] == "a fine answer"
+
+
+def test_16_debug_shows_the_case_that_was_asked_again(cli: Cli, write: Write, tmp_path: Path) -> None:
+    write(
+        "cases.jsonl",
+        [
+            {"id": "a", "question": "first", "expected": "x"},
+            {"id": "b", "question": "second", "expected": "x"},
+        ],
+    )
+    suite = bot(tmp_path, "def answer(q): return 'x'\n")
+    cli("run", suite, "--limit", "2", "--max-minutes", "0", "--no-charts", "--quiet")
+    shown = cli("run", suite, "--resume", "--resume-limit", "1", "--debug", "--no-charts")
+    assert shown.out.splitlines()[1] in ("SCORED: a (cases.jsonl)", "SCORED: b (cases.jsonl)")
