@@ -262,6 +262,20 @@ class Outcome:
     scores: Mapping[str, Score]
     verdict: Verdict
 
+    def __repr__(self) -> str:
+        """One line for notebooks and assertion messages: the id, the verdict, and why or what was answered.
+
+        >>> Outcome(Case("q1", "Open?"), Response("Yes."), {}, Verdict("FAILED", 0.2, shortfalls=("recall 0.2 < 0.5",)))
+        <Outcome q1: FAILED 0.20, recall 0.2 < 0.5>
+        """
+        score = "" if self.verdict.score is None else f" {self.verdict.score:.2f}"
+        why = (
+            "; ".join(self.verdict.shortfalls)
+            or self.response.error
+            or repr((self.response.answer or "")[:60])
+        )
+        return f"<Outcome {self.case.id}: {self.verdict.status}{score}, {why}>"
+
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
