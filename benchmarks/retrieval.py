@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from answerkey.cases import load_cases
+from answerkey.config.tables import ALPHAS, RetrievalTable
 from answerkey.embed import load_embedder
 from answerkey.experiments.grid import METRICS, RRF, Variant, number_labels, weighted
 from answerkey.experiments.sweep import measure_grid, search_once, to_pages
 from answerkey.retrieval.fuse import reciprocal_ranks, weighted_sum
 from answerkey.retrieval.search_index import open_index
-from answerkey.retrieval.settings import ALPHAS, RetrievalSettings
 
 K = 10
 LEAST_DENSE = {"cranfield": 0.38}
@@ -46,7 +46,7 @@ def measured(folder: Path, model: str) -> bool:
         print(f"{folder.name}: not on this machine, skipped")
         return True
     start = time.perf_counter()
-    settings = RetrievalSettings.from_table({"documents": str(folder / "corpus.jsonl")}, Path())
+    settings = RetrievalTable(documents=folder / "corpus.jsonl")
     index = open_index(settings, load_embedder(model))
     cases = list(load_cases([folder / "dev.jsonl"], folder))
     candidates = search_once(index, [case.question for case in cases], settings.pool)

@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from answerkey.cli.main import COMMANDS, answerkey
+from answerkey.config.target_tables import SKILLS
 from answerkey.demo.kpi_catalog import Kpi
-from answerkey.demo.routed_kpi import SKILLS
 from answerkey.metrics.registry import all_metrics
 from answerkey.profiles.load import builtin_names
 

@@ -1,7 +1,7 @@
 """Write docs/reference/*.md from the code: `python tools/make_reference.py` (`--check` only says what is stale).
 
-The code says which commands, metrics, profiles, settings and names there are; this program only lays them out. A
-setting that tools/reference_text.py does not describe is an error, and so is a description of one that is gone.
+The code says which commands, metrics, profiles, settings and names there are, and what each means; this program only
+lays them out.
 """
 
 from __future__ import annotations
@@ -10,23 +10,46 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parent))
-import reference_text as words
+import msgspec
 
 import answerkey
 from answerkey.cli.main import COMMANDS, command_module
+from answerkey.config.declare import Table, settings_of
+from answerkey.config.tables import EmbeddingTable, JudgeTable, RetrievalTable, RunTable, SuiteTable
+from answerkey.config.target_tables import TARGET_TABLES, EndpointTable, LiveTable, ReplyTable
 from answerkey.metrics.registry import Metric, all_metrics
 from answerkey.profiles.load import builtin_names, builtin_text, load_profile
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTE = "<!-- Made by tools/make_reference.py from the code. Do not edit. -->\n\n"
+
+PROFILE = {
+    "name": "The profile's name.",
+    "version": "A whole number, kept in the run.",
+    "summary": "One line for `answerkey profiles`.",
+    "base": "A profile to begin with; keys given here replace its keys.",
+    "scale": "The top of the scale, 1 or 100.",
+    "route_weight": "The share of the route score in the overall score.",
+    "pass": "The pass mark on quality.",
+    "bands": "A list of `{name, at, status}`, highest first; `needs_route` asks for the preferred route.",
+    "routes": 'Groups of routes: `kpi = ["sales_kpi", "hr_kpi"]`.',
+    "criteria": "A list of `{metric, weight, maximum, floor, required, better, reading}`.",
+    "informational": "Metrics that are shown and do not count.",
+    "settings": "Settings of metrics.",
+    "words": "Word lists of the heuristics, by name: another language needs no code.",
+    "on": "Criteria, bands and pass mark for one group of routes: `[on.kpi]`.",
+    "without": "Criteria of the base to leave out; the other weights are renormalised.",
+}
+# Names whose docstring is not written in the code.
+PYTHON = {
+    "AnswerkeyError": "The root of every error a user can meet; its message is one line.",
+    "Outcome": "A case, its response, its scores and its verdict.",
+}
 
 
 def commands() -> str:
@@ -96,7 +119,7 @@ def profiles() -> str:
         parts.append(
             f"## {name}\n\nVersion {profile.version}.\n\n```toml\n{builtin_text(name).rstrip()}\n```\n"
         )
-    parts.append("## The keys of a profile\n\n" + _table(words.PROFILE, _profile_keys(), "profile"))
+    parts.append("## The keys of a profile\n\n" + _rows({key: ("", PROFILE[key]) for key in _profile_keys()}))
     return "\n".join(parts)
 
 
@@ -105,73 +128,27 @@ def _profile_keys() -> Iterable[str]:
 
 
 def suite() -> str:
-    from answerkey.embed.models import Options
-    from answerkey.llm.settings import KEYS as CHAT_KEYS
-    from answerkey.llm.settings import ChatSettings
-    from answerkey.metrics.judge.judged_metrics import JUDGE_KEYS
-    from answerkey.retrieval.settings import RetrievalSettings
-    from answerkey.runs.suite import _KEYS, RunSettings
-    from answerkey.targets.fields import FIELDS
-    from answerkey.targets.live import KEYS as LIVE_KEYS
-
     parts = [
         "# The suite\n",
-        'One TOML file; paths are relative to its folder; an unknown key is an error with "did you mean". Any setting can be '
-        "given on the command line too: `--set run.workers=3`.\n",
-        _section("", words.SUITE, _KEYS),
-        _section("[run]", words.RUN, [f.name for f in fields(RunSettings)], _defaults(RunSettings)),
-        _section("[target]: every live kind", words.LIVE, LIVE_KEYS),
-        _section(
-            "[target]: where things are in a reply (http, command)",
-            {k: words.FIELDS[k] for k in FIELDS},
-            FIELDS,
-        ),
+        'One TOML file; paths are relative to its folder; an unknown setting is an error with "did you mean". Every setting '
+        "can also be set on the command line: `--set run.workers=3`.\n",
+        _section("", SuiteTable),
+        _section("[run]", RunTable),
+        _section("[target]: every live kind", LiveTable),
+        _section("[target]: JSON paths into a reply (http, command)", ReplyTable, but=LiveTable),
+        _section("[target]: every HTTP endpoint", EndpointTable, but=ReplyTable),
     ]
-    for kind, keys in _target_kinds().items():
-        parts.append(_section(f'[target] kind = "{kind}"', words.KINDS[kind], keys))
-    parts[-1:] = [parts[-1], "`rag` takes every key of `[retrieval]` as well.\n"]
+    below = (EndpointTable, ReplyTable, RetrievalTable, LiveTable)
+    for kind, table in TARGET_TABLES.items():
+        base = next((base for base in below if issubclass(table, base)), None)
+        parts.append(_section(f'[target] kind = "{kind}"', table, but=base))
     parts += [
-        _section(
-            "[judge], and `llm` of a bot",
-            words.JUDGE,
-            sorted(CHAT_KEYS | JUDGE_KEYS),
-            _defaults(ChatSettings),
-        ),
-        _section(
-            "[embedding]", words.EMBEDDING, ["model", *(f.name for f in fields(Options))], _defaults(Options)
-        ),
-        _section(
-            "[retrieval]",
-            words.RETRIEVAL,
-            [f.name for f in fields(RetrievalSettings)],
-            _defaults(RetrievalSettings),
-        ),
+        _section("[judge], and `llm` of a bot", JudgeTable),
+        _section("[embedding]", EmbeddingTable),
+        _section("[retrieval], and `rag`", RetrievalTable),
         _gates(),
     ]
     return "\n".join(parts)
-
-
-def _target_kinds() -> dict[str, tuple[str, ...]]:
-    """The keys of each kind besides those of every live target."""
-
-    def private(module: str, name: str) -> tuple[str, ...]:
-        return getattr(import_module(f"answerkey.{module}"), name)
-
-    http = dict.fromkeys(
-        private("targets.http", "_KEYS")
-        + private("targets.chat", "_KEYS")
-        + private("targets.gradio", "_KEYS")
-    )
-    return {
-        "recorded": ("answers",),
-        "python": ("call", "make"),
-        "http": tuple(http),
-        "command": ("run", "processes"),
-        "faq": private("targets.faq", "SETTINGS"),
-        "full-context": private("targets.full_context", "SETTINGS"),
-        "routed-kpi": private("demo.routed_kpi", "SETTINGS"),
-        "rag": private("targets.rag", "OWN_SETTINGS"),
-    }
 
 
 def _gates() -> str:
@@ -189,31 +166,22 @@ def _gates() -> str:
     )
 
 
-def _section(
-    title: str, described: Mapping[str, str], keys: Iterable[str], defaults: Mapping[str, str] | None = None
-) -> str:
-    head = f"## {title}\n\n" if title else ""
-    return head + _table(described, keys, title or "suite", defaults)
+def _section(title: str, table: type[Table], but: type[Table] | None = None) -> str:
+    """The settings of a table, without those that it shares with `but`."""
+    shared = settings_of(but) if but else {}
+    own = [setting for setting in settings_of(table).values() if setting.name not in shared]
+    rows = {setting.name: (_default(setting.default), setting.help) for setting in own}
+    return (f"## {title}\n\n" if title else "") + _rows(rows)
 
 
-def _table(
-    described: Mapping[str, str], keys: Iterable[str], where: str, defaults: Mapping[str, str] | None = None
-) -> str:
-    names = list(keys)
-    if set(names) != set(described):
-        missing, gone = sorted(set(names) - set(described)), sorted(set(described) - set(names))
-        raise SystemExit(
-            f"tools/reference_text.py, {where}: without a line: {missing}; no longer there: {gone}"
-        )
-    rows = [f"| `{name}` | {(defaults or {}).get(name, '')} | {described[name]} |" for name in names]
-    return "\n".join(["| setting | unless given | meaning |", "|---|---|---|", *rows, ""])
+def _rows(rows: Mapping[str, tuple[str, str]]) -> str:
+    lines = [f"| `{name}` | {default} | {help} |" for name, (default, help) in rows.items()]
+    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *lines, ""])
 
 
-def _defaults(settings: type) -> dict[str, str]:
-    def shown(field: Field[Any]) -> str:
-        return "" if field.default is MISSING or field.default in (None, "") else f"`{_value(field.default)}`"
-
-    return {field.name: shown(field) for field in fields(settings)}
+def _default(value: Any) -> str:
+    empty = value is msgspec.NODEFAULT or value is None or value in ("", ())
+    return "" if empty else f"`{_value(value)}`"
 
 
 def _value(value: Any) -> str:
@@ -230,7 +198,7 @@ def python() -> str:
         if name == "AnswerkeyError" or about.startswith(
             f"{name}("
         ):  # what Python writes where nobody wrote anything
-            about = words.PYTHON.get(name, "")
+            about = PYTHON.get(name, "")
         parts.append(
             f"## {name}\n\n```python\nfrom answerkey import {name}\n\n{_signature(name, thing)}\n```\n\n{about}\n"
         )

@@ -7,12 +7,15 @@ hide("you sent Bearer sk-1234567890")            # 'you sent Bearer ***'
 from __future__ import annotations
 
 import json
+import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 from urllib.parse import quote, quote_plus
+
+from answerkey.errors import SettingsError
 
 HIDDEN = "***"
 _SHORTEST = 8  # what is shorter is no key, and taking every "1" out of an answer would change it
@@ -52,6 +55,20 @@ class Secrets:
         if isinstance(value, list | tuple):
             return [self.hide_in(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
         return value
+
+
+def key_from_variable(variable: str) -> str:
+    """The key in an environment variable; "" where no variable is named."""
+    if not variable:
+        return ""
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise SettingsError(f"the environment variable {variable} is not set: export {variable}=…")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SettingsError(
+            f"the environment variable {variable} does not hold a key: it has blanks or non-ASCII characters"
+        )
+    return key
 
 
 def _spellings(value: str) -> Iterator[str]:

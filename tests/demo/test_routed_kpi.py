@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from answerkey.config.target_tables import SKILLS
 from answerkey.demo import FOLDER
 from answerkey.demo.kpi_catalog import read_catalog
 from answerkey.demo.kpi_periods import find_period, month_of, shifted
-from answerkey.demo.routed_kpi import SKILLS, RoutedKpiBot, make
+from answerkey.demo.routed_kpi import RoutedKpiBot, make
 from answerkey.errors import AnswerkeyError, InputError, SettingsError
 from answerkey.text import numbers
 from answerkey.types import Question, Response

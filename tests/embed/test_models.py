@@ -31,10 +31,10 @@ def test_the_default_is_the_packaged_model_loaded_once() -> None:
         ("all-MiniLM-L6-v3", {}, 'did you mean "all-MiniLM-L6-v2"'),
         ("word2vec", {}, "give base_url for an endpoint"),
         ("all-MiniLM-L6-v2", {"thread": 2}, 'did you mean "threads"'),
-        ("all-MiniLM-L6-v2", {"backend": "faiss"}, "there are minilm, sentence-transformers, http"),
+        ("all-MiniLM-L6-v2", {"backend": "faiss"}, "expected minilm, sentence-transformers or http"),
         ("other", {"backend": "minilm"}, '"other" is not packaged'),
         ("other", {"backend": "http"}, "needs base_url"),
-        ("other", {"base_url": "127.0.0.1"}, "is not an address"),
+        ("other", {"base_url": "127.0.0.1"}, "expected an address"),
     ],
 )
 def test_what_cannot_be_loaded_is_one_clear_line(name: str, options: dict[str, object], line: str) -> None:

@@ -16,7 +16,7 @@ from answerkey.experiments.evidence import Evidence, Finding, from_suite
 
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda name, **options: WordEmbedder())
+    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder())
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from answerkey.runs.suite import load_suite
 
 @pytest.fixture(autouse=True)
 def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda name, **options: WordEmbedder())
+    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder())
 
 
 def made_sweep(folder: Path, **more: object) -> Sweep:
@@ -143,8 +143,8 @@ def test_statistics_are_those_of_pandas() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--alphas", "0.5,1.5"], "α = 1.5"),
-        (["--ks", "0,5"], "K = 0"),
+        (["--alphas", "0.5,1.5"], "alphas = [0.5, 1.5]: expected a list of numbers from 0 to 1"),
+        (["--ks", "0,5"], "ks = [0, 5]: expected a list of whole numbers of 1 or more"),
         (["--ks", "5,x"], "expected comma-separated numbers"),
         (["--trace", "q99"], "no query"),
     ],

@@ -22,13 +22,13 @@ from tests.support.fake_endpoint import (
     verdict,
 )
 
+from answerkey.config.tables import ChatTable
 from answerkey.errors import EndpointError
 from answerkey.llm import CallFailed, load_chat
 from answerkey.llm.chat import in_threads
-from answerkey.llm.endpoint import Endpoint
-from answerkey.llm.failures import retry_after
+from answerkey.llm.endpoint import Endpoint, read_chat
 from answerkey.llm.limiter import RetryLimits
-from answerkey.llm.settings import read_settings
+from answerkey.net import retry_after
 
 pytestmark = pytest.mark.network
 
@@ -38,7 +38,7 @@ SCHEMA = {"type": "object", "properties": {"score": {"type": "number"}}, "requir
 
 
 def open_chat(endpoint: FakeEndpoint, **settings: Any) -> Endpoint:
-    return endpoint.closing(Endpoint(read_settings(endpoint.settings(**settings)), QUICK))
+    return endpoint.closing(Endpoint(read_chat(endpoint.settings(**settings), ChatTable, "[judge]"), QUICK))
 
 
 def ask_many(chat: Endpoint, count: int, schema: Any = None) -> list[Any]:
@@ -301,7 +301,7 @@ class TestBadWeather:
     def test_a_dead_endpoint_stops_the_run_after_a_few_calls(self) -> None:
         with FakeEndpoint(lambda r: completion("hi")) as endpoint:
             settings = endpoint.settings(concurrency=5)
-        chat = Endpoint(read_settings(settings), QUICK)
+        chat = Endpoint(read_chat(settings, ChatTable, "[judge]"), QUICK)
         with pytest.raises(
             EndpointError, match=r"25 calls in a row failed, the last with: no connection to 127\.0\.0\.1"
         ):
@@ -324,7 +324,7 @@ class TestLimits:
         patience = RetryLimits(minute=0.4, between_notices=0)
         with caplog.at_level(logging.WARNING), FakeEndpoint(lambda r: completion("hi")) as endpoint:
             chat = endpoint.closing(
-                Endpoint(read_settings(endpoint.settings(requests_per_minute=4)), patience)
+                Endpoint(read_chat(endpoint.settings(requests_per_minute=4), ChatTable, "[judge]"), patience)
             )
             ask_many(chat, 10)
         at = [request.at for request in endpoint.requests]
@@ -338,7 +338,7 @@ class TestLimits:
             chat = open_chat(endpoint, concurrency=1)
             ask_many(chat, 20)
             ports = {request.headers["host"] for request in endpoint.requests}
-            pool = chat._transport._pool
+            pool = chat._client._pool
             assert len(pool.connections) == 1
         assert ports == {endpoint.base_url.split("/")[2]}
 

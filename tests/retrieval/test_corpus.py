@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answerkey.config.declare import read_table
+from answerkey.config.tables import RetrievalTable
 from answerkey.errors import AnswerkeyError, InputError
 from answerkey.retrieval.chunk import Chunking, cut
 from answerkey.retrieval.corpus import Page, read_corpus
@@ -114,8 +116,9 @@ def test_sections_by_heading_with_code_fences_left_whole() -> None:
 @given(text=st.text(alphabet="ab \n", max_size=200), size=st.integers(1, 9), overlap=st.integers(0, 8))
 def test_windows_cover_every_word_in_order(text: str, size: int, overlap: int) -> None:
     if overlap >= size:
+        table = {"documents": "d", "chunk_size": size, "chunk_overlap": overlap}
         with pytest.raises(AnswerkeyError, match="chunk_overlap"):
-            Chunking("words", size, overlap)
+            read_table(RetrievalTable, table, "[retrieval]")
         return
     chunks = cut([Page("1", text, "d")], Chunking("words", size, overlap))
     seen: list[str] = []

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from answerkey.config.declare import read_table
+from answerkey.config.tables import RetrievalTable
 from answerkey.errors import AnswerkeyError, EndpointError, InputError, SettingsError
 from answerkey.retrieval import open_retriever
-from answerkey.retrieval.settings import RetrievalSettings
 
 PAGES = {
     "1": "the red fox jumps",
@@ -113,20 +114,20 @@ def test_an_index_of_another_dimension(tmp_path: Path, chunks: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ({"documents": "d", "alphas": [0.5, 1.2]}, "α = 1.2"),
-        ({"documents": "d", "alpha": -0.1}, "α = -0.1"),
-        ({"documents": "d", "ks": [0, 5]}, "K = 0"),
+        ({"documents": "d", "alphas": [0.5, 1.2]}, "alphas"),
+        ({"documents": "d", "alpha": -0.1}, "alpha = -0.1"),
+        ({"documents": "d", "ks": [0, 5]}, r"ks = \[0, 5\]"),
         ({"documents": "d", "ks": [500]}, "pool = 100"),
         ({"documents": "d", "ks": ["5"]}, "whole number"),
         ({"documents": "d", "alfas": [0.5]}, 'did you mean "alphas"'),
         ({"documents": "d", "fusion": "rff"}, 'did you mean "rrf"'),
         ({"documents": "d", "chunk_by": "headings"}, 'did you mean "heading"'),
-        ({"documents": "d", "chunk_overlap": 200}, "less than the size"),
+        ({"documents": "d", "chunk_overlap": 200}, "less than chunk_size"),
         ({"documents": "d", "bm25": "robertsn"}, 'did you mean "robertson"'),
         ({}, "one of documents"),
         ({"documents": "d", "index": "i"}, "one of documents"),
         ({"index": "i"}, "needs chunks"),
-        ({"qdrant_url": "http://x"}, "go together"),
+        ({"qdrant_url": "http://x"}, "needs both"),
         ({"documents": "nowhere"}, "no documents at"),
         ({"documents": ".", "reranker": "nothing"}, "module:function"),
     ],
@@ -136,8 +137,10 @@ def test_bad_settings_are_one_clear_line(tmp_path: Path, table: dict[str, object
     (tmp_path / "d" / "a.txt").write_text("text")
     with pytest.raises(AnswerkeyError, match=says) as caught:
         open_retriever(
-            RetrievalSettings.from_table(
+            read_table(
+                RetrievalTable,
                 {**table, **({"documents": str(tmp_path / "d")} if table.get("documents") == "." else {})},
+                "[retrieval]",
                 tmp_path,
             ),
             Tiny(),

@@ -147,7 +147,7 @@ def test_several_processes_at_once(program) -> None:
         ({"run": "no-such-program-at-all --fast"}, "no such program"),
         ({"run": ["true"], "processes": 0}, "1 or more"),
         ({"run": ["true"], "process": 1}, 'did you mean "processes"'),
-        ({}, "needs run"),
+        ({}, "expected a command"),
     ],
 )
 def test_wrong_settings(tmp_path: Path, table: dict[str, Any], message: str) -> None:

@@ -122,7 +122,7 @@ def test_full_context_sends_all_knowledge_and_the_question() -> None:
 @pytest.mark.parametrize(
     ("settings", "error", "told"),
     [
-        ({"knowledge": "documents"}, SettingsError, "needs a language model"),
+        ({"knowledge": "documents"}, SettingsError, "needs llm: the language model"),
         ({"llm": "ollama"}, SettingsError, "needs knowledge"),
         ({"knowledge": "handbook", "llm": "llama-cpp"}, InputError, "file in"),
         (

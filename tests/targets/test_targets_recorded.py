@@ -64,7 +64,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         ({"kind": 3}, "expected text"),
         ({"timeout": 3}, "needs a kind: recorded, python"),
         ({"kind": "recorded", "answer": "x"}, 'did you mean "answers"'),
-        ({"kind": "recorded", "timeout": 3}, 'no key "timeout"'),
+        ({"kind": "recorded", "timeout": 3}, 'no setting "timeout"'),
     ],
 )
 def test_what_is_wrong_with_the_table(tmp_path: Path, table: dict[str, object], message: str) -> None:

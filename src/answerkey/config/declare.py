@@ -57,7 +57,9 @@ class Setting:
                 read = check(read)
         except (msgspec.ValidationError, ValueError, OverflowError) as error:
             expected = str(error) if type(error) is ValueError and str(error) else self.expected
-            hint = did_you_mean(value, choices_of(self.type)) if isinstance(value, str) else ""
+            choices = choices_of(self.type)
+            wrong = [item for item in (value if isinstance(value, list) else [value]) if item not in choices]
+            hint = did_you_mean(wrong[0], choices) if wrong and isinstance(wrong[0], str) else ""
             raise SettingsError(f"{where} {self.name} = {shown(value)}: expected {expected}{hint}") from None
         return read
 
@@ -74,8 +76,7 @@ def read_table(
     if not isinstance(given, Mapping):
         raise SettingsError(f"{where} = {shown(given)}: expected a table {where}")
     known = settings_of(kind)
-    check_keys(given, [*known, *others], where)
-    values = {name: known[name].read(value, where) for name, value in given.items() if name in known}
+    values = check_settings(kind, given, where, others)
     if folder is not None:
         values = {n: folder / value if isinstance(value, Path) else value for n, value in values.items()}
     for setting in known.values():
@@ -86,13 +87,17 @@ def read_table(
     return kind(**values)
 
 
-def check_keys(given: Mapping[Any, Any], known: Iterable[str], where: str) -> None:
-    """Raise for the first key that is not known."""
-    names = list(dict.fromkeys(known))
+def check_settings(
+    kind: type[Table], given: Mapping[Any, Any], where: str, others: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The settings that are given, each in its type; raises for an unknown name or a wrong value."""
+    known = settings_of(kind)
+    names = [*known, *others]
     for key in given:
         if key not in names:
             hint = did_you_mean(str(key), names) or f"; it has {', '.join(names)}"
             raise SettingsError(f'{where} has no setting "{shown(key).strip(chr(34))}"{hint}')
+    return {name: known[name].read(value, where) for name, value in given.items() if name in known}
 
 
 @cache
@@ -128,6 +133,8 @@ def _expected(kind: Any, metas: Iterable[msgspec.Meta]) -> str:
     names = " or ".join(
         dict.fromkeys(_NAMES.get(get_origin(option) or option, "a value") for option in options)
     )
+    if kind == dict[str, str]:
+        return "a table of strings"
     if get_origin(kind) is tuple:
         item, *notes = get_args(get_args(kind)[0]) or get_args(kind)
         own = "".join(_limits(note for note in notes if isinstance(note, msgspec.Meta)))
@@ -218,3 +225,10 @@ def variable_name(value: str) -> str:
             "api_key_env: expected the name of an environment variable, such as MY_KEY, not the key itself"
         )
     return value
+
+
+def existing(path: Path, setting: str, where: str = "[target]") -> Path:
+    """The path of a file or folder that must exist."""
+    if not path.exists():
+        raise SettingsError(f"{where} {setting}: no such file or folder: {path.resolve()}")
+    return path.resolve()

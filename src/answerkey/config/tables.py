@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from answerkey.config.declare import Table, about, one_line, sorted_values, variable_name, web_address
 from answerkey.errors import SettingsError
@@ -12,10 +15,27 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 INT8_MODEL = f"{DEFAULT_MODEL}:int8"
 ALPHAS = tuple(step / 10 for step in range(11))
 KS = (3, 5, 7, 10, 15, 20)
+EMPTY = msgspec.field(default_factory=dict[str, Any])
+
+PRESETS: Mapping[str, Mapping[str, str]] = {
+    "groq": {
+        "base_url": "https://api.groq.com/openai/v1",
+        "model": "llama-3.3-70b-versatile",
+        "api_key_env": "GROQ_API_KEY",
+    },
+    "openai": {
+        "base_url": "https://api.openai.com/v1",
+        "model": "gpt-4.1-mini",
+        "api_key_env": "OPENAI_API_KEY",
+    },
+    "ollama": {"base_url": "http://127.0.0.1:11434/v1"},
+    "vllm": {"base_url": "http://127.0.0.1:8000/v1"},
+    "llama-cpp": {"base_url": "http://127.0.0.1:8080/v1", "model": "default"},
+}
 
 ChunkBy = Literal["page", "words", "heading"]
 IdStyle = Literal["auto", "page", "document", "document#page"]
-Formula = Literal["robertson", "lucene", "atire", "bm25l", "bm25+"]
+Bm25Formula = Literal["robertson", "lucene", "atire", "bm25l", "bm25+"]
 
 
 class RunTable(Table, frozen=True):
@@ -130,7 +150,7 @@ class RetrievalTable(Table, frozen=True):
     alpha: Annotated[float, about("Weight of dense search for the `rag` bot.", ge=0, le=1)] = 0.5
     pool: Annotated[int, about("Candidates per search that are fused.", ge=1)] = 100
     fusion: Annotated[Literal["weighted", "rrf"], about("`weighted` or `rrf`.")] = "weighted"
-    bm25: Annotated[Formula, about("Formula: `robertson`, `lucene`, `atire`, `bm25l` or `bm25+`.")] = (
+    bm25: Annotated[Bm25Formula, about("Formula: `robertson`, `lucene`, `atire`, `bm25l` or `bm25+`.")] = (
         "robertson"
     )
     k1: Annotated[float, about("k1 of BM25.", ge=0)] = 1.5
@@ -162,3 +182,36 @@ class RetrievalTable(Table, frozen=True):
             raise SettingsError(
                 f"[retrieval] chunk_overlap = {self.chunk_overlap}: expected less than chunk_size, {self.chunk_size}"
             )
+
+
+class SuiteTable(Table, frozen=True):
+    """The top of the file."""
+
+    name: Annotated[str, about("Name of the run folders. Default: the file's name.")] = ""
+    cases: Annotated[
+        tuple[str, ...] | str, about("Files, folders or globs of cases, relative to the suite.")
+    ] = ()
+    profile: Annotated[
+        str | dict[str, Any] | None, about("A built-in profile, a TOML file, or a `[profile]` table.")
+    ] = None
+    metrics: Annotated[tuple[str, ...], about("Extra metrics, besides those of the profile.")] = ()
+    modules: Annotated[
+        tuple[str, ...], about("Python modules with your own metrics, next to the suite or installed.")
+    ] = ()
+    target: Annotated[dict[str, Any], about("The system under test: see `[target]`.")] = EMPTY
+    judge: Annotated[
+        str | dict[str, Any] | None, about('A judge: `"local"`, a preset, or a `[judge]` table.')
+    ] = None
+    embedding: Annotated[
+        str | dict[str, Any], about("The embedding model: its name, or an `[embedding]` table.")
+    ] = DEFAULT_MODEL
+    run: Annotated[dict[str, Any], about("Workers, timeout and limits: see `[run]`.")] = EMPTY
+    gate: Annotated[dict[str, Any], about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')] = (
+        EMPTY
+    )
+    retrieval: Annotated[dict[str, Any], about("What `sweep` and `diagnose` search: see `[retrieval]`.")] = (
+        EMPTY
+    )
+    settings: Annotated[
+        dict[str, Any], about('Settings of metrics: `[settings."number_close"]` with `tolerance = 0.02`.')
+    ] = EMPTY

@@ -9,10 +9,18 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from answerkey.config.declare import Table, about, variable_name
-from answerkey.config.tables import RetrievalTable
+from answerkey.config.tables import DEFAULT_MODEL, RetrievalTable
 
 Skill = Literal["periods", "spelling", "clarify", "executive"]
+SKILLS: tuple[Skill, ...] = ("periods", "spelling", "clarify", "executive")
 Model = str | dict[str, Any]
+
+
+def http_method(value: str) -> str:
+    """A check: one of the methods that can carry a question."""
+    if value.upper() not in {"GET", "POST", "PUT", "PATCH"}:
+        raise ValueError("GET, POST, PUT or PATCH")
+    return value.upper()
 
 
 class LiveTable(Table, frozen=True):
@@ -93,9 +101,10 @@ class HttpTable(EndpointTable, frozen=True):
 
     url: Annotated[str, about("The address; it may contain `{question}`.")] = ""
     method: Annotated[
-        Literal["GET", "POST", "PUT", "PATCH", "get", "post", "put", "patch"] | None,
+        str,
         about("GET, POST, PUT or PATCH. Default: POST, or GET where the question is in the address."),
-    ] = None
+        http_method,
+    ] = ""
     body: Annotated[Any, about("Sent as JSON, with `{question}`, `{history}` and `{id}` filled in.")] = None
     params: Annotated[dict[str, Any], about("Query parameters, filled in the same way.")] = msgspec.field(
         default_factory=dict[str, Any]
@@ -154,9 +163,9 @@ class RagTable(RetrievalTable, frozen=True):
             "A language model that writes the answer: a preset or a table like `[judge]`. Default: extracts it."
         ),
     ] = None
-    embedding: Annotated[
-        Model | None, about("The embedding model: a name or a table like `[embedding]`.")
-    ] = None
+    embedding: Annotated[Model, about("The embedding model: a name or a table like `[embedding]`.")] = (
+        DEFAULT_MODEL
+    )
 
 
 class FullContextTable(Table, frozen=True):
@@ -182,7 +191,7 @@ class RoutedKpiTable(Table, frozen=True):
     documents_route: Annotated[str, about("The name of their route.")] = "rag_docs"
     skills: Annotated[
         tuple[Skill, ...] | Skill, about("Any of `periods`, `spelling`, `clarify` and `executive`.")
-    ] = ("periods", "spelling", "clarify", "executive")
+    ] = SKILLS
     k: Annotated[int, about("As for `rag`.", ge=1)] = 5
     alpha: Annotated[float, about("As for `rag`.", ge=0, le=1)] = 0.5
     minimum: Annotated[float, about("As for `rag`.")] = 0.35

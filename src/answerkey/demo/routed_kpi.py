@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from answerkey.coerce.values import is_list
+from answerkey.config.declare import existing, read_table
+from answerkey.config.target_tables import RoutedKpiTable
 from answerkey.demo.kpi_catalog import Catalog, read_catalog
 from answerkey.demo.kpi_database import KpiDatabase
 from answerkey.demo.kpi_periods import find_period, month_of
 from answerkey.demo.kpi_report import Asked, executive_report, figure_line
 from answerkey.demo.kpi_request import Reader, Request
-from answerkey.errors import SettingsError, did_you_mean
-from answerkey.targets.bot_settings import check_settings, path_of
 from answerkey.targets.rag import OUT_OF_SCOPE
 from answerkey.targets.rag import make as make_documents_bot
 from answerkey.types import Question, Response, Target
-
-# What the bot can do besides adding up the latest month; a suite may leave some out to see what each is worth.
-SKILLS = ("periods", "spelling", "clarify", "executive")
-SETTINGS = (
-    "tables",
-    "kpis",
-    "documents",
-    "documents_route",
-    "skills",
-    "k",
-    "alpha",
-    "minimum",
-    "llm",
-    "embedding",
-)
 
 
 class RoutedKpiBot:
@@ -100,16 +84,15 @@ class RoutedKpiBot:
 
 def make(settings: Mapping[str, Any], folder: Path) -> RoutedKpiBot:
     """`tables` a folder of CSV or Parquet, `kpis` the catalogue; `documents` and its settings as for `rag`."""
-    check_settings("routed-kpi", settings, SETTINGS)
-    skills = _skills(settings.get("skills", list(SKILLS)))
-    catalog = read_catalog(path_of("routed-kpi", settings, "kpis", folder))
-    database = KpiDatabase(path_of("routed-kpi", settings, "tables", folder), catalog)
+    read = read_table(RoutedKpiTable, settings, "[target]", folder, others=["kind"])
+    skills = frozenset([read.skills] if isinstance(read.skills, str) else read.skills)
+    catalog = read_catalog(existing(read.kpis, "kpis"))
+    database = KpiDatabase(existing(read.tables, "tables"), catalog)
     members = {
         kpi.name: {dimension: tuple(database.members(kpi, dimension)) for dimension in kpi.dimensions}
         for kpi in catalog.kpis
     }
-    route = str(settings.get("documents_route", "rag_docs"))
-    reader = Reader(catalog, members, route, spelling="spelling" in skills)
+    reader = Reader(catalog, members, read.documents_route, spelling="spelling" in skills)
     return RoutedKpiBot(catalog, database, _documents_bot(settings, folder), reader, skills)
 
 
@@ -119,12 +102,3 @@ def _documents_bot(settings: Mapping[str, Any], folder: Path) -> Target | None:
         return None
     own = ("tables", "kpis", "skills", "documents_route")
     return make_documents_bot({key: value for key, value in settings.items() if key not in own}, folder)
-
-
-def _skills(given: Any) -> frozenset[str]:
-    names: Sequence[Any] = given if is_list(given) else [given]
-    for name in names:
-        if name not in SKILLS:
-            hint = did_you_mean(str(name), SKILLS) or f"; there are {', '.join(SKILLS)}"
-            raise SettingsError(f'[target] skills: there is no skill "{name}"{hint}')
-    return frozenset(names)

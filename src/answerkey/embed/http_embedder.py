@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import json
 import threading
+import time
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import httpx2
-from tenacity import (
-    RetryCallState,
-    Retrying,
-    retry_if_exception_type,
-    stop_after_attempt,
-    wait_random_exponential,
-)
-
 from answerkey.embed.embedder import unit_rows
-from answerkey.errors import EndpointError, SettingsError
+from answerkey.errors import EndpointError
+from answerkey.net import HttpClient, HttpReply, NoReply, TimedOutReply, back_off, retry_after
+from answerkey.secrets import Secrets
 
 if TYPE_CHECKING:
     from answerkey.embed.embedder import Vectors
 
-
-TEXTS_A_REQUEST = 64
+TEXTS_PER_REQUEST = 64
 ATTEMPTS = 4
 LONGEST_PAUSE = 60.0
+FIRST_PAUSE = 0.5
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
 class _TryAgain(EndpointError):
-    """A failure that may pass; the server may say after how many seconds."""
+    """A failure that may pass; the server may name a number of seconds to wait."""
 
     def __init__(self, message: str, after: float = 0.0) -> None:
         super().__init__(message)
@@ -44,14 +37,18 @@ class HttpEmbedder:
 
     precision = "unknown"
 
-    def __init__(
-        self, name: str, base_url: str, api_key_env: str | None = None, timeout: float = 30.0
-    ) -> None:
+    def __init__(self, name: str, base_url: str, key: str = "", timeout: float = 30.0) -> None:
         self.name = name
-        self.url = _checked_url(base_url) + "/embeddings"
+        self.url = base_url.rstrip("/").removesuffix("/embeddings") + "/embeddings"
         self.digest = hashlib.sha256(f"{self.url}\0{name}".encode()).hexdigest()
-        self._headers = _authorisation(api_key_env)
-        self._timeout = timeout
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json",
+            "user-agent": "answerkey",
+        }
+        if key:
+            headers["authorization"] = f"Bearer {key}"
+        self._client = HttpClient(self.url, headers, timeout=timeout, secrets=Secrets([key]))
         self._lock = threading.Lock()
         self._dimension: int | None = None
 
@@ -63,106 +60,72 @@ class HttpEmbedder:
         assert self._dimension is not None
         return self._dimension
 
-    @cached_property
-    def _client(self) -> httpx2.Client:
-        return httpx2.Client(headers=self._headers, timeout=self._timeout, follow_redirects=False)
-
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
         if not texts:
             return np.empty((0, self.dimension), np.float32)
-        parts = [self._request(texts[n : n + TEXTS_A_REQUEST]) for n in range(0, len(texts), TEXTS_A_REQUEST)]
-        return np.concatenate(parts)
+        starts = range(0, len(texts), TEXTS_PER_REQUEST)
+        return np.concatenate([self._vectors(texts[n : n + TEXTS_PER_REQUEST]) for n in starts])
 
-    def _request(self, texts: Sequence[str]) -> Vectors:
-        retrying = Retrying(
-            retry=retry_if_exception_type(_TryAgain),
-            stop=stop_after_attempt(ATTEMPTS),
-            wait=_pause,
-            reraise=True,
-        )
-        rows = self._rows(retrying(self._post, texts), len(texts))
+    def _vectors(self, texts: Sequence[str]) -> Vectors:
+        body = {"model": self.name, "input": [_sendable(text) for text in texts]}
+        rows = self._rows(self._ask(json.dumps(body).encode()), len(texts))
         with self._lock:
-            vectors = unit_rows(rows, len(texts), self._dimension, self._told)
+            vectors = unit_rows(rows, len(texts), self._dimension, self._shown)
             self._dimension = vectors.shape[1]
         return vectors
 
-    def _post(self, texts: Sequence[str]) -> Any:
+    def _ask(self, content: bytes) -> Any:
+        """The reply, tried again after a failure that may pass."""
+        for tries in range(1, ATTEMPTS):
+            try:
+                return self._post(content)
+            except _TryAgain as failure:
+                time.sleep(max(failure.after, back_off(tries, FIRST_PAUSE, 10.0)))
+        return self._post(content)
+
+    def _post(self, content: bytes) -> Any:
+        self._client.begin()
         try:
-            reply = self._client.post(
-                self.url, json={"model": self.name, "input": [_sendable(text) for text in texts]}
-            )
-        except httpx2.TimeoutException:
-            raise _TryAgain(f"{self._told} did not answer within {self._timeout:g} s") from None
-        except httpx2.TransportError as error:
-            raise _TryAgain(f"{self._told} cannot be reached: {error}; is it running?") from None
-        if reply.status_code in _PASSING:
-            message = f"{self._told} answered {reply.status_code}: {_short(reply.text)}"
-            raise _TryAgain(message, _seconds(reply.headers.get("retry-after", "")))
-        if reply.status_code in {401, 403}:
+            reply = self._client.request("POST", self.url, content)
+        except TimedOutReply:
+            raise _TryAgain(f"{self._shown} did not answer within {self._client.timeout:g} s") from None
+        except NoReply as error:
+            raise _TryAgain(f"{self._shown} cannot be reached: {error}; is it running?") from None
+        answered = f"{self._shown} answered {reply.status}: {self._short(reply)}"
+        if reply.status in _PASSING:
+            raise _TryAgain(answered, min(retry_after(reply.headers) or 0.0, LONGEST_PAUSE))
+        if reply.status in {401, 403}:
             raise EndpointError(
-                f"{self._told} refused the key ({reply.status_code}); check the variable of api_key_env"
+                f"{self._shown} refused the key ({reply.status}); check the variable named by api_key_env"
             )
-        if not reply.is_success:
-            raise EndpointError(f"{self._told} answered {reply.status_code}: {_short(reply.text)}")
+        if reply.status // 100 != 2:
+            raise EndpointError(answered)
         try:
-            return reply.json()
-        except ValueError:
-            raise EndpointError(f"{self._told} did not answer with JSON: {_short(reply.text)}") from None
+            return json.loads(reply.body)
+        except (ValueError, RecursionError):
+            raise EndpointError(f"{self._shown} did not answer with JSON: {self._short(reply)}") from None
 
     def _rows(self, reply: Any, count: int) -> list[Any]:
         try:
             rows = [(item.get("index", n), item["embedding"]) for n, item in enumerate(reply["data"])]
             rows = [vector for _, vector in sorted(rows, key=lambda row: row[0])]
         except (TypeError, KeyError, AttributeError):
-            raise EndpointError(f'{self._told} answered without "data": [{{"embedding": …}}]') from None
+            raise EndpointError(f'{self._shown} answered without "data": [{{"embedding": …}}]') from None
         if len(rows) != count:
-            raise EndpointError(f"{self._told} returned {len(rows)} vectors for {count} texts")
+            raise EndpointError(f"{self._shown} returned {len(rows)} vectors for {count} texts")
         return rows
 
     @property
-    def _told(self) -> str:
+    def _shown(self) -> str:
         return f'the embedding endpoint {self.url} (model "{self.name}")'
 
-
-def _pause(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    asked = error.after if isinstance(error, _TryAgain) else 0.0
-    return max(asked, wait_random_exponential(multiplier=0.5, max=10)(state))
-
-
-def _seconds(retry_after: str) -> float:
-    return min(float(retry_after), LONGEST_PAUSE) if retry_after.isdecimal() else 0.0
-
-
-def _authorisation(api_key_env: str | None) -> dict[str, str]:
-    if not api_key_env:
-        return {}
-    key = os.environ.get(api_key_env, "").strip()
-    if not key:
-        raise SettingsError(f"the embedding endpoint needs a key: set the environment variable {api_key_env}")
-    return {"Authorization": f"Bearer {key}"}
-
-
-def _checked_url(base_url: str) -> str:
-    try:
-        url = httpx2.URL(base_url)
-    except httpx2.InvalidURL:
-        url = httpx2.URL("")
-    if url.scheme not in {"http", "https"} or not url.host:
-        raise SettingsError(
-            f'embedding base_url "{base_url}" is not an address like "http://127.0.0.1:8080/v1"'
-        )
-    if url.userinfo:
-        raise SettingsError("embedding base_url holds a password; give the key through api_key_env")
-    return str(url).rstrip("/").removesuffix("/embeddings")
+    def _short(self, reply: HttpReply) -> str:
+        text = self._client.secrets.hide(reply.body.decode("utf-8", "replace"))
+        return " ".join(text.split())[:200] or "no text"
 
 
 def _sendable(text: str) -> str:
     """Never empty, which servers reject, and without half surrogates, which JSON cannot carry."""
     return text.encode("utf-8", "replace").decode("utf-8") or " "
-
-
-def _short(text: str) -> str:
-    return " ".join(text.split())[:200] or "no text"

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from answerkey.cases import load_cases
+from answerkey.config.declare import read_table
+from answerkey.config.tables import RetrievalTable
 from answerkey.embed import load_embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.experiments.grid import (
@@ -30,7 +32,6 @@ from answerkey.metrics.ranking.hits import Floats, Ints
 from answerkey.retrieval.fuse import Candidates, collapse, pool_candidates, reciprocal_ranks, weighted_sum
 from answerkey.retrieval.retriever import load_function, passage_of, rerank, rewrite
 from answerkey.retrieval.search_index import SearchIndex, open_index
-from answerkey.retrieval.settings import RetrievalSettings
 from answerkey.runs.suite import Suite
 from answerkey.types import Case
 
@@ -82,7 +83,7 @@ class Sweep:
 def run_sweep(
     index: SearchIndex,
     cases: Sequence[Case],
-    settings: RetrievalSettings,
+    settings: RetrievalTable,
     step: Step = lambda _: None,
     timed: bool = True,
 ) -> Sweep:
@@ -151,7 +152,7 @@ def measure_grid(rankings: Ints, labels: Labels, ks: Sequence[int]) -> Floats:
 def _staged(
     index: SearchIndex,
     questions: Sequence[str],
-    settings: RetrievalSettings,
+    settings: RetrievalTable,
     best: tuple[Variant, Ints],
     step: Step,
 ) -> list[tuple[Variant, Ints]]:
@@ -175,9 +176,7 @@ def _staged(
     return found
 
 
-def _reranked(
-    index: SearchIndex, questions: Sequence[str], settings: RetrievalSettings, ranking: Ints
-) -> Ints:
+def _reranked(index: SearchIndex, questions: Sequence[str], settings: RetrievalTable, ranking: Ints) -> Ints:
     function = load_function(settings.reranker or "")
     number = {chunk.id: n for n, chunk in enumerate(index.chunks)}
     result = np.full_like(ranking, -1)
@@ -190,7 +189,7 @@ def _reranked(
     return result
 
 
-def _facts(index: SearchIndex, settings: RetrievalSettings) -> dict[str, Any]:
+def _facts(index: SearchIndex, settings: RetrievalTable) -> dict[str, Any]:
     """What shaped the result, for the record."""
     return {
         "source": index.source,
@@ -210,7 +209,7 @@ def _facts(index: SearchIndex, settings: RetrievalSettings) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    settings: RetrievalSettings
+    settings: RetrievalTable
     cases: list[Case]
     index: SearchIndex
 
@@ -219,7 +218,7 @@ def prepare(suite: Suite, step: Callable[[str], None] = lambda _: None) -> Prepa
     """Everything loaded and checked; the index comes from the cache where nothing changed."""
     if not suite.retrieval:
         raise SettingsError('the suite has no [retrieval] table: give documents = "docs" there')
-    settings = RetrievalSettings.from_table(suite.retrieval, suite.folder)
+    settings = read_table(RetrievalTable, suite.retrieval, "[retrieval]", suite.folder)
     cases = list(load_cases(suite.cases, suite.folder))
     if not cases:
         raise InputError("the suite has no case")
@@ -227,8 +226,7 @@ def prepare(suite: Suite, step: Callable[[str], None] = lambda _: None) -> Prepa
         beside = str(suite.folder.resolve())
         if beside not in sys.path:
             sys.path.insert(0, beside)
-    embedding = dict(suite.embedding)
-    embed = load_embedder(embedding.pop("model", "all-MiniLM-L6-v2"), **embedding)
+    embed = load_embedder(**suite.embedding)
     step("reading and indexing the documents (kept in the cache for the next time)")
     return Prepared(settings, cases, open_index(settings, embed, step))
 

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from answerkey.llm.chat import CallFailed, Chat, Message, Reply
-from answerkey.llm.settings import read_settings
 
 __all__ = ["CallFailed", "Chat", "Message", "Reply", "load_chat"]
 
 
-def load_chat(settings: Mapping[str, Any] | str) -> Chat:
+def load_chat(settings: Mapping[str, Any] | str, where: str = "[target.llm]") -> Chat:
     """A chat client from a settings table, or from the name of a preset."""
-    from answerkey.llm.endpoint import Endpoint
+    from answerkey.config.tables import ChatTable
+    from answerkey.llm.endpoint import Endpoint, read_chat
 
-    return Endpoint(read_settings(settings))
+    return Endpoint(read_chat(settings, ChatTable, where))

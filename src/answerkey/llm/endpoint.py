@@ -1,57 +1,132 @@
-"""An OpenAI-compatible chat endpoint: one request after another until there is a reply or a reason."""
+"""An OpenAI-compatible chat endpoint: requests until there is a reply or a reason why there is none."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from answerkey.cache import digest
-from answerkey.errors import EndpointError
+from answerkey.config.declare import read_table
+from answerkey.config.tables import PRESETS, ChatTable
+from answerkey.errors import EndpointError, SettingsError, did_you_mean
 from answerkey.llm.chat import CallFailed, Message, Reply, Schema
-from answerkey.llm.failures import (
-    Failure,
-    Fatal,
-    Rejected,
-    Throttled,
-    TimedOut,
-    Transient,
-    raise_for,
-    told,
-    too_long,
-)
 from answerkey.llm.limiter import Limiter, RetryLimits, log
-from answerkey.llm.settings import ChatSettings
 from answerkey.llm.structured_output import Ladder, request_fields
-from answerkey.llm.transport import Transport
+from answerkey.net import HttpClient, NoReply, TimedOutReply, retry_after
+from answerkey.secrets import Secrets, key_from_variable
+
+ChatSettings = TypeVar("ChatSettings", bound=ChatTable)
+
+
+class Failure(Exception):
+    """What went wrong with one exchange, and so what to do; `raw` is the body that came, if any."""
+
+    def __init__(self, message: str, raw: str = "") -> None:
+        super().__init__(message)
+        self.raw = raw
+
+
+class Fatal(Failure):
+    """No call can succeed: a wrong key, address or model, or no quota left."""
+
+
+class Throttled(Failure):
+    """Too many requests; `wait` in seconds where the endpoint asks for it."""
+
+    def __init__(self, message: str, raw: str = "", wait: float | None = None) -> None:
+        super().__init__(message, raw)
+        self.wait = wait
+
+
+class Transient(Failure):
+    """May work next time. `refused_form`: or the endpoint does not support the form of output asked for."""
+
+    def __init__(self, message: str, raw: str = "", refused_form: bool = False) -> None:
+        super().__init__(message, raw)
+        self.refused_form = refused_form
+
+
+class TimedOut(Transient):
+    """No full reply before the deadline."""
+
+
+class Rejected(Failure):
+    """This request is not accepted as it is: another form of it may be."""
+
 
 # How often one call is tried for each kind of failure; a hanging server costs a whole timeout each time.
 MOST_TRIES = {Throttled: 14, TimedOut: 2, Transient: 4}
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _UNSUPPORTED = re.compile(r"unsupported|not supported|does not support|unrecognized", re.IGNORECASE)
+_ADVICE = {
+    401: "the key is missing or wrong: check the variable named by api_key_env",
+    402: "no credit left",
+    403: "the key may not use this model or address",
+    404: "no such model or path: check model and base_url (it usually ends in /v1)",
+}
+_NO_QUOTA = re.compile(
+    r"insufficient_quota|quota_exceeded|billing_hard_limit|billing_not_active|insufficient (?:credit|balance|funds)"
+    r"|exceeded your current quota|credit balance is too low",
+    re.IGNORECASE,
+)
+_TOO_LONG = re.compile(
+    r"context.{0,12}(?:length|size|window)|maximum context|too many tokens|exceed_context", re.IGNORECASE
+)
+
+
+def read_chat(given: Mapping[str, Any] | str, kind: type[ChatSettings], where: str) -> ChatSettings:
+    """The settings of a language model, from a table or the name of a preset."""
+    table: dict[str, Any] = {"preset": given} if isinstance(given, str) else dict(given)
+    if "api_key" in table:
+        raise SettingsError(
+            f"{where} api_key: a key does not belong in a suite; name a variable with api_key_env"
+        )
+    preset = table.get("preset")
+    if isinstance(preset, str) and preset not in PRESETS:
+        hint = did_you_mean(preset, PRESETS) or f"; expected {', '.join(PRESETS)}"
+        raise SettingsError(f'{where} has no preset "{preset}"{hint}')
+    settings = read_table(kind, {**PRESETS.get(str(preset), {}), **table}, where)
+    for name in ("base_url", "model"):
+        if not getattr(settings, name):
+            with_preset = f' with the preset "{preset}"' if preset else ""
+            raise SettingsError(f'{where} needs {name}{with_preset}: add {name} = "…"')
+    return msgspec.structs.replace(
+        settings, base_url=settings.base_url.removesuffix("/chat/completions").rstrip("/")
+    )
 
 
 class Endpoint:
     """A `Chat` over HTTP; one limiter and one pool of connections for all its calls."""
 
-    def __init__(self, settings: ChatSettings, patience: RetryLimits | None = None) -> None:
+    def __init__(self, settings: ChatTable, limits: RetryLimits | None = None) -> None:
         self.settings = settings
-        self.limiter = Limiter(settings.concurrency, settings.requests_per_minute, patience)
-        self._transport = Transport(settings.url, settings.concurrency)
+        self.limiter = Limiter(settings.concurrency, settings.requests_per_minute, limits)
+        self._url = f"{settings.base_url}/chat/completions"
         self._ladder = Ladder()
         self._parameters: Mapping[str, Any] = {
             "temperature": settings.temperature,
             "max_tokens": settings.max_tokens,
         }
-        self._headers = {"host": settings.url.split("/")[2], "content-type": "application/json"}
-        self._headers |= {
+        headers = {
+            "content-type": "application/json",
             "accept": "application/json",
             "accept-encoding": "identity",
             "user-agent": "answerkey",
         }
-        if settings.key:
-            self._headers["authorization"] = f"Bearer {settings.key}"
+        key = key_from_variable(settings.api_key_env)
+        if key:
+            headers["authorization"] = f"Bearer {key}"
+        self._client = HttpClient(
+            self._url,
+            headers,
+            timeout=settings.timeout,
+            secrets=Secrets([key]),
+            connections=settings.concurrency,
+        )
 
     @property
     def model(self) -> str:
@@ -62,7 +137,7 @@ class Endpoint:
         return digest(s.base_url, s.model, s.temperature, s.max_tokens)
 
     def close(self) -> None:
-        self._transport.close()
+        self._client.close()
 
     def complete(self, messages: Sequence[Message], schema: Schema | None = None) -> Reply:
         rung = self._ladder.rung if schema else "prompt"
@@ -77,7 +152,7 @@ class Endpoint:
             except Rejected as failure:
                 if self._without_parameter(failure, parameters):
                     continue
-                lower = self._ladder.below(rung) if schema and not too_long(failure) else None
+                lower = self._ladder.below(rung) if schema and not _TOO_LONG.search(failure.raw) else None
                 if lower is None:
                     raise self._failed(failure) from failure
                 rung = lower
@@ -100,24 +175,36 @@ class Endpoint:
     def _once(
         self, messages: Sequence[Message], schema: Schema | None, rung: str, parameters: Mapping[str, Any]
     ) -> Reply:
-        # Half as many characters as tokens: room for the rest of the object in any language.
+        # Half as many characters as tokens leaves space for the rest of the object in any language.
         asked = request_fields(rung, messages, schema, self.settings.max_tokens // 2)
-        fields = {"model": self.model, **parameters, **asked}
-        content = _JSON.encode(fields).encode("utf-8", "replace")
+        content = _JSON.encode({"model": self.model, **parameters, **asked}).encode("utf-8", "replace")
         with self.limiter.slot() as wave:
             try:
-                status, headers, body = self._transport.post(content, self._headers, self.settings.timeout)
-                raise_for(status, headers, self._hide_key(body))
+                body = self._post(content)
             except Throttled as failure:
-                self.limiter.refused(wave, failure.retry_after)
+                self.limiter.refused(wave, failure.wait)
                 raise
-        return self._read(self._hide_key(body), rung)
+        return self._read(body, rung)
+
+    def _post(self, content: bytes) -> str:
+        """The body of a reply with status 200; any other outcome is a `Failure`."""
+        self._client.begin()
+        try:
+            reply = self._client.request("POST", self._url, content)
+        except TimedOutReply as error:
+            raise TimedOut(str(error)) from None
+        except NoReply as error:
+            raise Transient(str(error)) from None
+        hide = self._client.secrets.hide
+        body = hide(reply.body.decode("utf-8", "replace"))
+        raise_for(reply.status, {name: hide(value) for name, value in reply.headers.items()}, body)
+        return body
 
     def _read(self, body: str, rung: str) -> Reply:
         try:
-            given = json.loads(body)
+            given = self._client.secrets.hide_in(json.loads(body))
             if given.get("error") and not given.get("choices"):
-                raise Transient(f"HTTP 200 with an error: {told(body)}", body)
+                raise Transient(f"HTTP 200 with an error: {error_message(body)}", body)
             choice = given["choices"][0]
             message = choice["message"]
             reply = Reply(
@@ -129,9 +216,9 @@ class Endpoint:
                 rung=rung,
                 **self._tokens(given.get("usage")),
             )
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError):
             raise Transient(
-                f"HTTP 200, but no chat completion: {told(body) or 'an empty body'}", body
+                f"HTTP 200, but no chat completion: {error_message(body) or 'an empty body'}", body
             ) from None
         if rung == "tool" and not reply.text:
             raise Rejected("no tool call in the reply", body)
@@ -150,14 +237,14 @@ class Endpoint:
     def _without_parameter(self, failure: Rejected, sent: Mapping[str, Any]) -> bool:
         """Some models take no temperature, or call the token limit something else: leave out what they refuse.
 
-        Other calls may have found out meanwhile; then this one is simply asked again.
+        Other calls may have found out in the meantime; then this one is simply sent again.
         """
         if not _UNSUPPORTED.search(failure.raw):
             return False
         for name in ("max_tokens", "temperature"):
             if name in sent and re.search(rf"\b{name}\b", failure.raw):
                 if self._parameters is sent:
-                    log.warning("%s does not take %s: asked without it", self.model, name)
+                    log.warning("%s does not take %s: sent without it", self.model, name)
                     left = {key: value for key, value in sent.items() if key != name}
                     renamed = {"max_completion_tokens": sent[name]} if name == "max_tokens" else {}
                     self._parameters = left | renamed
@@ -168,8 +255,38 @@ class Endpoint:
         self.limiter.call_failed(str(failure))
         return CallFailed(str(failure), failure.raw)
 
-    def _hide_key(self, text: str) -> str:
-        return text.replace(self.settings.key, "***") if self.settings.key else text
+
+def raise_for(status: int, headers: Mapping[str, str], body: str) -> None:
+    """Nothing for a 200; otherwise the failure that fits."""
+    if status == 200:
+        return
+    detail = error_message(body)
+    message = f"HTTP {status}{f': {detail}' if detail else ''}"
+    if status in _ADVICE:
+        raise Fatal(f"{message}; {_ADVICE[status]}", body)
+    if 300 <= status < 400:
+        where = headers.get("location", "another address")
+        raise Fatal(f"HTTP {status}: base_url redirects to {where}; use that address", body)
+    wait = retry_after(headers)
+    if status == 429 and _NO_QUOTA.search(body):
+        raise Fatal(f"{message}; the quota is used up", body)
+    if status == 429 or (status == 503 and wait is not None):
+        raise Throttled(message, body, wait)
+    if status in {408, 409, 425} or status >= 500:
+        raise Transient(message, body, refused_form=status in {500, 501})
+    raise Rejected(message, body)
+
+
+def error_message(body: str) -> str:
+    """The endpoint's own message, on one short line."""
+    try:
+        given: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        text = "" if "<html" in body.lower() or "<!doctype" in body.lower() else body
+        return " ".join(text.split())[:200] or ("an HTML page" if body.strip() else "")
+    while isinstance(given, dict):
+        given = next((given[key] for key in ("error", "message", "detail", "code") if given.get(key)), "")
+    return " ".join(str(given).split())[:200]
 
 
 def _text(message: dict[str, Any]) -> str:
@@ -190,4 +307,5 @@ def _refusal(choice: dict[str, Any]) -> str:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """A count of tokens; None for what is none, and for one that no float can hold."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None

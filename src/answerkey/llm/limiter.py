@@ -9,7 +9,6 @@ the limiter stops: every call, waiting or new, then ends with the same `Endpoint
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
 from collections import deque
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from answerkey.errors import EndpointError
+from answerkey.net import back_off
 
 log = logging.getLogger("answerkey.llm")
 
@@ -37,7 +37,7 @@ class RetryLimits:
 
     def wait(self, tries: int) -> float:
         """Back-off with jitter before the next of `tries` + 1 tries: doubling, a quarter up or down."""
-        return min(self.longest_wait, self.first_wait * 2 ** (tries - 1)) * random.uniform(0.75, 1.25)
+        return back_off(tries, self.first_wait, self.longest_wait)
 
 
 class Limiter:

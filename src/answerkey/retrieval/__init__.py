@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from answerkey.types import Passage
 
 if TYPE_CHECKING:
+    from answerkey.config.tables import RetrievalTable
     from answerkey.embed.embedder import Embedder
-    from answerkey.retrieval.settings import RetrievalSettings
 
 
 class Retriever(Protocol):
@@ -19,12 +19,13 @@ class Retriever(Protocol):
         ...
 
 
-def open_retriever(settings: RetrievalSettings | Mapping[str, Any], embed: Embedder) -> Retriever:
+def open_retriever(settings: RetrievalTable | Mapping[str, Any], embed: Embedder) -> Retriever:
     """A hybrid retriever over what the settings (or the `[retrieval]` table) name; indexes come from the cache."""
+    from answerkey.config.declare import read_table
+    from answerkey.config.tables import RetrievalTable
     from answerkey.retrieval.retriever import HybridRetriever
     from answerkey.retrieval.search_index import open_index
-    from answerkey.retrieval.settings import RetrievalSettings
 
     if isinstance(settings, Mapping):
-        settings = RetrievalSettings.from_table(settings, Path())
+        settings = read_table(RetrievalTable, settings, "[retrieval]", Path())
     return HybridRetriever(open_index(settings, embed), settings)

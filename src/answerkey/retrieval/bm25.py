@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from answerkey.cache import digest, kept_file
-from answerkey.errors import SettingsError, did_you_mean
+from answerkey.config.tables import Bm25Formula
 from answerkey.retrieval.top import Top, merge_blocks, select_top
 from answerkey.text import words
 
-VARIANTS = ("robertson", "lucene", "atire", "bm25l", "bm25+")
 _NUMBERS_AT_ONCE = 8_000_000
 
 
@@ -24,16 +23,9 @@ _NUMBERS_AT_ONCE = 8_000_000
 class Formula:
     """`robertson` is ln((N - df + 0.5) / (df + 0.5)), 0 for words in more than half of the chunks."""
 
-    variant: str = "robertson"
+    variant: Bm25Formula = "robertson"
     k1: float = 1.5
     b: float = 0.75
-
-    def __post_init__(self) -> None:
-        if self.variant not in VARIANTS:
-            hint = did_you_mean(self.variant, VARIANTS)
-            raise SettingsError(f'bm25 = "{self.variant}": expected {", ".join(VARIANTS)}{hint}')
-        if self.k1 < 0 or not 0 <= self.b <= 1:
-            raise SettingsError(f"k1 = {self.k1}, b = {self.b}: expected k1 of 0 or more and b in 0..1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
-from answerkey.errors import SettingsError, did_you_mean
+from answerkey.config.tables import ChunkBy
 from answerkey.retrieval.corpus import Page
 
-By = Literal["page", "words", "heading"]
-BYS = ("page", "words", "heading")
 _WORD = re.compile(r"\S+")
 _HEADING = re.compile(r"^#{1,6}\s+\S.*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
@@ -35,21 +32,9 @@ class Chunking:
     """`by` "page": one chunk a page; "words": `size` words, `overlap` of them shared with the next;
     "heading": one chunk a Markdown section, cut into `size` words where it is longer."""
 
-    by: By = "page"
+    by: ChunkBy = "page"
     size: int = 200
     overlap: int = 40
-
-    def __post_init__(self) -> None:
-        if self.by not in BYS:
-            raise SettingsError(
-                f'chunk_by = "{self.by}": expected {", ".join(BYS)}{did_you_mean(self.by, BYS)}'
-            )
-        if self.size < 1:
-            raise SettingsError(f"chunk_size = {self.size}: expected 1 word or more")
-        if not 0 <= self.overlap < self.size:
-            raise SettingsError(
-                f"chunk_overlap = {self.overlap}: expected 0 or more, and less than the size {self.size}"
-            )
 
 
 def cut(pages: Iterable[Page], how: Chunking) -> list[Chunk]:

@@ -13,12 +13,12 @@ from answerkey.cache import kept_file
 from answerkey.coerce.decode import parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place
-from answerkey.errors import InputError, SettingsError, did_you_mean
+from answerkey.config.tables import IdStyle
+from answerkey.errors import InputError
 
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 MARKDOWN_ENDINGS = frozenset({".md", ".markdown"})
 ENDINGS = TEXT_ENDINGS | {".pdf", ".jsonl"}
-ID_STYLES = ("auto", "page", "document", "document#page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,12 @@ class Page:
     number: str | None = None
 
 
-def read_corpus(path: Path, ids: str = "auto") -> list[Page]:
+def read_corpus(path: Path, ids: IdStyle = "auto") -> list[Page]:
     """The pages of a file, of a folder with all below it, or of a BEIR folder.
 
     `ids` "auto": a record's own id; else the page number where a single document has pages, `document#page` where
     several have, and the document's name where it has no pages.
     """
-    if ids not in ID_STYLES:
-        raise SettingsError(f'ids = "{ids}": expected {", ".join(ID_STYLES)}{did_you_mean(ids, ID_STYLES)}')
     pages = [page for file in corpus_files(path) for page in _read_file(file, path)]
     if not pages:
         raise InputError(f"{path} holds no page of text")

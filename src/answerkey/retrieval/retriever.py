@@ -8,16 +8,16 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from answerkey.config.tables import RetrievalTable
 from answerkey.errors import InputError, SettingsError
 from answerkey.retrieval.fuse import Candidates, pool_candidates, ranked, reciprocal_scores, weighted_scores
 from answerkey.retrieval.search_index import SearchIndex
-from answerkey.retrieval.settings import RetrievalSettings
 from answerkey.retrieval.top import Floats
 from answerkey.types import Passage
 
 
 class HybridRetriever:
-    def __init__(self, index: SearchIndex, settings: RetrievalSettings) -> None:
+    def __init__(self, index: SearchIndex, settings: RetrievalTable) -> None:
         self.index, self._settings = index, settings
         self._rewriter = load_function(settings.rewriter) if settings.rewriter else None
         self._reranker = load_function(settings.reranker) if settings.reranker else None

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from answerkey.retrieval.bm25 import Bm25, Formula, build_bm25
-from answerkey.retrieval.chunk import Chunk, cut
+from answerkey.retrieval.chunk import Chunk, Chunking, cut
 from answerkey.retrieval.corpus import read_corpus
 from answerkey.retrieval.dense import DenseSearch, Exact, embed_chunks
 from answerkey.retrieval.top import Ints
 
 if TYPE_CHECKING:
+    from answerkey.config.tables import RetrievalTable
     from answerkey.embed.embedder import Embedder
-    from answerkey.retrieval.settings import RetrievalSettings
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class SearchIndex:
 
 
 def open_index(
-    settings: RetrievalSettings, embed: Embedder, step: Callable[[str], None] = lambda _: None
+    settings: RetrievalTable, embed: Embedder, step: Callable[[str], None] = lambda _: None
 ) -> SearchIndex:
     """The index that the settings name: built from documents (or the cache), a FAISS file, a Qdrant collection."""
     formula = Formula(settings.bm25, settings.k1, settings.b)
@@ -60,8 +60,13 @@ def open_index(
         chunks, dense = open_qdrant(settings, embed.dimension)
         source = f"Qdrant collection {settings.qdrant_collection}"
     else:
-        assert settings.documents is not None, "settings.check() holds this"
-        chunks = in_order(cut(read_corpus(settings.documents, settings.ids), settings.chunking))
+        assert settings.documents is not None, "the table checks this"
+        chunks = in_order(
+            cut(
+                read_corpus(settings.documents, settings.ids),
+                Chunking(settings.chunk_by, settings.chunk_size, settings.chunk_overlap),
+            )
+        )
         dense = Exact(embed_chunks([chunk.text for chunk in chunks], embed, step))
         source = f"documents {settings.documents.name}"
     return SearchIndex(

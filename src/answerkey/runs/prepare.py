@@ -8,6 +8,8 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+import msgspec
+
 from answerkey.cases import load_cases, read_responses
 from answerkey.errors import InputError
 from answerkey.profiles import load_profile
@@ -120,7 +122,7 @@ def manifest_of(prepared: Prepared, created: str) -> Json:
             "target": without_secrets(suite.target) or {"kind": "recorded"},
             "judge": without_secrets(suite.judge),
             "embedding": without_secrets(suite.embedding),
-            "run": asdict(suite.run),
+            "run": msgspec.structs.asdict(suite.run),
             "selection": asdict(prepared.selection),
         },
         "count": prepared.count,

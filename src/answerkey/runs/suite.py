@@ -4,64 +4,43 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from math import isfinite
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from answerkey.config.declare import check_settings, read_table, shown
+from answerkey.config.tables import (
+    DEFAULT_MODEL,
+    EmbeddingTable,
+    GateTable,
+    JudgeTable,
+    RetrievalTable,
+    RunTable,
+    SuiteTable,
+)
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.runs.suite_tables import check_embedding, check_judge, check_retrieval
 
-Table = dict[str, Any]
-DEFAULT_MODEL = "all-MiniLM-L6-v2"
-
-
-@dataclass(frozen=True, slots=True)
-class RunSettings:
-    """The [run] table. `stop_below` is on the profile's own scale; `out` is where run folders go."""
-
-    workers: int = 5
-    timeout: float = 30.0
-    stop_below: float | None = None
-    out: str = "results"
-    max_cost: float | None = None
-    max_minutes: float | None = None
+TomlTable = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Everything a run is made of, as the TOML file says it."""
+    """Everything a run is made of, as the TOML file has it."""
 
     name: str
     cases: tuple[str, ...]
     folder: Path = Path()
     path: Path | None = None
-    profile: str | Table | None = None
+    profile: str | TomlTable | None = None
     metrics: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
-    target: Table = field(default_factory=Table)
-    judge: str | Table | None = None
-    embedding: Table = field(default_factory=lambda: {"model": DEFAULT_MODEL})
-    run: RunSettings = RunSettings()
+    target: TomlTable = field(default_factory=TomlTable)
+    judge: str | TomlTable | None = None
+    embedding: TomlTable = field(default_factory=lambda: {"model": DEFAULT_MODEL})
+    run: RunTable = field(default_factory=RunTable)
     gate: tuple[str, ...] = ()
-    retrieval: Table = field(default_factory=Table)
+    retrieval: TomlTable = field(default_factory=TomlTable)
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
-
-
-_KEYS = (
-    "name",
-    "cases",
-    "profile",
-    "metrics",
-    "modules",
-    "target",
-    "judge",
-    "embedding",
-    "run",
-    "gate",
-    "retrieval",
-    "settings",
-)
 
 
 def load_suite(path: Path, overrides: Mapping[str, Any] | None = None) -> Suite:
@@ -99,105 +78,37 @@ def _suite_in(folder: Path) -> Path:
 
 
 def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") -> Suite:
-    """The suite of a table that is already parsed."""
-    for key in table:
-        if key not in _KEYS:
-            raise SettingsError(f'the suite has an unknown key "{key}"{did_you_mean(key, _KEYS)}')
-    cases = table.get("cases")
-    if isinstance(cases, str):
-        cases = [cases]
-    if not cases:
+    """The suite of a table that is already parsed. Tables that only some commands use are checked with it:
+    a mistake must not wait for the run that needs them."""
+    read = read_table(SuiteTable, table, "the suite")
+    cases = (read.cases,) if isinstance(read.cases, str) else read.cases
+    if not cases or not all(cases):
         raise SettingsError(
             'the suite names no cases; give cases = ["qa/*.md"] or another file, folder or glob'
         )
-    for key in ("name", "profile"):
-        _text_or_table(table.get(key), key)
-    suite = Suite(
-        name=_file_name(table.get("name") or default_name),
-        cases=_texts(cases, "cases"),
+    if isinstance(read.judge, dict):
+        check_settings(JudgeTable, read.judge, "[judge]", others=["api_key"])
+    check_settings(RetrievalTable, read.retrieval, "[retrieval]")
+    embedding = {"model": read.embedding} if isinstance(read.embedding, str) else read.embedding
+    read_table(EmbeddingTable, embedding, "[embedding]")
+    for name, settings in read.settings.items():
+        if not isinstance(settings, Mapping):
+            raise SettingsError(f"[settings] {shown(name)} = {shown(settings)}: expected a table")
+    return Suite(
+        name=_file_name(read.name or default_name),
+        cases=cases,
         folder=folder,
-        profile=table.get("profile"),
-        metrics=_texts(table.get("metrics", []), "metrics"),
-        modules=_texts(table.get("modules", []), "modules"),
-        target=_table(table, "target"),
-        judge=table.get("judge"),
-        embedding=_embedding(table.get("embedding", {})),
-        run=_run_settings(_table(table, "run")),
-        gate=_gate(_table(table, "gate")),
-        retrieval=_table(table, "retrieval"),
-        settings=_table(table, "settings"),
+        profile=read.profile,
+        metrics=read.metrics,
+        modules=read.modules,
+        target=read.target,
+        judge=read.judge,
+        embedding={"model": DEFAULT_MODEL, **embedding},
+        run=read_table(RunTable, read.run, "[run]"),
+        gate=read_table(GateTable, read.gate, "[gate]").require,
+        retrieval=read.retrieval,
+        settings=read.settings,
     )
-    check_judge(suite.judge)
-    check_embedding(suite.embedding)
-    check_retrieval(suite.retrieval)
-    return suite
-
-
-def _text_or_table(value: Any, key: str) -> None:
-    if value is None or isinstance(value, str) or (key == "profile" and isinstance(value, Mapping)):
-        return
-    wanted = "a built-in name, a file, or a table [profile]" if key == "profile" else "a text"
-    raise SettingsError(f"{key} is {value!r}, expected {wanted}")
-
-
-_LEAST: Mapping[str, float | None] = {
-    "workers": 1,
-    "timeout": 0.001,
-    "stop_below": None,
-    "max_cost": 0,
-    "max_minutes": 0,
-}
-
-
-def _run_settings(table: Table) -> RunSettings:
-    known = [field.name for field in fields(RunSettings)]
-    for key in table:
-        if key not in known:
-            raise SettingsError(f'[run] has an unknown key "{key}"{did_you_mean(key, known)}')
-    settings = RunSettings(**table)
-    for key, least in _LEAST.items():
-        if key in table:
-            _check_number(table[key], key, least)
-    if not isinstance(table.get("out", ""), str):
-        raise SettingsError(f"[run] out is {settings.out!r}, expected the name of a folder")
-    return replace(settings, workers=int(settings.workers))
-
-
-def _check_number(value: Any, key: str, least: float | None) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
-    if not number or (least is not None and value < least):
-        told = "a number" if least is None else f"a number of {least:g} or more"
-        raise SettingsError(f"[run] {key} is {value!r}, expected {told}")
-
-
-def _gate(table: Table) -> tuple[str, ...]:
-    for key in table:
-        if key != "require":
-            raise SettingsError(f'[gate] has an unknown key "{key}"{did_you_mean(key, ["require"])}')
-    return _texts(table.get("require", []), "gate.require")
-
-
-def _embedding(given: Any) -> Table:
-    if isinstance(given, str):
-        return {"model": given}
-    if not isinstance(given, Mapping):
-        raise SettingsError(f"embedding is {given!r}, expected a model's name or a table")
-    if not isinstance(given.get("model", ""), str):
-        raise SettingsError(f"[embedding] model is {given['model']!r}, expected a model's name")
-    return {"model": DEFAULT_MODEL, **given}
-
-
-def _table(table: Mapping[str, Any], key: str) -> Table:
-    value = table.get(key, {})
-    if not isinstance(value, Mapping):
-        raise SettingsError(f"{key} is {value!r}, expected a table [{key}]")
-    return dict(value)
-
-
-def _texts(value: Any, key: str) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise SettingsError(f"{key} is {value!r}, expected a list of texts")
-    return tuple(value)
 
 
 def _put(table: dict[str, Any], path: list[str], value: Any) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
-from answerkey.targets.fields import FIELDS, parse, read_fields
+from answerkey.config.declare import read_table
+from answerkey.config.target_tables import OpenAiTable
+from answerkey.targets.fields import read_fields
 from answerkey.targets.http import HttpTarget, open_wire
-from answerkey.targets.live import KEYS, Manners
 from answerkey.targets.respond import infrastructure_error
-from answerkey.targets.settings import Table, check_keys, take
 from answerkey.targets.wire import Wire, WireError
 from answerkey.types import Question, Response
 
-_KEYS = ("openai", "chat", "headers", "api_key_env", "model", "system", "body")
 _PATHS = {
     "answer": "$.choices[0].message.content",
     "prompt_tokens": "$.usage.prompt_tokens",
@@ -22,17 +22,16 @@ _PATHS = {
 }
 
 
-def make(table: Table, manners: Manners) -> HttpTarget:
+def make(table: Mapping[str, Any], timeout: float) -> HttpTarget:
     """`body` holds whatever else goes with each request, such as `{temperature = 0, max_tokens = 300}`."""
-    check_keys(table, (*KEYS, *FIELDS, *_KEYS))
-    base, wire = open_wire(table, "openai" if "openai" in table else "chat", manners)
+    settings = read_table(OpenAiTable, table, "[target]")
+    base, wire = open_wire(settings, "openai" if settings.openai else "chat", timeout)
     base = base.removesuffix("/chat/completions")
-    system, more = take(table, "system", str, ""), take(table, "body", dict, {})
-    fields, model = read_fields(table, _PATHS), _Model(take(table, "model", str, ""), base, wire)
+    fields, model = read_fields(settings, _PATHS), _Model(settings.model, base, wire)
 
     def exchange(question: Question) -> Response:
-        body = {"model": model.name(), "messages": messages(question, system), **more}
-        reply = parse(wire.text("POST", f"{base}/chat/completions", body=body))
+        body = {"model": model.name(), "messages": messages(question, settings.system), **settings.body}
+        reply = wire.json("POST", f"{base}/chat/completions", body=body)
         return reply if isinstance(reply, Response) else fields.read(reply)
 
     return HttpTarget(exchange, wire)
@@ -62,7 +61,7 @@ class _Model:
         return self._name
 
     def _first(self) -> str:
-        reply: Any = parse(self._wire.text("GET", f"{self._base}/models"))
+        reply: Any = self._wire.json("GET", f"{self._base}/models")
         try:
             return str(reply["data"][0]["id"])
         except (KeyError, IndexError, TypeError):

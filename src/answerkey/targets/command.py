@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
 
+from answerkey.config.declare import read_table, shown
+from answerkey.config.target_tables import CommandTable
 from answerkey.errors import SettingsError
-from answerkey.targets.fields import FIELDS, Fields, read_fields
-from answerkey.targets.live import KEYS, Manners
+from answerkey.targets.fields import Fields, read_fields
 from answerkey.targets.process import Died, OutOfStep, Process, TooLong
 from answerkey.targets.respond import MAX_SIZE, content_error, infrastructure_error
-from answerkey.targets.settings import Table, at_least, check_keys, need
 from answerkey.targets.template import turns
 from answerkey.types import Question, Response
 
@@ -88,23 +89,20 @@ class CommandTarget:
             return content_error("the reply is not JSON", f'"{said}"; print anything else to standard error')
 
 
-def make(table: Table, folder: Path, manners: Manners) -> CommandTarget:
-    check_keys(table, (*KEYS, *FIELDS, "run", "processes"))
-    return CommandTarget(
-        _program(table, folder),
-        folder,
-        at_least(table, "processes", 1, 1),
-        manners.timeout,
-        read_fields(table),
-    )
+def make(table: Mapping[str, Any], folder: Path, timeout: float) -> CommandTarget:
+    settings = read_table(CommandTable, table, "[target]")
+    program = _program(settings.run, folder)
+    return CommandTarget(program, folder, settings.processes, timeout, read_fields(settings))
 
 
-def _program(table: Table, folder: Path) -> list[str]:
+def _program(given: str | list[str], folder: Path) -> list[str]:
     """The command line; a path in its first word is relative to the suite's folder."""
-    given = table.get("run", "")
-    run = shlex.split(need(table, "run", '["./bot"]')) if isinstance(given, str) else list(given)
-    if not run or not all(isinstance(word, str) for word in run):
-        raise SettingsError(f'[target] run = {given!r}: expected a command, such as ["./bot", "--fast"]')
+    try:
+        run = shlex.split(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise SettingsError(f"[target] run = {shown(given)}: {str(error).lower()}") from None
+    if not run or not run[0]:
+        raise SettingsError(f'[target] run = {shown(given)}: expected a command, such as ["./bot", "--fast"]')
     name = str((folder / run[0]).resolve()) if "/" in run[0] else run[0]
     found = shutil.which(name)
     if found is None:

@@ -10,13 +10,13 @@ from typing import Any
 
 from answerkey.coerce.tables import read_rows
 from answerkey.coerce.values import as_text, as_texts
-from answerkey.errors import InputError, SettingsError
-from answerkey.targets.bot_settings import check_settings, path_of
+from answerkey.config.declare import existing, read_table
+from answerkey.config.target_tables import FaqTable
+from answerkey.errors import InputError
 from answerkey.types import Passage, Question, Response
 
 _LIGHT_PUNCTUATION = " \t.,;:!?¡¿…\"'`´“”‘’«»()[]{}*_-–—。，？！（）"
 _SHORT = {"q": "question", "a": "answer"}
-SETTINGS = ("faq", "minimum")
 NO_MATCH = "No match: no question of the FAQ shares a word with this one."
 
 
@@ -71,11 +71,8 @@ class FaqBot:
 
 def make(settings: Mapping[str, Any], folder: Path) -> FaqBot:
     """`faq` is a CSV, JSON or JSONL file with the columns question and answer; `minimum` a cosine, 0 to 1."""
-    check_settings("faq", settings, SETTINGS)
-    minimum = settings.get("minimum", 0.0)
-    if not isinstance(minimum, int | float) or not 0 <= minimum <= 1:
-        raise SettingsError(f"[target] minimum = {minimum!r}: expected a cosine from 0 to 1")
-    return FaqBot(read_faq(path_of("faq", settings, "faq", folder)), float(minimum))
+    read = read_table(FaqTable, settings, "[target]", folder, others=["kind"])
+    return FaqBot(read_faq(existing(read.faq, "faq")), read.minimum)
 
 
 def read_faq(path: Path) -> tuple[FaqRow, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from answerkey.config.target_tables import ReplyTable
 from answerkey.targets.paths import JsonPath, json_path
 from answerkey.targets.respond import as_response, content_error
-from answerkey.targets.settings import Table, take
 from answerkey.types import Response
 
 FIELDS = (
@@ -46,8 +46,9 @@ class Fields:
         return as_response(found)
 
 
-def read_fields(table: Table, defaults: Mapping[str, str] | None = None) -> Fields:
-    texts = {**(defaults or {}), **{name: take(table, name, str, "") for name in FIELDS if name in table}}
+def read_fields(settings: ReplyTable, defaults: Mapping[str, str] | None = None) -> Fields:
+    own = {name: path for name in FIELDS if (path := getattr(settings, name))}
+    texts = {**(defaults or {}), **own}
     return Fields({name: json_path(text, name) for name, text in texts.items()})
 
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from answerkey.config.declare import existing, read_table
+from answerkey.config.target_tables import FullContextTable
 from answerkey.errors import InputError, SettingsError
 from answerkey.llm import Chat, load_chat
-from answerkey.targets.bot_settings import check_settings, path_of
 from answerkey.targets.chat import messages
 from answerkey.types import Question, Response
 
@@ -19,7 +20,6 @@ Knowledge:
 {knowledge}
 
 Question: {question}"""
-SETTINGS = ("knowledge", "llm", "template")
 _ENDINGS = (".md", ".txt", ".csv", ".json")
 
 
@@ -45,19 +45,15 @@ class FullContextBot:
 
 def make(settings: Mapping[str, Any], folder: Path) -> FullContextBot:
     """`knowledge` a file or folder of text, `llm` a table; `template` a file with {knowledge} and {question}."""
-    check_settings("full-context", settings, SETTINGS)
-    if not settings.get("llm"):
-        raise SettingsError(
-            '[target] kind "full-context" needs a language model: [target.llm] base_url and model'
-        )
-    knowledge = read_knowledge(path_of("full-context", settings, "knowledge", folder))
+    read = read_table(FullContextTable, settings, "[target]", folder, others=["kind"])
+    knowledge = read_knowledge(existing(read.knowledge, "knowledge"))
     template = TEMPLATE
-    if "template" in settings:
-        template = path_of("full-context", settings, "template", folder).read_text(encoding="utf-8")
+    if read.template:
+        template = existing(read.template, "template").read_text(encoding="utf-8")
     for place in ("{knowledge}", "{question}"):
         if template.count(place) != 1:
             raise SettingsError(f"[target] template: expected {place} once, found {template.count(place)}")
-    return FullContextBot(template, knowledge, load_chat(settings["llm"]))
+    return FullContextBot(template, knowledge, load_chat(read.llm))
 
 
 def read_knowledge(path: Path) -> str:

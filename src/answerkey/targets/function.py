@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib import import_module, invalidate_caches
@@ -12,10 +12,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from answerkey.config.declare import read_table
+from answerkey.config.target_tables import PythonTable
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.targets.live import KEYS, Manners
 from answerkey.targets.respond import as_response, content_error, infrastructure_error
-from answerkey.targets.settings import Table, check_keys, need
 from answerkey.targets.template import turns
 from answerkey.targets.waiting import Loop, Patience, TookTooLong
 from answerkey.types import Question, Response
@@ -78,10 +78,11 @@ class MadeTarget(PythonTarget):
             self._made.close()
 
 
-def make(table: Table, folder: Path, manners: Manners) -> PythonTarget:
-    check_keys(table, (*KEYS, "call", "make"))
-    spec = need(table, "call", '"bot:answer"')
-    return function_target(load_object(spec, folder, "call"), manners.timeout, spec)
+def make(table: Mapping[str, Any], folder: Path, timeout: float) -> PythonTarget:
+    spec = read_table(PythonTable, table, "[target]").call
+    if not spec:
+        raise SettingsError('[target] needs call, for example call = "bot:answer"')
+    return function_target(load_object(spec, folder, "call"), timeout, spec)
 
 
 def function_target(function: Any, timeout: float, spec: str) -> PythonTarget:

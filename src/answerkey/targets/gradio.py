@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from answerkey.errors import SettingsError
-from answerkey.targets.fields import FIELDS, parse, read_fields
+from answerkey.config.declare import read_table
+from answerkey.config.target_tables import GradioTable
+from answerkey.targets.fields import parse, read_fields
 from answerkey.targets.http import HttpTarget, open_wire
-from answerkey.targets.live import KEYS, Manners
 from answerkey.targets.respond import content_error
-from answerkey.targets.settings import Table, check_keys, take
 from answerkey.targets.template import check_places, fill
-from answerkey.targets.wire import Wire, WireError, chunks
+from answerkey.targets.wire import Wire, WireError
 from answerkey.types import Question, Response
 
-_KEYS = ("gradio", "api_name", "data", "headers", "api_key_env")
 _PREFIXES = ("/gradio_api/call", "/call")  # Gradio 5 and later; Gradio 4
 
 
-def make(table: Table, manners: Manners) -> HttpTarget:
-    """`data` is the list of the function's inputs, `["{question}"]` unless given; the answer is its first output."""
-    check_keys(table, (*KEYS, *FIELDS, *_KEYS))
-    data = table.get("data", ["{question}"])
-    if not isinstance(data, list):
-        raise SettingsError(f'[target] data = {data!r}: expected a list of inputs, such as ["{{question}}"]')
+def make(table: Mapping[str, Any], timeout: float) -> HttpTarget:
+    """`data` is the list of the function's inputs; the answer is its first output."""
+    settings = read_table(GradioTable, table, "[target]")
+    data = list(settings.data)
     check_places(data, "data")
-    base, wire = open_wire(table, "gradio", manners)
-    app = _App(base, take(table, "api_name", str, "/predict").strip("/"), wire)
-    fields = read_fields(table, {"answer": "$[0]"})
+    base, wire = open_wire(settings, "gradio", timeout)
+    app = _App(base, settings.api_name.strip("/"), wire)
+    fields = read_fields(settings, {"answer": "$[0]"})
 
     def exchange(question: Question) -> Response:
         reply = app.call(fill(data, question))
@@ -46,7 +42,8 @@ class _App:
 
     def call(self, data: list[Any]) -> Any:
         """The function's outputs, or a `Response` that says why there are none."""
-        reply = parse(self._begin(data))
+        hide = self._wire.secrets.hide_in
+        reply = self._begin(data)
         if isinstance(reply, Response):
             return reply
         event = reply.get("event_id") if isinstance(reply, dict) else None
@@ -55,23 +52,23 @@ class _App:
         with self._wire.stream(
             "GET", f"{self._base}{self._prefix}/{self._name}/{quote(str(event))}"
         ) as stream:
-            for name, text in events(chunks(stream)):
+            for name, text in events(self._wire.chunks(stream)):
                 if name == "complete":
-                    return parse(self._wire.scrub(text))
+                    return hide(parse(text))
                 if name == "error":
-                    return content_error("the app reported an error", _told(self._wire.scrub(text)))
+                    return content_error("the app reported an error", hide(_told(text)))
         return content_error("the app ended without an answer")
 
-    def _begin(self, data: list[Any]) -> str:
+    def _begin(self, data: list[Any]) -> Any:
         for prefix in [self._prefix] if self._prefix else _PREFIXES:
             try:
-                text = self._wire.text("POST", f"{self._base}{prefix}/{self._name}", body={"data": data})
+                reply = self._wire.json("POST", f"{self._base}{prefix}/{self._name}", body={"data": data})
             except WireError as failed:
                 if failed.response.error_name != "HTTP 404" or prefix == _PREFIXES[-1]:
                     raise
             else:
                 self._prefix = prefix
-                return text
+                return reply
         raise AssertionError("the last prefix returns or raises")
 
 

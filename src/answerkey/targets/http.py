@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from answerkey.config.declare import read_table, shown
+from answerkey.config.target_tables import EndpointTable, HttpTable
 from answerkey.errors import SettingsError
-from answerkey.targets.fields import FIELDS, parse, read_fields
-from answerkey.targets.live import KEYS, Manners
+from answerkey.secrets import Secrets
+from answerkey.targets.fields import read_fields
 from answerkey.targets.respond import content_error
-from answerkey.targets.settings import Table, check_keys, need, take, with_variables
 from answerkey.targets.template import check_places, each_text, fill, fill_address
 from answerkey.targets.wire import Wire, WireError
 from answerkey.types import Question, Response
 
 Exchange = Callable[[Question], Response]
 
-_KEYS = ("url", "method", "headers", "body", "params", "openai", "chat", "gradio", "api_key_env")
-_METHODS = ("GET", "POST", "PUT", "PATCH")
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _SECRET_HEADER = re.compile(r"authorization|api-?key|token|secret|cookie", re.IGNORECASE)
 
 
@@ -47,21 +48,21 @@ class HttpTarget:
         self._wire.close()
 
 
-def make(table: Table, folder: Path, manners: Manners) -> HttpTarget:
+def make(table: Mapping[str, Any], folder: Path, timeout: float) -> HttpTarget:
     if "gradio" in table:
         from answerkey.targets import gradio
 
-        return gradio.make(table, manners)
+        return gradio.make(table, timeout)
     if "openai" in table or "chat" in table:
         from answerkey.targets import chat
 
-        return chat.make(table, manners)
-    check_keys(table, (*KEYS, *FIELDS, *_KEYS))
-    url, wire = open_wire(table, "url", manners)
-    sent, fields = _read_sent(table, wire), read_fields(table)
+        return chat.make(table, timeout)
+    settings = read_table(HttpTable, table, "[target]")
+    url, wire = open_wire(settings, "url", timeout)
+    sent, fields = _read_sent(settings, wire.secrets), read_fields(settings)
 
     def exchange(question: Question) -> Response:
-        reply = parse(wire.text(sent.method, fill_address(url, question), **sent.content(question)))
+        reply = wire.json(sent.method, fill_address(url, question), **sent.content(question))
         return reply if isinstance(reply, Response) else fields.read(reply)
 
     return HttpTarget(exchange, wire)
@@ -84,42 +85,37 @@ class Sent:
         return {**content, "body": fill({**self.body, **history} if history else self.body, question)}
 
 
-def _read_sent(table: Table, wire: Wire) -> Sent:
-    params, body = take(table, "params", dict, {}), _body(table)
-    by_address = "body" not in table and (params or "{question}" in table["url"])
-    method = take(table, "method", str, "GET" if by_address else "POST").upper()
-    if method not in _METHODS:
-        raise SettingsError(f'[target] method = "{method}": expected one of {", ".join(_METHODS)}')
-    check_places([table["url"], params, *([body] if method != "GET" else [])], "url, params or body")
-    params, body = (each_text(template, wire.with_variables) for template in (params, body))
-    return Sent(method, params, body, "body" not in table)
+def _read_sent(settings: HttpTable, secrets: Secrets) -> Sent:
+    params, body = settings.params, _body(settings.body)
+    by_address = settings.body is None and (params or "{question}" in settings.url)
+    method = settings.method or ("GET" if by_address else "POST")
+    check_places([settings.url, params, *([body] if method != "GET" else [])], "url, params or body")
+    params, body = (
+        each_text(template, lambda text: with_variables(text, secrets)) for template in (params, body)
+    )
+    return Sent(method, params, body, settings.body is None)
 
 
-def open_wire(table: Table, key: str, manners: Manners) -> tuple[str, Wire]:
+def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, Wire]:
     """The address with its variables filled in, and the wire to it."""
-    shown = need(table, key, '"http://127.0.0.1:8000"')
-    if not re.match(r"https?://[^/\s]", shown):
+    address: str = getattr(settings, key)
+    if not re.match(r"https?://[^/\s]", address):
         raise SettingsError(
-            f'[target] {key} = "{shown}": expected an address that begins with http:// or https://'
+            f"[target] {key} = {shown(address)}: expected an address that begins with http:// or https://"
         )
-    if "@" in shown.split("/")[2]:
+    if "@" in address.split("/")[2]:
         raise SettingsError(
-            f"[target] {key} has a password in it: send it as a header with a ${{VARIABLE}} instead"
+            f"[target] {key} contains a password: send it as a header with a ${{VARIABLE}} instead"
         )
-    secrets: set[str] = set()
-    headers = {
-        name: _header(name, value, secrets) for name, value in take(table, "headers", dict, {}).items()
-    }
-    if "api_key_env" in table:
-        variable = need(table, "api_key_env", '"MY_KEY"')
-        headers["Authorization"] = with_variables(f"Bearer ${{{variable}}}", secrets)
-    url = with_variables(shown, secrets)
-    return url.rstrip("/") if key != "url" else url, Wire(shown, headers, secrets, manners.timeout)
+    secrets = Secrets()
+    headers = {name: _header(name, value, secrets) for name, value in settings.headers.items()}
+    if settings.api_key_env:
+        headers["Authorization"] = with_variables(f"Bearer ${{{settings.api_key_env}}}", secrets)
+    url = with_variables(address, secrets)
+    return url.rstrip("/") if key != "url" else url, Wire(address, headers, secrets, timeout)
 
 
-def _header(name: str, value: Any, secrets: set[str]) -> str:
-    if not isinstance(value, str):
-        raise SettingsError(f"[target] headers: {name} = {value!r}: expected text")
+def _header(name: str, value: str, secrets: Secrets) -> str:
     if _SECRET_HEADER.search(name) and "${" not in value:
         raise SettingsError(
             f'[target] headers: {name} is written out; a key belongs in a variable: {name} = "… ${{MY_TOKEN}}"'
@@ -127,9 +123,24 @@ def _header(name: str, value: Any, secrets: set[str]) -> str:
     return with_variables(value, secrets)
 
 
-def _body(table: Table) -> Any:
+def with_variables(text: str, secrets: Secrets) -> str:
+    """`${NAME}` becomes the variable's value, which is added to `secrets` so that it can be kept out of files."""
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if not found:
+            raise SettingsError(
+                f"[target] uses ${{{match[1]}}}, but the variable {match[1]} is not set: export it first"
+            )
+        secrets.add(found)
+        return found
+
+    return _VARIABLE.sub(value, text)
+
+
+def _body(given: Any) -> Any:
     """The template: a table, a list, or text (JSON text is read as JSON, so that the question is quoted right)."""
-    body = table.get("body", {"question": "{question}"})
+    body = {"question": "{question}"} if given is None else given
     if not isinstance(body, str):
         return body
     try:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from answerkey.config.declare import read_table
+from answerkey.config.target_tables import RagTable
 from answerkey.embed import load_embedder
 from answerkey.embed.embedder import Embedder
-from answerkey.errors import SettingsError
 from answerkey.llm import Chat, load_chat
 from answerkey.retrieval import Retriever, open_retriever
-from answerkey.retrieval.settings import RetrievalSettings
 from answerkey.targets.chat import messages
 from answerkey.types import Passage, Question, Response
 
@@ -28,7 +28,6 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\b\d\.)(?<!\b\d\d\.)\s+(?=[^a-z])|\n{
 _HEADING = re.compile(r"^\s*#+ .*$|^(?:\d[\d.]*\s+)?[A-Z][^\n.!?:;,]{0,50}\n(?=[A-Z])", re.MULTILINE)
 _ITEMS = 3
 _CLOSE = 0.8  # a further sentence must come this near to the best one
-OWN_SETTINGS = ("k", "minimum", "llm", "embedding")
 
 
 class RagBot:
@@ -67,14 +66,12 @@ class RagBot:
 
 def make(settings: Mapping[str, Any], folder: Path) -> RagBot:
     """`k` passages, `minimum` support, an `llm` table and an `embedding`; the rest is the retriever's."""
-    own = {key: settings[key] for key in OWN_SETTINGS if key in settings}
-    embedding = own.get("embedding", {})
-    table = {"model": embedding} if isinstance(embedding, str) else dict(embedding)
-    embed = load_embedder(table.pop("model", "all-MiniLM-L6-v2"), **table)
-    rest = {key: value for key, value in settings.items() if key not in (*OWN_SETTINGS, "kind")}
-    retriever = open_retriever(RetrievalSettings.from_table(rest, folder), embed)
-    chat = load_chat(own["llm"]) if "llm" in own else None
-    return RagBot(retriever, embed, chat, _whole(own.get("k", 5)), float(own.get("minimum", 0.35)))
+    read = read_table(RagTable, settings, "[target]", folder, others=["kind"])
+    embed = load_embedder(
+        **({"model": read.embedding} if isinstance(read.embedding, str) else read.embedding)
+    )
+    chat = load_chat(read.llm) if read.llm else None
+    return RagBot(open_retriever(read, embed), embed, chat, read.k, read.minimum)
 
 
 def _with_context(question: Question) -> str:
@@ -87,12 +84,6 @@ def _with_context(question: Question) -> str:
 def _source(passage: Passage) -> str:
     place = passage.page or passage.id or ""
     return f"page {place}" if place.isdigit() else place
-
-
-def _whole(k: Any) -> int:
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise SettingsError(f"[target] k = {k!r}: expected a whole number of passages, 1 or more")
-    return k
 
 
 @dataclass(frozen=True, slots=True)

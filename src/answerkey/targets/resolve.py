@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from answerkey.config.declare import read_table, settings_of
+from answerkey.config.target_tables import LiveTable, PythonTable, RecordedTable
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.targets import live
-from answerkey.targets.live import Live, Manners, read_manners
+from answerkey.targets.function import load_object, object_target
+from answerkey.targets.live import Live
 from answerkey.targets.recorded import ReadResponses, Recorded, read_recorded
-from answerkey.targets.settings import Table, check_keys, need, take
 from answerkey.types import Target
 
 # The built-in bots come through the door that anybody's own `make = "module:function"` comes through.
@@ -26,12 +28,15 @@ _MODULES = {
     "command": "answerkey.targets.command",
 }
 KINDS = ("recorded", *_MODULES, *BOTS)
-_TELLING = {"url": "http", "openai": "http", "chat": "http", "gradio": "http", "call": "python", "make": "python",
+_IMPLIED = {"url": "http", "openai": "http", "chat": "http", "gradio": "http", "call": "python", "make": "python",
             "run": "command", "answers": "recorded"}  # fmt: skip
+
+_LIVE_SETTINGS = settings_of(LiveTable)
+Settings = Mapping[str, Any]
 
 
 def make_target(
-    table: Table, folder: Path, read_responses: ReadResponses | None = None, timeout: float = 30.0
+    table: Settings, folder: Path, read_responses: ReadResponses | None = None, timeout: float = 30.0
 ) -> Target:
     """The target of a suite in `folder`. Wrong settings are found here, before the first question.
 
@@ -39,16 +44,16 @@ def make_target(
     """
     kind = kind_of(table)
     if kind == "recorded":
-        check_keys(table, ("kind", "answers"))
-        answers = take(table, "answers", str, "")
+        answers = read_table(RecordedTable, table, "[target]").answers
         return read_recorded(folder / answers, read_responses) if answers else Recorded()
-    manners = read_manners(table, timeout)
-    return Live(_live_target(kind, table, folder, manners), manners)
+    live = read_table(LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]")
+    return Live(_live_target(kind, table, folder, live.timeout or timeout), live)
 
 
-def kind_of(table: Table) -> str:
+def kind_of(table: Settings) -> str:
     """The table's kind; where it names none, the one its other keys tell; an empty table is `recorded`."""
-    kind = take(table, "kind", str, next((_TELLING[key] for key in table if key in _TELLING), ""))
+    implied = next((_IMPLIED[key] for key in table if key in _IMPLIED), "")
+    kind = read_table(LiveTable, {"kind": table.get("kind", implied)}, "[target]").kind
     if not kind and table:
         raise SettingsError(f"[target] needs a kind: {', '.join(KINDS)}")
     if kind and kind not in KINDS:
@@ -58,18 +63,17 @@ def kind_of(table: Table) -> str:
     return kind or "recorded"
 
 
-def _live_target(kind: str, table: Table, folder: Path, manners: Manners) -> Target:
+def _live_target(kind: str, table: Settings, folder: Path, timeout: float) -> Target:
     if kind in BOTS:
-        return _made(BOTS[kind], table, folder, manners)
-    if kind == "python" and "make" in table:
-        return _made(need(table, "make", '"bot:make"'), table, folder, manners)
-    make: Callable[[Table, Path, Manners], Target] = import_module(_MODULES[kind]).make
-    return make(table, folder, manners)
+        return _made(BOTS[kind], table, folder, timeout)
+    if kind == "python" and table.get("make"):
+        others = [key for key in table if key not in settings_of(PythonTable)]
+        return _made(read_table(PythonTable, table, "[target]", others=others).make, table, folder, timeout)
+    make: Callable[[Settings, Path, float], Target] = import_module(_MODULES[kind]).make
+    return make(table, folder, timeout)
 
 
-def _made(spec: str, table: Table, folder: Path, manners: Manners) -> Target:
-    """Its own settings are the maker's to check: what is left of the table when ours are taken out."""
-    from answerkey.targets.function import load_object, object_target
-
-    settings = {key: value for key, value in table.items() if key not in (*live.KEYS, "make")}
-    return object_target(load_object(spec, folder, "make")(settings, folder), manners.timeout, spec)
+def _made(spec: str, table: Settings, folder: Path, timeout: float) -> Target:
+    """The maker checks its own settings: what is left of the table when ours are taken out."""
+    settings = {key: value for key, value in table.items() if key not in (*_LIVE_SETTINGS, "make")}
+    return object_target(load_object(spec, folder, "make")(settings, folder), timeout, spec)

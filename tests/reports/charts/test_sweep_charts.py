@@ -16,7 +16,7 @@ from answerkey.runs.suite import load_suite
 def test_the_alpha_chart_has_its_ticks_at_the_values_and_ends_at_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda name, **options: WordEmbedder())
+    monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder())
     suite = write_suite(tmp_path, more="alphas = [0.0, 0.25, 0.75, 1.0]\nks = [5]")
     prepared = prepare(load_suite(suite))
     sweep = run_sweep(prepared.index, prepared.cases, prepared.settings)

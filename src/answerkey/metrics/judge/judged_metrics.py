@@ -10,8 +10,6 @@ from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import Facts, metric, metric_group
 from answerkey.types import Json, Pair, Score
 
-JUDGE_KEYS = frozenset({"votes", "cache"})
-
 
 class Judge(Protocol):
     """Returns scores with reasons. `name` is the model, or `local`; `fingerprint` starts with it."""
@@ -43,36 +41,23 @@ def load_judge(settings: Mapping[str, Any] | str, embed: Any = None) -> Judge:
             extra = next(key for key in table if key != "preset")
             raise SettingsError(f'the local judge has no settings, found "{extra}"')
         return LocalJudge(embed)
+    from answerkey.config.tables import PRESETS, JudgeTable
     from answerkey.llm.chat import ReplyCache
-    from answerkey.llm.endpoint import Endpoint
-    from answerkey.llm.settings import PRESETS, read_settings
+    from answerkey.llm.endpoint import Endpoint, read_chat
     from answerkey.metrics.judge.model_judge import ModelJudge
 
     known = ("local", *PRESETS)
     if table.get("preset", "local") not in known:
         preset = str(table["preset"])
-        hint = did_you_mean(preset, known) or f"; there are {', '.join(known)}"
-        raise SettingsError(f'unknown judge "{preset}"{hint}')
-    chat_settings = read_settings(table, JUDGE_KEYS)
-    votes, cache = _votes(table.get("votes", 1)), _flag(table.get("cache", True))
+        hint = did_you_mean(preset, known) or f"; expected {', '.join(known)}"
+        raise SettingsError(f'[judge] has no preset "{preset}"{hint}')
+    read = read_chat(table, JudgeTable, "[judge]")
     return ModelJudge(
-        Endpoint(chat_settings),
-        votes=votes,
-        concurrency=chat_settings.concurrency,
-        cache=ReplyCache() if cache else None,
+        Endpoint(read),
+        votes=read.votes,
+        concurrency=read.concurrency,
+        cache=ReplyCache() if read.cache else None,
     )
-
-
-def _votes(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 99:
-        raise SettingsError(f"votes: expected a whole number from 1 to 99, got {value!r}")
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise SettingsError(f"cache: expected true or false, got {value!r}")
-    return value
 
 
 _RUBRIC: Mapping[str, Any] = {

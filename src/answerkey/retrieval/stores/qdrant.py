@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from answerkey.coerce.passages import clean_id
+from answerkey.config.tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk
 from answerkey.retrieval.search_index import order_of
-from answerkey.retrieval.settings import RetrievalSettings
 from answerkey.retrieval.top import Top
 
 _AT_ONCE = 64
@@ -48,7 +48,7 @@ class QdrantSearch:
 
 
 def open_qdrant(
-    settings: RetrievalSettings, dimension: int, client: Any = None
+    settings: RetrievalTable, dimension: int, client: Any = None
 ) -> tuple[list[Chunk], QdrantSearch]:
     """The chunks of the collection, ordered by page, and a search over it."""
     collection = settings.qdrant_collection or ""
@@ -72,7 +72,7 @@ def open_qdrant(
     return [chunks[n] for n in order], QdrantSearch(client, collection, place)
 
 
-def _connect(settings: RetrievalSettings) -> Any:
+def _connect(settings: RetrievalTable) -> Any:
     try:
         from qdrant_client import QdrantClient
     except ImportError:
@@ -97,7 +97,7 @@ def _all_points(client: Any, collection: str) -> list[Any]:
             return points
 
 
-def _chunk(point: Any, settings: RetrievalSettings) -> Chunk:
+def _chunk(point: Any, settings: RetrievalTable) -> Chunk:
     payload = point.payload or {}
     try:
         text, page = str(payload[settings.text_field]), clean_id(payload[settings.page_field])

@@ -1,0 +1,108 @@
+"""Settings are declared once: types, limits, defaults and help; every mistake is one line that says what to do."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from answerkey.config.declare import Table, about, check_settings, existing, read_table, settings_of, shown
+from answerkey.config.tables import (
+    EmbeddingTable,
+    GateTable,
+    JudgeTable,
+    RetrievalTable,
+    RunTable,
+    SuiteTable,
+)
+from answerkey.config.target_tables import TARGET_TABLES
+from answerkey.errors import SettingsError
+
+EVERY_TABLE = [
+    RunTable,
+    GateTable,
+    JudgeTable,
+    EmbeddingTable,
+    RetrievalTable,
+    SuiteTable,
+    *TARGET_TABLES.values(),
+]
+
+
+class Bread(Table, frozen=True):
+    flour: Annotated[Path, about("The kind of flour.")]
+    grams: Annotated[int, about("How much.", ge=1)] = 500
+    hours: Annotated[float | None, about("How long.", gt=0)] = None
+    crust: Annotated[Literal["soft", "crisp"], about("What it is like.")] = "crisp"
+    seeds: Annotated[tuple[str, ...], about("What is on top.")] = ()
+
+
+def read(**given: Any) -> Bread:
+    return read_table(Bread, {"flour": "rye", **given}, "[bread]", Path("mill"))
+
+
+def test_values_come_in_their_types_with_defaults_and_paths_relative_to_the_folder() -> None:
+    assert read(hours=3, seeds=["poppy"]) == Bread(Path("mill/rye"), 500, 3.0, "crisp", ("poppy",))
+    assert isinstance(read(hours=3).hours, float)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"gram": 5}, '[bread] has no setting "gram"; did you mean "grams"?'),
+        ({"zz": 5}, '[bread] has no setting "zz"; it has flour, grams, hours, crust, seeds'),
+        ({"grams": 0}, "[bread] grams = 0: expected a whole number of 1 or more"),
+        ({"grams": True}, "[bread] grams = true: expected a whole number of 1 or more"),
+        ({"grams": 1.5}, "[bread] grams = 1.5: expected a whole number of 1 or more"),
+        ({"hours": float("nan")}, "[bread] hours = nan: expected a number above 0"),
+        ({"hours": float("inf")}, "[bread] hours = inf: expected a number above 0"),
+        ({"hours": "3"}, '[bread] hours = "3": expected a number above 0'),
+        ({"crust": "soff"}, '[bread] crust = "soff": expected soft or crisp; did you mean "soft"?'),
+        ({"seeds": "poppy"}, '[bread] seeds = "poppy": expected a list of strings'),
+        ({"seeds": [1]}, "[bread] seeds = [1]: expected a list of strings"),
+        ({"flour": 3}, "[bread] flour = 3: expected a path"),
+        ({"flour": ""}, '[bread] flour = "": expected a path'),
+        ({"crust": "\x1b[31m\n"}, '[bread] crust = "\\u001b[31m\\u000a": expected soft or crisp'),
+    ],
+)
+def test_a_mistake_is_one_line_with_what_was_found_and_expected(given: dict[str, Any], line: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(**given)
+    assert str(caught.value) == line
+
+
+def test_what_is_required_is_named_with_its_help_and_only_a_table_is_a_table() -> None:
+    with pytest.raises(SettingsError, match=r"^\[bread\] needs flour: the kind of flour$"):
+        read_table(Bread, {}, "[bread]")
+    with pytest.raises(SettingsError, match=r"^\[bread\] = 5: expected a table \[bread\]$"):
+        read_table(Bread, 5, "[bread]")
+    assert check_settings(Bread, {"grams": 3, "more": 1}, "[bread]", others=["more"]) == {"grams": 3}
+    with pytest.raises(SettingsError, match=r"\[target\] faq: no such file or folder: /nowhere/x"):
+        existing(Path("/nowhere/x"), "faq")
+
+
+def test_numbers_past_every_limit_are_refused_on_one_short_line() -> None:
+    for huge in (10**400, 10**6000, "9" * 5000):
+        with pytest.raises(SettingsError) as caught:
+            read(hours=huge)
+        assert len(str(caught.value)) < 160
+    assert shown("x" * 500).endswith("…")
+
+
+@pytest.mark.parametrize("table", EVERY_TABLE)
+def test_every_setting_has_a_sentence_of_help(table: type[Table]) -> None:
+    for setting in settings_of(table).values():
+        assert setting.help.endswith("."), setting.name
+        assert setting.help[0].isupper() or setting.help[0] in "`k" or setting.name == "b", setting.name
+
+
+@pytest.mark.parametrize("table", EVERY_TABLE)
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), 10**400, "\ud800", b"x", object(), [[[]]], {1: 2}]
+)
+def test_no_value_is_a_crash(table: type[Table], value: Any) -> None:
+    for name in settings_of(table):
+        with suppress(SettingsError):
+            check_settings(table, {name: value}, "[table]")
