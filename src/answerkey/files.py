@@ -18,6 +18,7 @@ from typing import IO, Any
 import msgspec
 
 from answerkey.errors import StorageError
+from answerkey.types import is_list, is_table
 
 
 def write_file(path: Path, content: str | bytes, durable: bool = True) -> None:
@@ -113,8 +114,8 @@ def _finite(value: Any) -> Any:
     """The value with NaN and infinities as null, at any depth."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    if is_table(value):
+        return {key: _finite(item) for key, item in value.items()}
+    if is_list(value):
+        return [_finite(item) for item in value]
     return value

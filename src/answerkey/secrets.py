@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 from answerkey.errors import SettingsError
+from answerkey.types import is_list, is_table
 
 HIDDEN = "***"
 _SHORTEST = 8  # what is shorter is no key, and taking every "1" out of an answer would change it
@@ -50,10 +51,10 @@ class Secrets:
             return value
         if isinstance(value, str):
             return self.hide(value)
-        if isinstance(value, dict):
-            return {self.hide_in(key): self.hide_in(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-        if isinstance(value, list | tuple):
-            return [self.hide_in(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        if is_table(value):
+            return {self.hide_in(key): self.hide_in(item) for key, item in value.items()}
+        if is_list(value):
+            return [self.hide_in(item) for item in value]
         return value
 
 

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.types import is_list, is_table
 
 Check = Callable[[Any], Any]
 
@@ -50,15 +51,15 @@ class Setting:
     def read(self, value: Any, where: str) -> Any:
         """The value in its type, or an error that says what was expected."""
         try:
-            read = msgspec.convert(value, self.limited, dec_hook=_path)
-            if not all(map(_finite, read if isinstance(read, tuple) else (read,))):
+            read: Any = msgspec.convert(value, self.limited, dec_hook=_path)
+            if not all(map(_finite, read if is_list(read) else (read,))):
                 raise ValueError
             for check in self.checks:
                 read = check(read)
         except (msgspec.ValidationError, ValueError, OverflowError) as error:
             expected = str(error) if type(error) is ValueError and str(error) else self.expected
             choices = choices_of(self.type)
-            wrong = [item for item in (value if isinstance(value, list) else [value]) if item not in choices]
+            wrong = [item for item in (value if is_list(value) else [value]) if item not in choices]
             hint = did_you_mean(wrong[0], choices) if wrong and isinstance(wrong[0], str) else ""
             raise SettingsError(f"{where} {self.name} = {shown(value)}: expected {expected}{hint}") from None
         return read
@@ -73,7 +74,7 @@ def read_table(
     kind: type[TableType], given: Any, where: str, folder: Path | None = None, others: Iterable[str] = ()
 ) -> TableType:
     """The settings of a table, checked. Paths are relative to `folder`; keys named in `others` are left to the caller."""
-    if not isinstance(given, Mapping):
+    if not is_table(given):
         raise SettingsError(f"{where} = {shown(given)}: expected a table {where}")
     known = settings_of(kind)
     values = check_settings(kind, given, where, others)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
@@ -71,8 +72,8 @@ class MiniLM:
         """Batches of text numbers, each with its part of the output; every core takes a batch of its own."""
         batches = list(_batches(encodings))
         with ThreadPoolExecutor(min(self._threads, len(batches)) or 1, "embed") as pool:
-            rows = pool.map(lambda batch: self._run_batch(output, [encodings[n] for n in batch]), batches)
-            yield from zip(batches, rows, strict=True)
+            parts = ([encodings[n] for n in batch] for batch in batches)
+            yield from zip(batches, pool.map(partial(self._run_batch, output), parts), strict=True)
 
     def _run_batch(self, output: str, encodings: Sequence[Encoding]) -> Vectors:
         longest = max(len(encoding) for encoding in encodings)
@@ -120,7 +121,7 @@ def _cores() -> int:
 
 
 def _session(graph: Path) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
+    options = cast("Any", onnxruntime.SessionOptions())
     options.log_severity_level = 3
     # The batches are parted among the cores, which then never wait for one another.
     options.intra_op_num_threads = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from answerkey.embed.embedder import unit_rows
 from answerkey.errors import MissingPackage, SettingsError
@@ -33,11 +33,13 @@ def load_sentence_transformer(name: str) -> SentenceTransformerEmbedder:
     """The model of that name or folder; one line where it cannot be had."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
-        from sentence_transformers import SentenceTransformer  # pyright: ignore[reportMissingImports]
+        from sentence_transformers import (  # pyright: ignore[reportMissingImports]
+            SentenceTransformer,  # pyright: ignore[reportUnknownVariableType]
+        )
     except ImportError:
         raise MissingPackage("sentence-transformers", "sentence-transformers") from None
     try:
-        model = SentenceTransformer(name)
+        model = cast("Any", SentenceTransformer(name))
     except Exception as error:  # a hub that is not reached, a folder with no model: each raises its own
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise SettingsError(f'sentence-transformers cannot load "{name}": {why}') from error

@@ -79,7 +79,7 @@ def from_suite(path: Path, step: Callable[[str], None] = lambda _: None) -> Evid
     index, cases = prepared.index, prepared.cases
     step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
     candidates = search_once(index, [case.question for case in cases], prepared.settings.pool)
-    ranking = weighted_sum(candidates, [prepared.settings.alpha])[0].tolist()
+    ranking: list[list[int]] = weighted_sum(candidates, [prepared.settings.alpha])[0].tolist()
     found = [[index.chunks[chunk].page for chunk in row if chunk >= 0] for row in ranking]
     return Evidence(
         labels_of(cases),

@@ -82,7 +82,7 @@ def number_labels(cases: Sequence[Case], pages: Sequence[str]) -> Labels:
 
 def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:
     """Hits of rankings (variant, query, rank) of page numbers, -1 for none; a row a variant and query."""
-    variants, queries, depth = rankings.shape
+    variants, queries, depth = (int(size) for size in rankings.shape)
     codes = np.where(rankings >= 0, np.arange(queries)[None, :, None] * labels.pages + rankings, -1).reshape(
         -1, depth
     )

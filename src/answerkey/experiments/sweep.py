@@ -61,6 +61,11 @@ class Sweep:
         """(variant, K): the mean over the labelled queries."""
         return self.values[:, :, self.labelled, metric].mean(axis=2)
 
+    def ranked_pages(self, variant: int, query: int, k: int) -> list[str]:
+        """The first `k` pages of one ranking."""
+        numbers: list[int] = self.rankings[variant, query, :k].tolist()
+        return [self.pages[page] for page in numbers if page >= 0]
+
     @property
     def standard(self) -> int:
         """Which of the K is the standard one."""

@@ -96,7 +96,7 @@ def _write_results(sweep: Sweep, file: IO[str]) -> None:
         alpha = "" if variant.alpha is None else f"{variant.alpha:g}"
         for column, k in enumerate(sweep.ks):
             for query, case in enumerate(sweep.cases):
-                pages = [sweep.pages[page] for page in sweep.rankings[row, query, :k].tolist() if page >= 0]
+                pages = sweep.ranked_pages(row, query, k)
                 values = [f"{value:.6g}" for value in sweep.values[row, column, query].tolist()]
                 time = sweep.milliseconds[row, query]
                 writer.writerow(

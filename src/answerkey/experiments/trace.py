@@ -17,7 +17,7 @@ def trace(sweep: Sweep, query: str, variant: int, k: int) -> Json:
     number = _find(sweep, query)
     case, setting = sweep.cases[number], sweep.variants[variant]
     grades = {clean_id(page): grade for page, grade in (case.relevant or {}).items() if grade > 0}
-    pages = [sweep.pages[page] for page in sweep.rankings[variant, number, :k].tolist() if page >= 0]
+    pages = sweep.ranked_pages(variant, number, k)
     column = sweep.ks.index(k)
     values: dict[str, float] = dict(zip(METRICS, sweep.values[variant, column, number].tolist(), strict=True))
     sums = _sums(values, [grades.get(page, 0.0) for page in pages], sorted(grades.values(), reverse=True), k)

@@ -18,6 +18,7 @@ from answerkey.llm.limiter import Limiter, RetryLimits, log
 from answerkey.llm.structured_output import Ladder, request_fields
 from answerkey.net import HttpClient, NoReply, TimedOutReply, retry_after
 from answerkey.secrets import Secrets, key_from_variable
+from answerkey.types import is_list, is_table
 
 ChatSettings = TypeVar("ChatSettings", bound=ChatTable)
 
@@ -226,7 +227,7 @@ class Endpoint:
 
     def _tokens(self, usage: Any) -> dict[str, Any]:
         """Tokens as the endpoint reports them, and their cost where both prices are known."""
-        found = usage if isinstance(usage, dict) else {}
+        found = usage if is_table(usage) else {}
         read, written = (_count(found.get(name)) for name in ("prompt_tokens", "completion_tokens"))
         price_in, price_out = self.settings.price_in, self.settings.price_out
         cost = None
@@ -284,7 +285,7 @@ def error_message(body: str) -> str:
     except (ValueError, RecursionError):
         text = "" if "<html" in body.lower() or "<!doctype" in body.lower() else body
         return " ".join(text.split())[:200] or ("an HTML page" if body.strip() else "")
-    while isinstance(given, dict):
+    while is_table(given):
         given = next((given[key] for key in ("error", "message", "detail", "code") if given.get(key)), "")
     return " ".join(str(given).split())[:200]
 
@@ -292,7 +293,7 @@ def error_message(body: str) -> str:
 def _text(message: dict[str, Any]) -> str:
     """The content, or the arguments of the first tool call where that is how the model replied."""
     content = message.get("content")
-    if isinstance(content, list):
+    if is_list(content):
         content = "".join(str(part.get("text") or "") for part in content)
     if not content and message.get("tool_calls"):
         content = message["tool_calls"][0]["function"]["arguments"]

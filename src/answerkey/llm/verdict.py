@@ -16,6 +16,7 @@ from typing import Any
 
 from answerkey.llm.chat import Reply
 from answerkey.llm.loose_json import Found, find_objects
+from answerkey.types import is_list, is_table
 
 Scale = tuple[float, float]
 
@@ -129,19 +130,19 @@ def _repeated(text: str, item: Found, candidate: str) -> bool:
 
 def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | None:
     """The object that holds a criterion: this one, or the one nested in it; None when two nested ones differ."""
-    if isinstance(value, dict):
+    if is_table(value):
         plain = {_plain_key(key): item for key, item in value.items()}
         if any(name in plain for name in names):
             return plain
         inner = list(value.values())
     else:
-        inner = list(value) if isinstance(value, list) else []
+        inner = list(value) if is_list(value) else []
     if depth >= 4:
         return None
     picks = [pick for item in inner if (pick := _pick(item, names, depth + 1))]
     if not picks or any(pick != picks[0] for pick in picks):
         return None
-    outer = {_plain_key(key): item for key, item in value.items()} if isinstance(value, dict) else {}
+    outer = {_plain_key(key): item for key, item in value.items()} if is_table(value) else {}
     return {key: outer[key] for key in _REASONS if key in outer} | picks[0]
 
 
@@ -161,12 +162,12 @@ def _bare(text: str) -> str:
 
 def read_amount(given: Any, scale: Scale) -> float | str:
     """A number on the scale, or what is wrong with it. Shares (`4/5`, `80%`) are shares of the scale's top."""
-    if isinstance(given, dict):
+    if is_table(given):
         inner = [
             value for key, value in given.items() if _plain_key(str(key)) in {"score", "value", "points"}
         ]
         return read_amount(inner[0], scale) if len(inner) == 1 else "no score in the object given for it"
-    if isinstance(given, list):
+    if is_list(given):
         return (
             read_amount(given[0], scale)
             if len(given) == 1
@@ -204,7 +205,5 @@ def _from_text(written: str, scale: Scale) -> float | str:
 def _reason(given: Mapping[str, Any]) -> str:
     """The reason given for the whole, or those given for each criterion."""
     whole = next((str(given[key]).strip() for key in _REASONS if given.get(key)), "")
-    each = (
-        f"{name}: {_reason(part)}" for name, part in given.items() if isinstance(part, dict) and _reason(part)
-    )
+    each = (f"{name}: {_reason(part)}" for name, part in given.items() if is_table(part) and _reason(part))
     return whole or "; ".join(each)

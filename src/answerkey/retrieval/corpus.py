@@ -15,6 +15,7 @@ from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place
 from answerkey.config.tables import IdStyle
 from answerkey.errors import InputError
+from answerkey.types import is_table
 
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 MARKDOWN_ENDINGS = frozenset({".md", ".markdown"})
@@ -82,7 +83,7 @@ def _read_records(file: Path) -> Iterator[Page]:
     for number, line in read_lines(file):
         place = Place(file.name, number)
         row: Any = parse_json(line, str(place), in_line=True)
-        if not isinstance(row, dict):
+        if not is_table(row):
             raise InputError(f'{place}: expected {{"id": …, "title": …, "text": …}}')
         if "text" not in row and "contents" in row:
             row["text"] = row["contents"]

@@ -25,7 +25,7 @@ class Top:
 
 def select_top(scores: NDArray[np.floating], pool: int) -> Top:
     """The `pool` highest of each row, best first; minus infinity means "not retrieved"."""
-    rows, columns = scores.shape
+    rows, columns = (int(size) for size in scores.shape)
     pool = min(pool, columns)
     if pool == columns:
         best = np.tile(np.arange(columns), (rows, 1))

@@ -19,6 +19,7 @@ from answerkey.config.tables import (
     SuiteTable,
 )
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.types import is_table
 
 TomlTable = dict[str, Any]
 
@@ -114,7 +115,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
 def _put(table: dict[str, Any], path: list[str], value: Any) -> None:
     for key in path[:-1]:
         inner = table.setdefault(key, {})
-        if not isinstance(inner, dict):
+        if not is_table(inner):
             inner = table[key] = {"model" if key == "embedding" else "preset": inner}
         table = inner
     table[path[-1]] = value

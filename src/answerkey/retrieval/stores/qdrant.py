@@ -98,7 +98,7 @@ def _all_points(client: Any, collection: str) -> list[Any]:
 
 
 def _chunk(point: Any, settings: RetrievalTable) -> Chunk:
-    payload = point.payload or {}
+    payload: dict[str, Any] = point.payload or {}
     try:
         text, page = str(payload[settings.text_field]), clean_id(payload[settings.page_field])
     except (KeyError, ValueError):
