@@ -17,8 +17,8 @@ from typing import IO, Any
 
 import msgspec
 
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import StorageError
-from answerkey.types import is_list, is_table
 
 
 def write_file(path: Path, content: str | bytes, durable: bool = True) -> None:
@@ -114,7 +114,7 @@ def _finite(value: Any) -> Any:
     """The value with NaN and infinities as null, at any depth."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if is_table(value):
+    if is_mapping(value):
         return {key: _finite(item) for key, item in value.items()}
     if is_list(value):
         return [_finite(item) for item in value]

@@ -15,8 +15,8 @@ from html import escape
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import SettingsError
-from answerkey.types import is_list, is_table
 
 HIDDEN = "***"
 _SHORTEST = 8  # what is shorter is no key, and taking every "1" out of an answer would change it
@@ -51,7 +51,7 @@ class Secrets:
             return value
         if isinstance(value, str):
             return self.hide(value)
-        if is_table(value):
+        if is_mapping(value):
             return {self.hide_in(key): self.hide_in(item) for key, item in value.items()}
         if is_list(value):
             return [self.hide_in(item) for item in value]

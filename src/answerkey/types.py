@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, Protocol, TypeGuard
+from typing import Any, Literal, Protocol
 
 Json = dict[str, Any]
 ErrorKind = Literal["", "infrastructure", "content"]
@@ -287,13 +287,3 @@ class StoredRun:
     fingerprint: Mapping[str, str]
     settings: Mapping[str, Any]
     created: str
-
-
-def is_table(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a decoded JSON or TOML value is an object."""
-    return isinstance(value, dict)
-
-
-def is_list(value: object) -> TypeGuard[list[Any]]:
-    """Whether a decoded JSON or TOML value is an array."""
-    return isinstance(value, list | tuple)

@@ -9,13 +9,15 @@ from typing import Any, cast
 
 from answerkey.background import call_on, event_loop, has_caller_loop
 from answerkey.cache import digest
+from answerkey.config.declare import read_table
+from answerkey.config.target_tables import LiveTable
 from answerkey.errors import SettingsError
 from answerkey.llm.chat import CallFailed, Message, Reply, Schema
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.registry import Facts, Metric, is_metric, registered_name
 from answerkey.targets.function import function_target
-from answerkey.targets.live import Live, read_manners
+from answerkey.targets.live import Live
 from answerkey.types import Target
 
 _QUESTION_KEYS = ("question", "query", "input")
@@ -43,7 +45,7 @@ def target_of(target: Any, timeout: float, retries: int = 0) -> Target:
     if has_caller_loop():
         function = _awaited(function)
     asked = function_target(function, timeout, name_of(target))
-    return Live(asked, read_manners({"retries": retries}, timeout))
+    return Live(asked, read_table(LiveTable, {"retries": retries}, "target"))
 
 
 def _invoking(runnable: Any) -> Callable[[str], Any]:

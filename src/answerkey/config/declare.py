@@ -23,8 +23,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.types import is_list, is_table
 
 Check = Callable[[Any], Any]
 
@@ -74,7 +74,7 @@ def read_table(
     kind: type[TableType], given: Any, where: str, folder: Path | None = None, others: Iterable[str] = ()
 ) -> TableType:
     """The settings of a table, checked. Paths are relative to `folder`; keys named in `others` are left to the caller."""
-    if not is_table(given):
+    if not is_mapping(given):
         raise SettingsError(f"{where} = {shown(given)}: expected a table {where}")
     known = settings_of(kind)
     values = check_settings(kind, given, where, others)

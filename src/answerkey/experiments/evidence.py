@@ -119,7 +119,9 @@ def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> Evidenc
 
     The queries of several configurations in one file are told apart as `configuration/query`.
     """
-    setups = read_configurations(run) if run is not None else {"": {}}
+    setups: Mapping[str, Mapping[str, Sequence[str]]] = {"": {}}
+    if run is not None:
+        setups = read_configurations(run)
     labels, ids = read_labels(qrels), None if index_ids is None else read_ids(index_ids)
     if len(setups) == 1:
         return Evidence(labels, next(iter(setups.values())), ids)

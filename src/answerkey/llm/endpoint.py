@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from answerkey.cache import digest
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.config.declare import read_table
 from answerkey.config.tables import PRESETS, ChatTable
 from answerkey.errors import EndpointError, SettingsError, did_you_mean
@@ -18,7 +19,6 @@ from answerkey.llm.limiter import Limiter, RetryLimits, log
 from answerkey.llm.structured_output import Ladder, request_fields
 from answerkey.net import HttpClient, NoReply, TimedOutReply, retry_after
 from answerkey.secrets import Secrets, key_from_variable
-from answerkey.types import is_list, is_table
 
 ChatSettings = TypeVar("ChatSettings", bound=ChatTable)
 
@@ -227,7 +227,7 @@ class Endpoint:
 
     def _tokens(self, usage: Any) -> dict[str, Any]:
         """Tokens as the endpoint reports them, and their cost where both prices are known."""
-        found = usage if is_table(usage) else {}
+        found: Mapping[str, Any] = usage if is_mapping(usage) else {}
         read, written = (_count(found.get(name)) for name in ("prompt_tokens", "completion_tokens"))
         price_in, price_out = self.settings.price_in, self.settings.price_out
         cost = None
@@ -285,7 +285,7 @@ def error_message(body: str) -> str:
     except (ValueError, RecursionError):
         text = "" if "<html" in body.lower() or "<!doctype" in body.lower() else body
         return " ".join(text.split())[:200] or ("an HTML page" if body.strip() else "")
-    while is_table(given):
+    while is_mapping(given):
         given = next((given[key] for key in ("error", "message", "detail", "code") if given.get(key)), "")
     return " ".join(str(given).split())[:200]
 

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.llm.chat import Reply
 from answerkey.llm.loose_json import Found, find_objects
-from answerkey.types import is_list, is_table
 
 Scale = tuple[float, float]
 
@@ -130,7 +130,7 @@ def _repeated(text: str, item: Found, candidate: str) -> bool:
 
 def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | None:
     """The object that holds a criterion: this one, or the one nested in it; None when two nested ones differ."""
-    if is_table(value):
+    if is_mapping(value):
         plain = {_plain_key(key): item for key, item in value.items()}
         if any(name in plain for name in names):
             return plain
@@ -142,7 +142,7 @@ def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | 
     picks = [pick for item in inner if (pick := _pick(item, names, depth + 1))]
     if not picks or any(pick != picks[0] for pick in picks):
         return None
-    outer = {_plain_key(key): item for key, item in value.items()} if is_table(value) else {}
+    outer = {_plain_key(key): item for key, item in value.items()} if is_mapping(value) else {}
     return {key: outer[key] for key in _REASONS if key in outer} | picks[0]
 
 
@@ -162,7 +162,7 @@ def _bare(text: str) -> str:
 
 def read_amount(given: Any, scale: Scale) -> float | str:
     """A number on the scale, or what is wrong with it. Shares (`4/5`, `80%`) are shares of the scale's top."""
-    if is_table(given):
+    if is_mapping(given):
         inner = [
             value for key, value in given.items() if _plain_key(str(key)) in {"score", "value", "points"}
         ]
@@ -205,5 +205,5 @@ def _from_text(written: str, scale: Scale) -> float | str:
 def _reason(given: Mapping[str, Any]) -> str:
     """The reason given for the whole, or those given for each criterion."""
     whole = next((str(given[key]).strip() for key in _REASONS if given.get(key)), "")
-    each = (f"{name}: {_reason(part)}" for name, part in given.items() if is_table(part) and _reason(part))
+    each = (f"{name}: {_reason(part)}" for name, part in given.items() if is_mapping(part) and _reason(part))
     return whole or "; ".join(each)

@@ -12,10 +12,9 @@ from typing import Any
 from answerkey.cache import kept_file
 from answerkey.coerce.decode import parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_passages
-from answerkey.coerce.values import Place
+from answerkey.coerce.values import Place, is_mapping
 from answerkey.config.tables import IdStyle
 from answerkey.errors import InputError
-from answerkey.types import is_table
 
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 MARKDOWN_ENDINGS = frozenset({".md", ".markdown"})
@@ -83,10 +82,10 @@ def _read_records(file: Path) -> Iterator[Page]:
     for number, line in read_lines(file):
         place = Place(file.name, number)
         row: Any = parse_json(line, str(place), in_line=True)
-        if not is_table(row):
+        if not is_mapping(row):
             raise InputError(f'{place}: expected {{"id": …, "title": …, "text": …}}')
         if "text" not in row and "contents" in row:
-            row["text"] = row["contents"]
+            row = {**row, "text": row["contents"]}
         passage = as_passages(row, "text", place)[0]
         if not (name := passage.id or passage.page):
             raise InputError(f'{place}: no id and no page; expected {{"id": …, "title": …, "text": …}}')

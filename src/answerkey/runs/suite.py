@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from answerkey.config.declare import check_settings, read_table, shown
 from answerkey.config.tables import (
@@ -19,7 +19,6 @@ from answerkey.config.tables import (
     SuiteTable,
 )
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.types import is_table
 
 TomlTable = dict[str, Any]
 
@@ -115,9 +114,9 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
 def _put(table: dict[str, Any], path: list[str], value: Any) -> None:
     for key in path[:-1]:
         inner = table.setdefault(key, {})
-        if not is_table(inner):
+        if not isinstance(inner, dict):
             inner = table[key] = {"model" if key == "embedding" else "preset": inner}
-        table = inner
+        table = cast("dict[str, Any]", inner)
     table[path[-1]] = value
 
 
