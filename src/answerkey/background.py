@@ -51,7 +51,10 @@ def gather(calls: Sequence[Callable[[], Awaitable[Any]]], at_once: int = _AT_ONC
 
         async def limited(call: Callable[[], Awaitable[Any]]) -> Any:
             async with limit:
-                return await call()
+                try:
+                    return await call()
+                except SystemExit as left:  # it would end the loop, and all other calls with it
+                    return left
 
         return await asyncio.gather(*map(limited, calls), return_exceptions=True)
 

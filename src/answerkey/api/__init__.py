@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -99,7 +98,7 @@ def evaluate(
         raise InputError(f'{NAME}: no column "answer"; add the answers, or give a target to ask')
     suite = suite_of(table, Path())
     if out is not None:
-        suite = replace(suite, run=replace(suite.run, out=str(Path(out).resolve())))
+        suite = suite.writing_to(Path(out))
     with additional_metrics(functions):
         prepared = prepare(
             suite, cases=partial(enumerate, cases), target=asked, judge=judge_of(judge, workers)
@@ -139,7 +138,7 @@ def run_suite(
     """
     suite = load_suite(Path(path), settings)
     if out is not None:
-        suite = replace(suite, run=replace(suite.run, out=str(Path(out).resolve())))
+        suite = suite.writing_to(Path(out))
     with closing(prepare(suite, Selection(limit=limit, only=only))) as prepared:
         return _execute(prepared, out, progress)
 

@@ -13,6 +13,7 @@ from answerkey.background import gather
 from answerkey.errors import IncompleteError
 from answerkey.metrics.registry import Metric, bind, find
 from answerkey.types import LARGEST, Case, Pair, Response, Score
+from answerkey.user_code import error_text
 
 Columns = Mapping[str, Sequence[Score]]
 _MISSING: Mapping[str, tuple[str, Callable[[Case, Response], bool]]] = {
@@ -120,7 +121,7 @@ def _awaited_singles(metric: Metric, arguments: Mapping[str, Any], pairs: Sequen
     for value in given:
         if isinstance(value, IncompleteError):
             raise value
-    return [Score.failed(_described(v)) if isinstance(v, BaseException) else as_score(v) for v in given]
+    return [Score.failed(error_text(v)) if isinstance(v, BaseException) else as_score(v) for v in given]
 
 
 def _guarded_single(metric: Metric, arguments: Mapping[str, Any], pair: Pair) -> Score:
@@ -129,7 +130,7 @@ def _guarded_single(metric: Metric, arguments: Mapping[str, Any], pair: Pair) ->
     except IncompleteError:
         raise
     except (Exception, SystemExit) as error:
-        return Score.failed(_described(error))
+        return Score.failed(error_text(error))
 
 
 def _guarded(step: Step, pairs: Sequence[Pair]) -> Columns:
@@ -143,7 +144,7 @@ def _guarded(step: Step, pairs: Sequence[Pair]) -> Columns:
         if len(pairs) > 1:
             alone = [_guarded(step, [pair]) for pair in pairs]
             return {name: [columns[name][0] for columns in alone] for name in names}
-        return {name: [Score.failed(_described(error))] for name in names}
+        return {name: [Score.failed(error_text(error))] for name in names}
 
 
 def _called(step: Step, names: tuple[str, ...], pairs: Sequence[Pair]) -> Columns:
@@ -187,7 +188,3 @@ def _checked(score: Score, metric: Metric) -> Score:
         shown = value if abs(value) == math.inf or math.isnan(value) else f"{value:.3g}, beyond {LARGEST:g}"
         return Score.failed(f"{metric.name} returned {shown}", **score.details)
     return score if type(score.value) is float else replace(score, value=value)
-
-
-def _described(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import Better
+from answerkey.user_code import import_user_module
 
 BUILTIN_MODULES = (
     "overlap", "criteria", "citations", "refusal", "cost", "route", "semantic", "ranking.rank", "grounding.groundedness",
@@ -156,10 +157,7 @@ def all_metrics() -> list[Metric]:
 def load_modules(names: Iterable[str]) -> None:
     """Import the modules that a suite names, so that their decorators run."""
     for name in names:
-        try:
-            import_module(name)
-        except ImportError as error:
-            raise SettingsError(f'cannot import the metrics module "{name}": {error}') from error
+        import_user_module(name, f'modules: "{name}"')
 
 
 def provided_for(metrics: Iterable[Metric]) -> frozenset[str]:

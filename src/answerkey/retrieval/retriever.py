@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 from answerkey.config.tables import RetrievalTable
@@ -14,6 +13,7 @@ from answerkey.retrieval.fuse import Candidates, pool_candidates, ranked, recipr
 from answerkey.retrieval.search_index import SearchIndex
 from answerkey.retrieval.top import Floats
 from answerkey.types import Passage
+from answerkey.user_code import import_user_module
 
 
 class HybridRetriever:
@@ -69,12 +69,9 @@ def load_function(name: str) -> Callable[..., Any]:
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise SettingsError(f'"{name}": expected "module:function"')
-    try:
-        found = getattr(import_module(module), attribute)
-    except ImportError as error:
-        raise SettingsError(f'cannot import "{name}": {error}') from None
-    except AttributeError:
-        raise SettingsError(f'module "{module}" has no function "{attribute}"') from None
+    found = getattr(import_user_module(module, f'"{name}"'), attribute, None)
+    if found is None:
+        raise SettingsError(f'module "{module}" has no function "{attribute}"')
     if not callable(found):
         raise SettingsError(f'"{name}" is not a function')
     return found

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from answerkey.errors import InputError
 from answerkey.profiles import load_profile
 from answerkey.runs.control import Finished, Options, Stop, Watch
@@ -30,7 +28,7 @@ def rescore(
     """`changes` are suite settings by name (profile, judge, embedding, metrics); the rest stays as it was."""
     manifest = read_manifest(folder)
     suite = _suite(folder, manifest, changes)
-    suite = replace(suite, run=msgspec.structs.replace(suite.run, out=str((out or folder.parent).resolve())))
+    suite = suite.writing_to(out or folder.parent)
     index = open_index(folder)
 
     def answered() -> Iterator[tuple[int, Case]]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
+
 from answerkey.config.declare import check_settings, read_table, shown
 from answerkey.config.tables import (
     DEFAULT_MODEL,
@@ -41,6 +43,10 @@ class Suite:
     gate: tuple[str, ...] = ()
     retrieval: TomlTable = field(default_factory=TomlTable)
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+
+    def writing_to(self, folder: Path) -> Suite:
+        """The same suite with its run folders in `folder`."""
+        return replace(self, run=msgspec.structs.replace(self.run, out=str(folder.resolve())))
 
 
 def load_suite(path: Path, overrides: Mapping[str, Any] | None = None) -> Suite:

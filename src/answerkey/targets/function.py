@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from importlib import import_module, invalidate_caches
+from importlib import invalidate_caches
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -19,6 +19,7 @@ from answerkey.targets.respond import as_response, content_error, infrastructure
 from answerkey.targets.template import turns
 from answerkey.targets.waiting import Loop, Patience, TookTooLong
 from answerkey.types import Question, Response
+from answerkey.user_code import error_text, import_user_module
 
 Call = Callable[[Question], Any]
 
@@ -36,9 +37,10 @@ class PythonTarget:
         except TookTooLong:
             return infrastructure_error("timed out", f"no answer within {self._timeout:g} s")
         except (ConnectionError, TimeoutError) as error:
-            return infrastructure_error(type(error).__name__, _told(error))
+            return infrastructure_error(*_named(error))
         except BaseException as error:
-            return content_error(f"raised {type(error).__name__}", _told(error))
+            name, detail = _named(error)
+            return content_error(f"raised {name}", detail)
         response = as_response(value)
         return response if response.seconds is not None else replace(response, seconds=seconds)
 
@@ -135,8 +137,10 @@ def _is_async(call: Any) -> bool:
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)
 
 
-def _told(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]
+def _named(error: BaseException) -> tuple[str, str]:
+    """The class of an error and what it says."""
+    name, _, detail = error_text(error).partition(": ")
+    return name, detail
 
 
 def load_object(spec: str, folder: Path, key: str) -> Any:
@@ -168,14 +172,7 @@ def _import_module(name: str, folder: Path, what: str) -> Any:
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
         invalidate_caches()
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
-            raise SettingsError(f"{what}: no module {name} in {folder} nor installed") from None
-        raise SettingsError(f"{what}: its module needs {error.name}, which is not installed") from error
-    except Exception as error:
-        raise SettingsError(f"{what}: importing it failed: {type(error).__name__}: {error}") from error
+    return import_user_module(name, what)
 
 
 def _forget_other(top: str, folder: Path) -> None:
