@@ -47,10 +47,12 @@ def ask(
     start: dict[str, Any] = {}
     parts: list[bytes] = []
     sent = False
+    ended = anyio.Event()
 
     async def receive() -> dict[str, Any]:
         nonlocal sent
         if sent:
+            await ended.wait()
             return {"type": "http.disconnect"}
         sent = True
         return {"type": "http.request", "body": body, "more_body": False}
@@ -60,6 +62,8 @@ def ask(
             start.update(message)
         else:
             parts.append(message.get("body", b""))
+            if not message.get("more_body"):
+                ended.set()
 
     async def run() -> None:
         await app(scope, receive, send)

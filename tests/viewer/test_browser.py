@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.support.viewer_world import ARTIFACTS, HOSTILE
 
-from answerkey.calibrate.labelled import read_labels
+from answerkey.calibrate.labels import read_labels
 from answerkey.runs.control import Options
 from answerkey.runs.execute import run_suite
 from answerkey.runs.suite import load_suite
@@ -23,6 +23,8 @@ AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-
 PAGES = {
     "runs": "/",
     "run": "/run/bot_1",
+    "charts": "/run/bot_1?tab=charts",
+    "tables": "/run/bot_1?tab=tables",
     "case": "/run/bot_1/case/3",
     "compare": "/compare?a=bot_1&b=bot_2&show=improved",
     "sweep": "/sweep/bot_sweep_1",
@@ -84,29 +86,69 @@ def _serious(page: Any) -> list[str]:
 
 
 def test_filter_sort_and_search(served: str, watch: Watch) -> None:
+    """The table follows the chips, the headings and what is typed; the address can be sent to somebody."""
     watched = watch(f"{served}/run/bot_1")
     page = watched.page
-    first = page.locator(".cases tbody tr").first
-    assert "ERROR" in first.inner_text()  # failing first
-    page.select_option("select[name=status]", "FAILED")
+    assert "ERROR" in page.locator(".cases tbody tr").first.inner_text()  # failing first
+    page.locator(".chip", has_text="FAILED").click()
     page.wait_for_url("**status=FAILED**")
-    assert set(page.locator(".cases tbody tr td:first-child").all_inner_texts()) == {"FAILED"}
-    page.get_by_role("link", name="score", exact=False).first.click()
-    page.wait_for_url("**sort=score**")
-    scores = [float(text) for text in page.locator(".cases tbody td:nth-child(2)").all_inner_texts()]
-    assert scores == sorted(scores)
-    assert len(scores) > 3
-    page.locator(".cases thead th:nth-child(2) a").click()
-    page.wait_for_url("**down=1**")
-    scores = [float(text) for text in page.locator(".cases tbody td:nth-child(2)").all_inner_texts()]
-    assert scores == sorted(scores, reverse=True)
+    statuses = page.locator(".cases tbody .badge").all_inner_texts()
+    assert set(statuses) == {"FAILED"}
+    assert len(statuses) > 3
+    page.get_by_role("link", name="question", exact=False).first.click()
+    page.wait_for_url("**sort=id**")
+    ids = page.locator(".case-link .metric").all_inner_texts()
+    assert ids == sorted(ids)
     assert "status=FAILED" in page.url
-    page.fill("input[name=q]", "SHOP NUMBER 12 ")
-    page.press("input[name=q]", "Enter")
-    page.wait_for_url("**q=SHOP**")
+    page.locator("#search").press_sequentially("SHOP NUMBER 19 ")
+    page.wait_for_url("**q=SHOP**")  # without Enter
+    page.wait_for_function("document.querySelectorAll('.case-link').length === 1")
+    assert page.locator(".case-link").inner_text().startswith("case-019")
+    page.locator("#search").press_sequentially("nowhere")
+    page.get_by_text("No case matches").wait_for()
+    page.get_by_role("link", name="Clear the filters").click()
+    page.wait_for_function("document.querySelectorAll('.case-link').length === 40")
     page.goto(f"{served}/run/bot_1?q=closed+on+day+13")  # words of an answer
     assert page.locator(".case-link").all_inner_texts()[0].startswith("case-012")
     assert watched.quiet()
+
+
+def test_expected_and_answer_are_side_by_side(served: str, watch: Watch) -> None:
+    page = watch(f"{served}/run/bot_1?q=number+19+").page
+    expected, answer = page.locator(".cases .side").all()
+    assert expected.inner_text() == "Shop 19 opens at 19 o'clock."
+    assert answer.locator("mark.other").all_inner_texts() == ["20."]
+    top = [cell.bounding_box()["y"] for cell in (expected, answer)]
+    assert top[0] == top[1]
+    assert page.locator(".cases .verdict").inner_text().split("\n")[:2] == ["FAILED", "0.218 < 0.6"]
+
+
+def test_columns_are_chosen_and_kept(served: str, watch: Watch) -> None:
+    page = watch(f"{served}/run/bot_1").page
+    route = page.locator(".cases thead [data-column=route]")
+    assert not route.is_visible()
+    page.get_by_text("Columns").click()
+    page.get_by_label("route", exact=True).check()
+    assert route.is_visible()
+    page.reload()
+    assert page.locator(".cases thead [data-column=route]").is_visible()
+
+
+def test_two_clicks_to_the_reason_and_one_key_to_a_label(served: str, viewed: Path, watch: Watch) -> None:
+    page = watch(f"{served}/").page
+    page.locator("a[href='/run/bot_2']").click()
+    page.locator(".case-link").first.click()
+    assert page.get_by_text("No response: HTTP 503 from the bot").is_visible()
+    page.keyboard.press("0")
+    page.wait_for_url("**saved=1**")
+    assert "case-007" in read_labels(viewed / "bot_2").resolved()
+    (viewed / "bot_2" / "labels.jsonl").unlink()
+
+
+def test_on_a_phone_the_pass_rate_and_the_failing_cases_come_first(served: str, watch: Watch) -> None:
+    page = watch(f"{served}/run/bot_1", width=390, height=800).page
+    assert page.locator(".tile.first").bounding_box()["y"] < 300
+    assert page.locator(".cases tbody tr").first.bounding_box()["y"] < 800
 
 
 def test_keyboard_alone(served: str, watch: Watch) -> None:
@@ -141,6 +183,7 @@ def test_case_shows_why(served: str, watch: Watch) -> None:
     assert "0.110·60% + 0.500·40% = 0.266 < 0.6, the pass mark → FAILED" in " ".join(
         page.locator(".sum").inner_text().replace("0.11·", "0.110·").split()
     )
+    page.get_by_text("Judge", exact=True).click()
     page.get_by_text("raw reply").click()
     assert page.locator("pre").first.inner_text() == '{"score": 4}'
 
@@ -148,31 +191,32 @@ def test_case_shows_why(served: str, watch: Watch) -> None:
 def test_label_is_kept_and_read_by_calibrate(served: str, viewed: Path, watch: Watch) -> None:
     watched = watch(f"{served}/run/bot_2/case/5")
     page = watched.page
-    page.get_by_label("bad", exact=True).check()
-    page.get_by_label("Note").fill("day 6 is\u2028invented <b>")
-    page.get_by_role("button", name="Save").click()
+    page.keyboard.press("n")
+    page.keyboard.type("day 6 is\u2028invented <b>")
+    page.get_by_role("button", name="Wrong").click()
     page.wait_for_url("**saved=1**")
     assert page.get_by_text("Saved.").is_visible()
-    assert page.get_by_label("bad", exact=True).is_checked()
-    assert read_labels(viewed / "bot_2") == {"case-005": 0}
-    page.get_by_label("good", exact=True).check()
-    page.get_by_role("button", name="Save").click()
-    page.wait_for_function("document.querySelector('input[value=good]').checked")
-    assert read_labels(viewed / "bot_2") == {"case-005": 1}
+    assert page.get_by_role("button", name="Wrong").get_attribute("aria-pressed") == "true"
+    assert read_labels(viewed / "bot_2").resolved() == {"case-005": 0}
+    page.keyboard.press("1")
+    page.wait_for_function(
+        "document.querySelector('button[value=right]').getAttribute('aria-pressed') === 'true'"
+    )
+    assert read_labels(viewed / "bot_2").resolved() == {"case-005": 1}
     lines = [json.loads(line) for line in (viewed / "bot_2" / "labels.jsonl").read_text().splitlines()]
     assert [line["note"] for line in lines] == ["day 6 is\u2028invented <b>"] * 2
-    page.goto(f"{served}/run/bot_2?label=good")
+    page.goto(f"{served}/run/bot_2?label=right")
     assert page.locator(".case-link").count() == 1
     assert watched.quiet()
 
 
 def test_other_site_cannot_label(served: str, viewed: Path, watch: Watch) -> None:
-    page = watch("data:text/html,<form method=post id=f><input name=label value=good></form>").page
+    page = watch("data:text/html,<form method=post id=f><input name=label value=right></form>").page
     page.evaluate(
         f"document.getElementById('f').action = '{served}/run/bot_1/case/1/label'; document.getElementById('f').submit()"
     )
     page.wait_for_url("**/label")
-    assert "only be given from a page of this viewer" in page.content()
+    assert "only accepted from a page of this viewer" in page.content()
     assert not (viewed / "bot_1" / "labels.jsonl").exists()
 
 

@@ -33,7 +33,7 @@ def test_this_machine_is_known(host: str, app: Any) -> None:
 
 
 def test_beyond_loopback_only_with_a_token() -> None:
-    with pytest.raises(SettingsError, match="give a token too"):
+    with pytest.raises(SettingsError, match="set a token"):
         Rules("0.0.0.0")
     with pytest.raises(SettingsError, match="at least 16"):
         Rules("0.0.0.0", "short")
@@ -61,7 +61,7 @@ def test_token_opens_and_leaves_the_address(viewed: Path) -> None:
 @pytest.mark.parametrize("origin", ["", "null", "http://evil.invalid", "http://127.0.0.1:1"])
 def test_label_from_elsewhere_is_refused(origin: str, app: Any, viewed: Path) -> None:
     given = {"origin": origin} if origin else {}
-    assert ask(app, "/run/hostile_1/case/1/label", method="POST", body=b"label=good", **given).status == 403
+    assert ask(app, "/run/hostile_1/case/1/label", method="POST", body=b"label=right", **given).status == 403
     assert not (viewed / "hostile_1" / "labels.jsonl").exists()
 
 
@@ -79,11 +79,11 @@ def test_label_of_hostile_ids(tmp_path: Path) -> None:
         ).status
 
     for n in range(len(HOSTILE)):
-        assert label(n, b"label=bad&note=%0Atwo%0Alines%E2%80%A8") == 303
+        assert label(n, b"label=wrong&note=%0Atwo%0Alines%E2%80%A8") == 303
     lines = [json.loads(line) for line in (folder / "labels.jsonl").read_text().splitlines()]
     assert [line["id"] for line in lines] == list(HOSTILE)
     assert {line["label"] for line in lines} == {0}
     assert label(0, b"label=maybe") == 404
-    assert label(0, b"label=good&note=" + b"x" * 6000) == 404
-    assert label(0, b"label=good&note=" + b"x" * 200_000) == 404
+    assert label(0, b"label=right&note=" + b"x" * 6000) == 404
+    assert label(0, b"label=right&note=" + b"x" * 200_000) == 404
     assert len((folder / "labels.jsonl").read_text().splitlines()) == len(HOSTILE)

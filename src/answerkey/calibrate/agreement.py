@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -50,6 +51,40 @@ def agreement(decided: NDArray[Any], positive: NDArray[Any]) -> Agreement:
         rejections / (n - positives) if n > positives else None,
         (accuracy - by_chance) / (1 - by_chance) if by_chance < 1 else None,
     )
+
+
+def cohen_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Agreement of two people beyond chance, over the cases that both labelled; None where it is undefined.
+
+    >>> cohen_kappa([(1, 1), (0, 0), (1, 0), (0, 0)])
+    0.5
+    """
+    n = len(pairs)
+    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    by_chance = sum(first[label] * second[label] for label in first) / n**2 if n else 1.0
+    if by_chance == 1:
+        return None
+    return (sum(a == b for a, b in pairs) / n - by_chance) / (1 - by_chance)
+
+
+def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
+    """Agreement of any number of people on nominal labels; each unit holds the labels one case got. None if undefined.
+
+    >>> krippendorff_alpha([[1, 1], [0, 0], [1, 0], [0, 0, 0]])
+    0.5555555555555556
+    """
+    totals: Counter[float] = Counter()
+    observed = 0.0
+    for labels in units:
+        count = len(labels)
+        if count < 2:
+            continue
+        here = Counter(labels)
+        totals.update(here)
+        observed += sum(times * (count - times) for times in here.values()) / (count - 1)
+    n = sum(totals.values())
+    expected = sum(times * (n - times) for times in totals.values())
+    return None if not expected else 1 - (n - 1) * observed / expected
 
 
 def spearman(values: NDArray[Any], labels: NDArray[Any]) -> float | None:

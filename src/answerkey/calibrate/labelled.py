@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from answerkey.calibrate.labels import LABELS_FILE, as_label, read_labels
 from answerkey.cases.loader import checked, load_cases
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import ROW_READERS, Row
@@ -18,12 +17,6 @@ from answerkey.runs.score import make_scorer
 from answerkey.runs.store import is_run, read_outcomes
 from answerkey.runs.suite import Suite
 from answerkey.types import Case, Pair, Response, Score
-
-LABELS = "labels.jsonl"
-_WORDS = {
-    **dict.fromkeys(("yes", "true", "pass", "passed", "good", "correct", "right", "supported"), 1.0),
-    **dict.fromkeys(("no", "false", "fail", "failed", "bad", "incorrect", "wrong", "unsupported"), 0.0),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +56,6 @@ def read_labelled(
     return Labelled(pairs, labels, groups if all(groups) else None, unlabelled, known)
 
 
-def as_label(given: Any, where: str) -> float | None:
-    """0, 1 or any number; yes, no and their like; None where there is no label."""
-    if given is None or (isinstance(given, str) and not given.strip()):
-        return None
-    if isinstance(given, str) and given.strip().lower() in _WORDS:
-        return _WORDS[given.strip().lower()]
-    try:
-        value = float(given)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(
-            f'case "{where}": the label is {given!r}, expected 0, 1, another number, or yes and no'
-        )
-    return value
-
-
 _Given = tuple[Pair, Any, dict[str, float]]
 
 
@@ -113,35 +89,20 @@ def _tolerant(rows: Iterator[Row], path: Path) -> Iterator[Case]:
 
 
 def _run_rows(path: Path) -> Iterator[_Given]:
-    labels = read_labels(path)
+    if not (path / LABELS_FILE).is_file():
+        raise InputError(f"{path}: no {LABELS_FILE}; {_how_to_label(path, 'label')}")
+    labels = read_labels(path, strict=True).resolved()
     for outcome in read_outcomes(path):
         response: Response = outcome.response
         scores = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
         yield (outcome.case, response), labels.get(outcome.case.id), scores
 
 
-def read_labels(run: Path) -> dict[str, Any]:
-    """The labels that people gave a run's cases; a later line for the same case replaces an earlier one."""
-    path = run / LABELS
-    labels: dict[str, Any] = {}
-    try:
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            if line.strip():
-                try:
-                    row = json.loads(line)
-                    labels[str(row["id"])] = row["label"]
-                except (ValueError, KeyError, TypeError):
-                    raise InputError(
-                        f'{path}, line {number}: expected {{"id": …, "label": …, "note": …}}'
-                    ) from None
-    except OSError:
-        raise InputError(f"{run}: no {LABELS}; {_how_to_label(run, 'label')}") from None
-    return labels
-
-
 def _how_to_label(path: Path, label: str) -> str:
     if is_run(path):
-        return f'label answers in `answerkey view`, or write {LABELS} into the run: {{"id": …, "label": 1}}'
+        return (
+            f'label answers in `answerkey view`, or write {LABELS_FILE} into the run: {{"id": …, "label": 1}}'
+        )
     return f'add a column "{label}" of 0 and 1, or name yours with --label'
 
 

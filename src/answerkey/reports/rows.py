@@ -1,7 +1,7 @@
-"""The light columns of a run: all that a table of cases shows, and where each whole case stands in the journals.
+"""The light columns of a run: everything a table of cases shows, and the position of each case in the journals.
 
-Read once from the journals, then kept as one small file in the cache, so that a page of 10,000 cases comes at once and
-the answers themselves stay on disk.
+Read once from the journals, then kept as one small file in the cache, so that a page of 10,000 cases opens at once
+while the answers stay on disk.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from answerkey.errors import StorageError
 from answerkey.files import write_file
 from answerkey.runs.engines.parts import PartsIndex, list_parts
 from answerkey.runs.journal import RESPONSES, SCORES, StoredCase, find_text, has_text, outcome_at
-from answerkey.runs.store import in_parts, open_index
-from answerkey.types import Json, Outcome
+from answerkey.runs.store import in_parts, open_index, read_manifest
+from answerkey.types import Json, Outcome, Status
 
-FORMAT = 3
+FORMAT = 4
 EXCERPT = 240
 WORTH_KEEPING = 500  # a smaller run is read as fast from its journals
 FAILED = "error"
 Value = float | str | None
+_NUMBER_METRICS = ("number_close", "number_in_range", "factual_accuracy")
 
 
 @dataclass(slots=True)
@@ -37,6 +38,7 @@ class Rows:
     scored_at: list[int] = field(default_factory=list[int])
     id: list[str] = field(default_factory=list[str])
     question: list[str] = field(default_factory=list[str])
+    expected: list[str] = field(default_factory=list[str])
     answer: list[str] = field(default_factory=list[str])
     type: list[str | None] = field(default_factory=list[str | None])
     route: list[str | None] = field(default_factory=list[str | None])
@@ -46,6 +48,7 @@ class Rows:
     status: list[str] = field(default_factory=list[str])
     band: list[str] = field(default_factory=list[str])
     passed: list[bool] = field(default_factory=list[bool])
+    reason: list[str] = field(default_factory=list[str])
     score: list[float | None] = field(default_factory=list[float | None])
     quality: list[float | None] = field(default_factory=list[float | None])
     metrics: dict[str, list[Value]] = field(default_factory=dict[str, list[Value]])
@@ -59,8 +62,8 @@ class Rows:
         return {"n": n, **light, "metrics": {name: column[n] for name, column in self.metrics.items()}}
 
 
-_COLUMNS = ("id", "question", "answer", "type", "route", "expected_route", "acceptable_route", "seconds", "status", "band",
-            "passed", "score", "quality")  # fmt: skip
+_COLUMNS = ("id", "question", "expected", "answer", "type", "route", "expected_route", "acceptable_route", "seconds", "status",
+            "band", "passed", "reason", "score", "quality")  # fmt: skip
 
 
 def read_rows(folder: Path) -> Rows:
@@ -76,6 +79,8 @@ def _read_rows(folder: Path, state: str) -> Rows:
         if stored.pop("state") == state:
             return Rows(**stored)
     rows = _from_index(folder)
+    if len(rows) < WORTH_KEEPING:
+        return rows
     with suppress(OSError, StorageError):  # it only saves work
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_file(kept, json.dumps({"state": state, **asdict(rows)}, allow_nan=False, separators=(",", ":")))
@@ -94,8 +99,12 @@ def journal_state(folder: Path) -> str:
 
 def _from_index(folder: Path) -> Rows:
     rows = Rows()
+    profile: Json = read_manifest(folder).get("profile") or {}
+    scale = float(profile.get("scale", 1))
     for stored in open_index(folder).records():
-        _append(rows, {**_of_response(stored), **_of_score(stored.judged or {})})
+        _append(
+            rows, {**_of_response(stored), **_of_score(stored.judged or {}), "reason": _reason(stored, scale)}
+        )
     return _padded(rows)
 
 
@@ -122,6 +131,7 @@ def _of_response(stored: StoredCase) -> Json:
         "scored_at": stored.scored_at,
         "id": case["id"],
         "question": excerpt(case["question"]),
+        "expected": excerpt(" / ".join(case.get("expected") or ())),
         "answer": excerpt(response.get("answer") or response.get("error") or ""),
         "type": case.get("type"),
         "route": response.get("route"),
@@ -141,6 +151,27 @@ def _of_score(record: Json) -> Json:
         "quality": verdict.get("quality"),
         "values": {name: _value(score) for name, score in record.get("scores", {}).items()},
     }
+
+
+def _reason(stored: StoredCase, scale: float) -> str:
+    """Why a case failed, in one or two words that many cases share; empty for one that passed or has no verdict."""
+    case, response, judged = stored.answered["case"], stored.answered["response"], stored.judged or {}
+    verdict: Json = judged.get("verdict", {})
+    if verdict.get("passed") or verdict.get("status") not in (Status.FAILED, Status.ERROR):
+        return ""
+    if verdict["status"] == Status.ERROR:
+        return "no response" if response.get("error") else "scoring error"
+    values = {name: score.get("value") for name, score in judged.get("scores", {}).items()}
+    wanted = {case.get("expected_route"), *(case.get("acceptable_routes") or ())}
+    if case.get("expected_route") and response.get("route") and response["route"] not in wanted:
+        return "wrong route"
+    if values.get("abstention") == 0:
+        return "wrong refusal"
+    if any((values.get(name, 1) or 0) < 0.5 for name in _NUMBER_METRICS if values.get(name) is not None):
+        return "wrong figure"
+    parts: list[Json] = verdict.get("parts", [])
+    lost = {part["metric"]: part["weight"] * scale - part["points"] for part in parts}
+    return f"low {max(lost, key=lambda name: lost[name])}" if lost else "below the pass mark"
 
 
 def _value(score: Json) -> Value:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
+from jinja2 import TemplateError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -16,6 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from answerkey.errors import AnswerkeyError, SettingsError, StorageError
+from answerkey.text import short_label
 from answerkey.viewer.case_page import case_page, label_case
 from answerkey.viewer.compare_page import compare_page
 from answerkey.viewer.guard import Guard, Rules, is_loopback
@@ -23,10 +25,21 @@ from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.list_page import runs_page, sweep_file, sweep_page
 from answerkey.viewer.live_page import live_events, live_page
 from answerkey.viewer.render import problem
-from answerkey.viewer.run_page import run_file, run_page
+from answerkey.viewer.run_page import export_cases, run_file, run_page
+
+_DAMAGE = (
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    OSError,
+    RuntimeError,
+    TemplateError,
+)
 
 
-def make_app(root: Path, rules: Rules) -> Starlette:
+def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
     app = Starlette(
         routes=[
             Route("/", runs_page),
@@ -36,6 +49,7 @@ def make_app(root: Path, rules: Rules) -> Starlette:
             Route("/run/{run:path}/live", live_page),
             Route("/run/{run:path}/events", live_events),
             Route("/run/{run:path}/file/{name:path}", run_file),
+            Route("/run/{run:path}/export/{kind}", export_cases),
             Route("/run/{run:path}", run_page),
             Route("/sweep/{sweep:path}/file/{name:path}", sweep_file),
             Route("/sweep/{sweep:path}", sweep_page),
@@ -46,15 +60,28 @@ def make_app(root: Path, rules: Rules) -> Starlette:
             ),
         ],
         middleware=[Middleware(Guard, rules=rules)],
-        exception_handlers={AnswerkeyError: _failed, HTTPException: _http},
+        exception_handlers={
+            AnswerkeyError: _failed,
+            HTTPException: _http,
+            **dict.fromkeys(_DAMAGE, _unreadable),
+        },
     )
     app.state.library = RunLibrary(root)
+    app.state.labeller = labeller
     return app
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """One sentence about a request that cannot be answered; only a failed read or write is a server error."""
-    return problem(request, str(error), 500 if isinstance(error, StorageError) else 404)
+    """One sentence about a request that cannot be answered."""
+    return problem(request, str(error), 422 if isinstance(error, StorageError) else 404)
+
+
+def _unreadable(request: Request, error: Exception) -> Response:
+    """A damaged run or an odd address must not take the viewer down: the page says what is wrong."""
+    detail = short_label(f"{type(error).__name__}: {error}", 200)
+    return problem(
+        request, f"This page cannot be shown; the files of the run may be damaged ({detail}).", 422
+    )
 
 
 def _http(request: Request, error: Exception) -> Response:

@@ -10,25 +10,25 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from answerkey.calibrate.labels import LABELS_FILE, read_labels
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.rows import Rows, journal_state, matching, read_rows, worst_first
 from answerkey.text import printable
-from answerkey.types import Json
-from answerkey.viewer.labels import read_labels
 
 PAGE = 100
 _PLAIN_SORTS = ("worst", "order", "id", "question", "status", "score", "seconds", "route", "type")
-LABELS = ("good", "bad", "labelled", "unlabelled")
+LABELS = ("right", "wrong", "labelled", "unlabelled")
 
 
 @dataclass(frozen=True, slots=True)
 class CaseQuery:
-    """Empty text means no wish. `under` keeps the cases whose `metric` is under that value."""
+    """Empty text means no condition. `under` keeps the cases whose `metric` is under that value."""
 
     q: str = ""
     status: str = ""
     route: str = ""
     type: str = ""
+    reason: str = ""
     label: str = ""
     metric: str = ""
     under: str = ""
@@ -37,7 +37,7 @@ class CaseQuery:
     page: int = 1
 
     def address(self, **changes: Any) -> str:
-        """The same wishes as an address, with some changed; what equals the default is left out."""
+        """The query as part of an address, with some fields changed; defaults are left out."""
         new = replace(self, **changes)
         plain = CaseQuery()
         given = {name: value for name, value in asdict(new).items() if value != getattr(plain, name)}
@@ -63,8 +63,8 @@ def read_query(params: Mapping[str, str]) -> CaseQuery:
 
 
 def select(folder: Path, query: CaseQuery) -> list[int]:
-    """The places in the run's rows that the query wants, in its order; kept until the run or its labels change."""
-    changed = f"{journal_state(folder)} {_changed(folder / 'labels.jsonl') if query.label else ''}"
+    """The positions of the cases that match, in the query's order; kept until the run or its labels change."""
+    changed = f"{journal_state(folder)} {_changed(folder / LABELS_FILE) if query.label else ''}"
     return _select(folder, changed, replace(query, page=1))
 
 
@@ -84,24 +84,23 @@ def _select(folder: Path, changed: str, query: CaseQuery) -> list[int]:
 
 def _tests(folder: Path, rows: Rows, query: CaseQuery) -> list[Callable[[int], bool]]:
     tests: list[Callable[[int], bool]] = []
-    for name in ("status", "route", "type"):
-        wish, column = getattr(query, name), getattr(rows, name)
-        if wish:
-            # The page shows names made inert, and gives them back so.
-            tests.append(lambda n, column=column, wish=wish: printable(column[n] or "-") == wish)
+    for name in ("status", "route", "type", "reason"):
+        value, column = getattr(query, name), getattr(rows, name)
+        if value:  # the page shows names made inert, and sends them back like that
+            tests.append(lambda n, column=column, value=value: printable(column[n] or "-") == value)
     if query.label:
-        labels = read_labels(folder)
-        tests.append(lambda n: _label_fits(query.label, labels.get(rows.id[n], {}).get("label")))
+        labels = read_labels(folder).resolved()
+        tests.append(lambda n: _label_fits(query.label, labels.get(rows.id[n])))
     if query.under:
         limit, column = float(query.under), _column(rows, query.metric or "score")
         tests.append(lambda n: isinstance(value := column[n], (int, float)) and value < limit)
     return tests
 
 
-def _label_fits(wish: str, label: Any) -> bool:
-    if wish in ("good", "bad"):
-        return label is not None and (label >= 0.5) == (wish == "good")
-    return (label is not None) == (wish == "labelled")
+def _label_fits(wanted: str, label: float | None) -> bool:
+    if wanted in ("right", "wrong"):
+        return label is not None and (label >= 0.5) == (wanted == "right")
+    return (label is not None) == (wanted == "labelled")
 
 
 def _ordered(rows: Rows, query: CaseQuery) -> list[int]:
@@ -125,10 +124,9 @@ def _column(rows: Rows, name: str) -> list[Any]:
     raise InputError(f'no column "{name}"{did_you_mean(name, known)}; there are {", ".join(known)}')
 
 
-def facets(rows: Rows) -> Json:
-    """What can be chosen, with how many cases each."""
-    columns = {"status": rows.status, "route": rows.route, "type": rows.type}
-    return {
-        name: Counter(printable(value or "-") for value in column).most_common(200)
-        for name, column in columns.items()
-    }
+def facets(rows: Rows) -> dict[str, list[tuple[str, int]]]:
+    """The values that can be chosen, with their number of cases, most first."""
+    columns = {"status": rows.status, "route": rows.route, "type": rows.type, "reason": rows.reason}
+    counted = {name: Counter(printable(value or "-") for value in column) for name, column in columns.items()}
+    del counted["reason"]["-"]  # cases that did not fail
+    return {name: counts.most_common(200) for name, counts in counted.items()}

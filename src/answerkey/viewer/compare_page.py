@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,37 +13,10 @@ from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.charts.comparison_charts import comparison_charts
 from answerkey.reports.comparison import COLUMNS, notes, table_rows
 from answerkey.reports.rows import Rows, journal_state, read_outcome, read_rows
+from answerkey.reports.word_diff import LONGEST, word_diff
 from answerkey.types import Json, Outcome
 from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.render import respond
-
-LONGEST = 20_000
-_PIECES = re.compile(r"\s*\S+|\s+\Z")
-_ALIKE = 0.35  # below it the few words in common are chance, and marking them hides that all is new
-
-
-def diff(a: str, b: str) -> tuple[list[Json], list[Json]]:
-    """Each side in pieces with `kind` same, removed or added. Very long answers are cut before they are compared."""
-    from rapidfuzz.distance import Indel
-
-    left, right = _PIECES.findall(a[:LONGEST]), _PIECES.findall(b[:LONGEST])
-    if Indel.normalized_similarity(left, right) < _ALIKE:
-        return [{"text": a[:LONGEST], "kind": "removed"}], [{"text": b[:LONGEST], "kind": "added"}]
-    side_a: list[Json] = []
-    side_b: list[Json] = []
-    for step in Indel.opcodes(left, right):
-        gone = "".join(left[step.src_start : step.src_end])
-        came = "".join(right[step.dest_start : step.dest_end])
-        if step.tag == "equal":
-            side_a.append({"text": gone, "kind": "same"})
-            side_b.append({"text": came, "kind": "same"})
-            continue
-        if gone:
-            side_a.append({"text": gone, "kind": "removed"})
-        if came:
-            side_b.append({"text": came, "kind": "added"})
-    return side_a, side_b
-
 
 PAGE = 20
 SHOWS = ("degraded", "improved", "changed", "all")
@@ -119,7 +91,7 @@ def _chosen(comparison: Comparison, a: Rows, b: Rows, show: str) -> list[tuple[i
 
 
 def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int) -> Json:
-    left, right = diff(a.response.answer or "", b.response.answer or "")
+    left, right = word_diff(a.response.answer or "", b.response.answer or "")
     return {
         "id": a.case.id,
         "question": a.case.question[:LONGEST],

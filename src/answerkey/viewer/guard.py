@@ -1,7 +1,7 @@
-"""Who may look: this machine's own browser, or whoever has the token. Wraps the whole application.
+"""Access: the browser of this machine, or anyone with the token. Wraps the whole application.
 
-A page of another site must not reach the viewer through the reader's browser: the Host header stops DNS rebinding,
-the Origin of a POST stops forged forms, and the policy on every page stops any script that is not ours.
+A page of another site must not reach the viewer through the reader's browser: checking the Host header stops DNS
+rebinding, checking the Origin of a POST stops forged forms, and the policy of every page stops foreign scripts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """`host` is what the server listens on; beyond loopback a token is a must."""
+    """`host` is the address the server listens on; beyond loopback a token is required."""
 
     host: str = "127.0.0.1"
     token: str = ""
@@ -51,15 +51,20 @@ class Rules:
     def __post_init__(self) -> None:
         if not is_loopback(self.host) and not self.token:
             raise SettingsError(
-                f"--host {self.host} would show your runs to other machines: give a token too, in ANSWERKEY_VIEW_TOKEN "
-                "(make one: python3 -c 'import secrets; print(secrets.token_urlsafe())')"
+                f"--host {self.host} makes your runs visible to other machines: set a token in ANSWERKEY_VIEW_TOKEN "
+                "(create one: python3 -c 'import secrets; print(secrets.token_urlsafe())')"
             )
         if self.token and len(self.token) < LEAST_TOKEN:
-            raise SettingsError(f"the token has {len(self.token)} characters; give at least {LEAST_TOKEN}")
+            raise SettingsError(
+                f"the token has {len(self.token)} characters; at least {LEAST_TOKEN} are required"
+            )
 
     def knows(self, host: str) -> bool:
         """Whether a Host header names this server. An address cannot be rebound by DNS; a foreign name could."""
-        name = urlsplit(f"//{host}").hostname or ""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
         if is_loopback(name) or name == self.host.lower():
             return True
         return not is_loopback(self.host) and (_is_address(name) or name == socket.gethostname().lower())
@@ -98,12 +103,13 @@ class Guard:
             return PlainTextResponse(f"This server does not answer for {host!r}.", 421)
         if request.method not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("Only GET and POST.", 405)
-        if request.method == "POST" and urlsplit(request.headers.get("origin", "")).netloc != host:
-            return PlainTextResponse("A label can only be given from a page of this viewer.", 403)
+        origin = request.headers.get("origin", "").partition("://")[2]
+        if request.method == "POST" and origin != host:
+            return PlainTextResponse("Labels are only accepted from a page of this viewer.", 403)
         return self._without_token(request) if self.rules.token else None
 
     def _without_token(self, request: Request) -> Response | None:
-        """None for a reader with the cookie; a token in the address is exchanged for one, and leaves the address."""
+        """None for a reader with the cookie; a token in the address is exchanged for the cookie and removed from the address."""
         if _same(request.cookies.get(COOKIE, ""), self.rules.token):
             return None
         if _same(request.query_params.get("token", ""), self.rules.token) and request.method == "GET":
@@ -111,7 +117,7 @@ class Guard:
             answer = RedirectResponse(f"{request.url.path}{'?' + urlencode(rest) if rest else ''}", 303)
             answer.set_cookie(COOKIE, self.rules.token, httponly=True, samesite="strict")
             return answer
-        return PlainTextResponse("A token is needed: open the address that `answerkey view` printed.", 401)
+        return PlainTextResponse("A token is required: open the address that `answerkey view` printed.", 401)
 
 
 def _same(given: str, token: str) -> bool:

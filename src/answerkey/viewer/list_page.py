@@ -22,9 +22,12 @@ def runs_page(request: Request) -> Response:
     for folder in library.runs():
         try:
             runs.append(entry(library, folder))
-        except (AnswerkeyError, KeyError) as error:
+        except AnswerkeyError as error:
             runs.append({"run": library.key(folder), "problem": str(error)})
-    runs.sort(key=lambda run: run.get("created", ""), reverse=True)
+        except (LookupError, TypeError, ValueError, AttributeError, OSError) as error:
+            problem = f"cannot be read: {type(error).__name__}: {error}"
+            runs.append({"run": library.key(folder), "problem": problem})
+    runs.sort(key=lambda run: str(run.get("created", "")), reverse=True)
     sweeps = [_sweep(library, folder) for folder in library.sweeps()]
     return respond(request, "runs.html", {"folder": str(library.root), "runs": runs, "sweeps": sweeps})
 

@@ -1,55 +1,75 @@
-"""One run: its figures and charts, and a table of its cases to filter, sort and search."""
+"""One run: pass rate, what failed most, and a table of its cases to filter, sort, search and export."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, Response, StreamingResponse
 
+from answerkey.calibrate.labels import read_labels
 from answerkey.errors import InputError
+from answerkey.files import json_line
+from answerkey.profiles.decide import share_of
 from answerkey.reports.charts.run_charts import run_charts
+from answerkey.reports.csv import ResultsCsv
 from answerkey.reports.html import satisfying, weighed_criteria
-from answerkey.reports.rows import Rows, read_rows
+from answerkey.reports.rows import Rows, read_outcome, read_rows
+from answerkey.reports.word_diff import marked_answer
+from answerkey.runs.records import result_line
 from answerkey.runs.store import open_run, read_manifest
 from answerkey.types import Json, Profile
 from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select
-from answerkey.viewer.labels import read_labels
 from answerkey.viewer.library import RunLibrary, figures_of, state_of
 from answerkey.viewer.render import respond
 
+TABS = ("cases", "charts", "tables", "about")
 MOST_COLUMNS = 7
+LOWEST_SHOWN = 2
 FILES = (
-    "results.jsonl",
-    "results.csv",
-    "summary.json",
-    "report.txt",
-    "report.md",
-    "report.html",
-    "failures.txt",
-    "junit.xml",
-)
+    "results.jsonl", "results.csv", "summary.json", "report.txt", "report.md", "report.html", "failures.txt", "junit.xml",
+)  # fmt: skip
 
 
 def run_page(request: Request) -> Response:
+    """The page of a run; with `part=cases` only its table, for the search while typing."""
     library: RunLibrary = request.app.state.library
     folder = library.run(request.path_params["run"])
-    query = read_query(request.query_params)
+    tab = request.query_params.get("tab", TABS[0])
     run, manifest, rows = open_run(folder), read_manifest(folder), read_rows(folder)
     figures = figures_of(folder, manifest, run.profile)
-    chosen = select(folder, query)
-    pages = max(1, -(-len(chosen) // PAGE))
-    page = min(query.page, pages)
     labels = read_labels(folder)
     data = {
         "run": library.key(folder),
         "state": state_of(folder, manifest),
+        "tab": tab if tab in TABS else TABS[0],
+        "tabs": TABS,
         "summary": figures,
-        "charts": run_charts(figures, rows, run.profile),
+        "charts": run_charts(figures, rows, run.profile) if tab == "charts" else {},
+        "files": [name for name in FILES if (folder / name).is_file()],
+        "labelled": len(labels.resolved()),
+        **_table(folder, rows, read_query(request.query_params), run.profile, labels.resolved()),
+    }
+    part = request.query_params.get("part") == "cases"
+    template = "run_cases.html" if part else "run.html"
+    weighed = weighed_criteria(run.profile)
+    return respond(request, template, data, weighed=weighed, satisfying=satisfying(run.profile))
+
+
+def _table(
+    folder: Path, rows: Rows, query: CaseQuery, profile: Profile | None, labels: dict[str, float]
+) -> Json:
+    chosen = select(folder, query)
+    pages = max(1, -(-len(chosen) // PAGE))
+    page = min(query.page, pages)
+    shown = chosen[(page - 1) * PAGE : page * PAGE]
+    return {
         "facets": facets(rows),
         "labels": LABELS,
-        "columns": columns(rows, run.profile),
+        "columns": metric_columns(rows, profile),
         "metrics": list(rows.metrics),
         "query": asdict(query),
         "total": len(rows),
@@ -57,33 +77,45 @@ def run_page(request: Request) -> Response:
         "page": page,
         "pages": pages,
         "page_size": PAGE,
-        "cases": [
-            {**rows.row(n), "label": labels.get(rows.id[n], {}).get("label")}
-            for n in chosen[(page - 1) * PAGE : page * PAGE]
-        ],
-        "files": [name for name in FILES if (folder / name).is_file()],
-        "labelled": sum(entry.get("label") is not None for entry in labels.values()),
+        "cases": [{**_row(rows, n, profile), "label": labels.get(rows.id[n])} for n in shown],
         "addresses": _addresses(query, rows, page, pages),
     }
-    return respond(
-        request, "run.html", data, weighed=weighed_criteria(run.profile), satisfying=satisfying(run.profile)
-    )
 
 
-def columns(rows: Rows, profile: Profile | None) -> list[str]:
+def _row(rows: Rows, n: int, profile: Profile | None) -> Json:
+    """The light columns of a case, with the number that decided, its pass mark, and the weakest criteria."""
+    row = rows.row(n)
+    row["expected"], row["answer"] = marked_answer(row["expected"], row["answer"])
+    if profile is None:
+        return {**row, "decided_by": None, "pass_mark": None, "lowest": []}
+    rules = profile.rules_for(rows.route[n])
+    shares: list[tuple[float, str, float]] = []
+    for criterion in rules.criteria:
+        value = row["metrics"].get(criterion.metric)
+        if isinstance(value, int | float) and criterion.weight:
+            shares.append((share_of(criterion, value), criterion.metric, value))
+    weakest = [(metric, value) for share, metric, value in sorted(shares)[:LOWEST_SHOWN] if share < 1]
+    return {**row, "decided_by": row["quality"], "pass_mark": rules.pass_mark, "lowest": weakest}
+
+
+def metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
     """The metrics that get a column: those the profile weighs, then others, as many as fit."""
-    weighed = [c.metric for c in profile.rules.criteria] if profile else []
-    if profile:
-        weighed += [c.metric for rules in profile.group_rules.values() for c in rules.criteria]
+    rules = (profile.rules, *profile.group_rules.values()) if profile else ()
+    weighed = [criterion.metric for rule in rules for criterion in rule.criteria]
     return [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS]
 
 
 def _addresses(query: CaseQuery, rows: Rows, page: int, pages: int) -> Json:
-    """Where the table's links lead: each keeps the other wishes."""
+    """The links of the table; each keeps the rest of the query."""
     sorts = ("worst", "id", "status", "score", "route", "type", "seconds", *rows.metrics)
+    filters = ("q", "status", "route", "type", "reason", "label")
     return {
         "here": query.address(page=page),
         "clear": CaseQuery(sort=query.sort, down=query.down).address(),
+        "without": {name: query.address(page=1, **{name: ""}) for name in filters},
+        "without_under": query.address(page=1, under="", metric=""),
+        "status": {name: query.address(page=1, status=name) for name, _ in facets(rows)["status"]},
+        "reason": {name: query.address(page=1, reason=name) for name, _ in facets(rows)["reason"]},
         "sort": {name: query.address(sort=name, down=_turned(query, name), page=1) for name in sorts},
         "first": query.address(page=1) if page > 1 else None,
         "previous": query.address(page=page - 1) if page > 1 else None,
@@ -94,6 +126,35 @@ def _addresses(query: CaseQuery, rows: Rows, page: int, pages: int) -> Json:
 
 def _turned(query: CaseQuery, name: str) -> str:
     return "1" if query.sort == name and not query.down else ""
+
+
+def export_cases(request: Request) -> Response:
+    """The cases of the present filter, in its order, as results.csv or results.jsonl would hold them."""
+    library: RunLibrary = request.app.state.library
+    folder, kind = library.run(request.path_params["run"]), request.path_params["kind"]
+    if kind not in ("csv", "jsonl"):
+        raise InputError(f'no export "{kind}": csv and jsonl are available')
+    rows, chosen = read_rows(folder), select(folder, read_query(request.query_params))
+    lines = (result_line(read_outcome(folder, rows, n)) for n in chosen)
+    body = (
+        _csv_lines(lines, list(rows.metrics))
+        if kind == "csv"
+        else (json_line(line) + b"\n" for line in lines)
+    )
+    headers = {"Content-Disposition": f'attachment; filename="cases.{kind}"'}
+    media = "text/csv; charset=utf-8" if kind == "csv" else "application/x-ndjson"
+    return StreamingResponse(body, media_type=media, headers=headers)
+
+
+def _csv_lines(lines: Iterator[Json], metrics: list[str]) -> Iterator[bytes]:
+    file = io.StringIO()
+    table = ResultsCsv(file, metrics)
+    for line in lines:
+        table.add(line)
+        yield file.getvalue().encode("utf-8", "replace")
+        file.seek(0)
+        file.truncate()
+    yield file.getvalue().encode("utf-8", "replace")
 
 
 def run_file(request: Request) -> Response:
@@ -111,5 +172,4 @@ def send_file(folder: Path, name: str) -> Response:
         path = folder / "nothing"
     if not path.is_file():
         raise InputError(f'no file "{name}" here')
-    as_file = None if path.suffix == ".png" else path.name
-    return FileResponse(path, filename=as_file)
+    return FileResponse(path, filename=None if path.suffix == ".png" else path.name)

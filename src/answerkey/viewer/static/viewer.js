@@ -2,14 +2,44 @@
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-  // A choice applies at once; typing waits for Enter.
-  all("form[data-auto] select").forEach((choice) => choice.addEventListener("change", () => {
-    if (choice.name !== "metric" || choice.form.elements.under.value) choice.form.requestSubmit();
-  }));
+  // Search while typing: only the table is fetched, and the address follows.
+  const table = document.getElementById("cases"), form = document.getElementById("filters");
+  const refresh = async () => {
+    const wanted = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+    const address = `${table.dataset.address}?${wanted}`;
+    const reply = await fetch(`${address}${wanted.size ? "&" : ""}part=cases`);
+    if (!reply.ok || `${new URLSearchParams([...new FormData(form)].filter(([, value]) => value))}` !== `${wanted}`) return;
+    table.innerHTML = await reply.text();
+    history.replaceState(null, "", address);
+  };
+  if (table && form) {
+    let waiting;
+    form.addEventListener("input", (event) => {
+      if (event.target.type === "checkbox") return;
+      clearTimeout(waiting);
+      waiting = setTimeout(refresh, event.target.tagName === "SELECT" ? 0 : 120);
+    });
+    form.addEventListener("submit", (event) => { event.preventDefault(); refresh(); });
+  }
+
+  // Columns: chosen once, kept in this browser.
+  const boxes = all(".columns input");
+  const show = () => boxes.forEach((box) => table.classList.toggle(box.value === "lowest" ? "hide-lowest" : `show-${box.value}`, (box.value === "lowest") !== box.checked));
+  if (table && boxes.length) {
+    try {
+      const kept = JSON.parse(localStorage.getItem("answerkey-columns") || "null");
+      if (kept) boxes.forEach((box) => { box.checked = kept.includes(box.value); });
+    } catch { /* a browser without storage shows the usual columns */ }
+    show();
+    boxes.forEach((box) => box.addEventListener("change", () => {
+      show();
+      try { localStorage.setItem("answerkey-columns", JSON.stringify(boxes.filter((each) => each.checked).map((each) => each.value))); } catch { /* not kept */ }
+    }));
+  }
 
   // Keys.
-  const links = all(".case-link");
   const move = (step) => {
+    const links = all(".case-link");
     if (links.length) {
       const at = links.indexOf(document.activeElement);
       const next = links[Math.min(Math.max(at + step, 0), links.length - 1)];
@@ -28,11 +58,13 @@
       j: () => move(1),
       k: () => move(-1),
       u: () => document.getElementById("up")?.click(),
+      n: () => document.getElementById("note")?.focus(),
     };
-    if (keys[event.key]) {
-      keys[event.key]();
-      event.preventDefault();
-    }
+    const button = document.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
+    if (button) button.click();
+    else if (keys[event.key]) keys[event.key]();
+    else return;
+    event.preventDefault();
   });
 
   // A run in progress.

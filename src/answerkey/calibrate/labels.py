@@ -1,0 +1,173 @@
+"""The labels that people give to the cases of a run: `labels.jsonl` in the run folder, one line per label.
+
+    {"id": "case-005", "label": 0, "note": "wrong day", "by": "ana", "at": "2026-01-02T03:04:05+00:00"}
+
+A label is 1 (right), 0 (wrong), another number, or null (withdrawn). The last label of a person for a case wins; a label
+without `by` belongs to one unnamed person. `answerkey view` writes this file, `answerkey calibrate` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from answerkey.calibrate.agreement import cohen_kappa, krippendorff_alpha
+from answerkey.errors import InputError, StorageError
+from answerkey.types import Json
+
+LABELS_FILE = "labels.jsonl"
+DECISION = "decision"  # the name under which a disagreement is settled
+LONGEST_NOTE = 5000
+LONGEST_NAME = 60
+_WORDS = {
+    **dict.fromkeys(("yes", "true", "pass", "passed", "good", "correct", "right", "supported"), 1.0),
+    **dict.fromkeys(("no", "false", "fail", "failed", "bad", "incorrect", "wrong", "unsupported"), 0.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseLabel:
+    """What one person said about one case; `label` is None where it was withdrawn."""
+
+    id: str
+    label: float | None
+    note: str = ""
+    by: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """How far the people agree: Krippendorff's α over all of them, Cohen's κ per pair, with the cases that both labelled."""
+
+    alpha: float | None
+    pairs: tuple[tuple[str, str, int, float | None], ...]
+
+
+class RunLabels:
+    """The labels of a run, by case and person.
+
+    >>> labels = RunLabels([CaseLabel("q1", 1.0, by="ana"), CaseLabel("q1", 0.0, by="ben")])
+    >>> labels.disagreements()
+    ['q1']
+    """
+
+    def __init__(self, labels: Iterable[CaseLabel] = ()) -> None:
+        self.by_case: dict[str, dict[str, CaseLabel]] = {}
+        for label in labels:
+            self.by_case.setdefault(label.id, {})[label.by] = label
+
+    def of(self, case: str, by: str = "") -> CaseLabel:
+        """The label of one person; an empty one where there is none."""
+        return self.by_case.get(case, {}).get(by) or CaseLabel(case, None, by=by)
+
+    def given(self, case: str) -> dict[str, float]:
+        """The labels of a case that were not withdrawn, by person."""
+        entries = self.by_case.get(case, {})
+        return {by: entry.label for by, entry in entries.items() if entry.label is not None}
+
+    def resolved(self) -> dict[str, float]:
+        """One label per case: the decision where there is one, else what the majority says; a tie has none."""
+        found: dict[str, float] = {}
+        for case in self.by_case:
+            given = self.given(case)
+            counts = Counter(given.values()).most_common(2)
+            if DECISION in given:
+                found[case] = given[DECISION]
+            elif len(counts) == 1 or (counts and counts[0][1] > counts[1][1]):
+                found[case] = counts[0][0]
+        return found
+
+    def people(self) -> list[str]:
+        """Everybody who labelled a case, decisions apart."""
+        return sorted({by for case in self.by_case for by in self.given(case)} - {DECISION})
+
+    def disagreements(self) -> list[str]:
+        """The cases on which people differ and nothing is decided."""
+        return [
+            case
+            for case in self.by_case
+            if DECISION not in (given := self.given(case)) and len(set(given.values())) > 1
+        ]
+
+    def agreement(self) -> LabelAgreement:
+        """The agreement between the people, decisions apart."""
+        people = self.people()
+        table = [
+            {by: label for by, label in self.given(case).items() if by != DECISION} for case in self.by_case
+        ]
+        pairs: list[tuple[str, str, int, float | None]] = []
+        for a, b in combinations(people, 2):
+            both = [(entry[a], entry[b]) for entry in table if a in entry and b in entry]
+            pairs.append((a, b, len(both), cohen_kappa(both)))
+        return LabelAgreement(krippendorff_alpha([list(entry.values()) for entry in table]), tuple(pairs))
+
+
+def read_labels(run: Path, strict: bool = False) -> RunLabels:
+    """The labels of a run, none without a file. A line that is not a label is skipped, or with `strict` refused."""
+    path = run / LABELS_FILE
+    labels: list[CaseLabel] = []
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return RunLabels()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row: Json = json.loads(line)
+            case = str(row["id"])
+            label = as_label(row["label"], case)
+            note, by, at = (str(row.get(key) or "") for key in ("note", "by", "at"))
+            labels.append(CaseLabel(case, label, note, by, at))
+        except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
+            if strict:
+                problem = (
+                    error if isinstance(error, InputError) else 'expected {"id": …, "label": …, "note": …}'
+                )
+                raise InputError(f"{path}, line {number}: {problem}") from None
+    return RunLabels(labels)
+
+
+def as_label(given: Any, case: str) -> float | None:
+    """0, 1 or any number; yes, no and similar words; None where there is no label."""
+    if given is None or (isinstance(given, str) and not given.strip()):
+        return None
+    if isinstance(given, str) and given.strip().lower() in _WORDS:
+        return _WORDS[given.strip().lower()]
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(
+            f'case "{case}": the label is {given!r}, expected 0, 1, another number, or yes and no'
+        )
+    return value
+
+
+def add_label(run: Path, case: str, label: float | None, note: str = "", by: str = "") -> None:
+    """Append one label with one durable write; plain ASCII, so that no reader splits the line."""
+    for name, text, longest in (("note", note, LONGEST_NOTE), ("name", by, LONGEST_NAME)):
+        if len(text) > longest:
+            raise InputError(f"{name}: {len(text):,} characters, at most {longest:,}")
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    record: Json = {"id": case, "label": None if label is None else int(label), "note": note, "at": at}
+    line = json.dumps({**record, "by": by} if by else record) + "\n"
+    try:
+        file = os.open(run / LABELS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            os.write(file, line.encode("ascii"))
+            os.fsync(file)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise StorageError(f"{run / LABELS_FILE}: cannot be written: {error.strerror or error}") from None

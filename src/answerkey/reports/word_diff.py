@@ -1,0 +1,68 @@
+"""Two texts, word by word: the same, removed, added."""
+
+from __future__ import annotations
+
+import re
+
+from answerkey.types import Json
+
+LONGEST = 20_000
+_PIECES = re.compile(r"\s*\S+|\s+\Z")
+_EDGES = re.compile(r"^\W+|\W+$")
+_SIMILAR = 0.35  # below it the few words in common are chance, and marking them hides that everything is new
+
+
+def word_diff(a: str, b: str) -> tuple[list[Json], list[Json]]:
+    """Each side in pieces with `kind` same, removed or added. Very long texts are cut before they are compared."""
+    from rapidfuzz.distance import Indel
+
+    left, right = _PIECES.findall(a[:LONGEST]), _PIECES.findall(b[:LONGEST])
+    if Indel.normalized_similarity(left, right) < _SIMILAR:
+        return [{"text": a[:LONGEST], "kind": "removed"}], [{"text": b[:LONGEST], "kind": "added"}]
+    side_a: list[Json] = []
+    side_b: list[Json] = []
+    for step in Indel.opcodes(left, right):
+        gone = "".join(left[step.src_start : step.src_end])
+        came = "".join(right[step.dest_start : step.dest_end])
+        if step.tag == "equal":
+            side_a.append({"text": gone, "kind": "same"})
+            side_b.append({"text": came, "kind": "same"})
+            continue
+        if gone:
+            side_a.append({"text": gone, "kind": "removed"})
+        if came:
+            side_b.append({"text": came, "kind": "added"})
+    return side_a, side_b
+
+
+def marked_answer(expected: str, answer: str) -> tuple[list[Json], list[Json]]:
+    """The expected answer with the words that the answer lacks, and the answer with the numbers that are not expected.
+
+    Wording may differ freely in a right answer; missing words and other numbers are what a reader looks for.
+    """
+    wanted, found = _PIECES.findall(expected), _PIECES.findall(answer)
+    known, there = ({_bare(piece) for piece in pieces} for pieces in (wanted, found))
+    lacking = [(piece, bool(_bare(piece)) and _bare(piece) not in there) for piece in wanted]
+    other = [(piece, bool(wanted) and _is_number(piece) and _bare(piece) not in known) for piece in found]
+    return _joined(lacking, "missing"), _joined(other, "other")
+
+
+def _is_number(piece: str) -> bool:
+    return any(map(str.isdigit, piece))
+
+
+def _bare(piece: str) -> str:
+    return _EDGES.sub("", piece).casefold()
+
+
+def _joined(pieces: list[tuple[str, bool]], kind: str) -> list[Json]:
+    """Neighbours of one kind as one piece; the blank before a marked word is not marked."""
+    joined: list[Json] = []
+    for piece, marked in pieces:
+        word = piece.lstrip()
+        for text, here in ((piece[: len(piece) - len(word)], "same"), (word, kind if marked else "same")):
+            if joined and (joined[-1]["kind"] == here or not text):
+                joined[-1]["text"] += text
+            elif text:
+                joined.append({"text": text, "kind": here})
+    return joined
