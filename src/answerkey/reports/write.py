@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +30,13 @@ MOST_ON_PAGE = 100_000  # report.html holds a row per case in memory
 MOST_FROM_PARTS = 1_000  # failures written in full of a run that is Parquet
 
 
-def write_reports(folder: Path, *, charts: bool | None = None) -> Json:
+def write_reports(
+    folder: Path, *, charts: bool | None = None, ready: Callable[[Json], None] | None = None
+) -> Json:
     """Write every report of the run and return the summary.
 
     With `charts` also plots/*.png, which needs the extra `charts`; with `charts=False` report.html is left out.
+    `ready` is called with the summary as soon as it is known, before the reports are written.
     The Parquet files of a large run are its rows already, and are not written again.
     """
     manifest = read_manifest(folder)
@@ -51,6 +54,8 @@ def write_reports(folder: Path, *, charts: bool | None = None) -> Json:
     summary = summary_of(tally, profile, run)
     gates = answer_gates(parse_gates(manifest.get("gate", [])), summary)
     figures = replace(summary, gates=tuple(gates)).to_json()
+    if ready:
+        ready(figures)
     write_manifest(folder, {**manifest, "fingerprint": figures["fingerprint"]})
     write_file(folder / "summary.json", json_text(figures))
     write_file(folder / "report.txt", text_report(figures))

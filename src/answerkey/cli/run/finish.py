@@ -33,11 +33,13 @@ def finish_run(
     """Write the reports, print them, and return the exit code."""
     from answerkey.reports.write import write_reports
 
-    summary = write_reports(finished.folder, charts=charts)
-    if as_json:
-        print_json(summary)
-    elif not quiet:
-        show(text_report(summary))
+    def show_result(summary: Json) -> None:
+        if as_json:
+            print_json(summary)
+        elif not quiet:
+            show(text_report(summary))
+
+    summary = write_reports(finished.folder, charts=charts, ready=show_result)
     say(f"run folder: {finished.folder}")
     code, line = verdict_line(finished, summary)
     if finished.partial:
