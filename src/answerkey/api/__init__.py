@@ -186,7 +186,7 @@ def compare(a: Run | str | Path, b: Run | str | Path, repeats: Iterable[Run | st
     """Is run B better than run A? Cases are paired by id; `repeats` are further runs of A's bot, to estimate noise.
 
     >>> compare(old, new).sentence  # doctest: +SKIP
-    'B is better: over 50 cases the score moved by +0.127 (95 % interval +0.0912 to +0.168, p < 0.001)'
+    'B is better: over 50 cases the score changed by +0.127 (95 % interval +0.0912 to +0.168, p < 0.001)'
     """
 
     def side(run: Run | str | Path) -> Any:

@@ -34,7 +34,10 @@ OK, MISSING, ERROR = "ok", "not installed", "error"
 _MARKS = {OK: "✓", MISSING: "–", ERROR: "✗"}
 # extra: module, package, purpose
 _EXTRAS = {
+    "charts": ("vl_convert", "vl-convert-python", "charts as PNG and SVG files"),
     "faiss": ("faiss", "faiss-cpu", "dense search with FAISS, reading its index files"),
+    "pandas": ("pandas", "pandas", "results as data frames"),
+    "parquet": ("pyarrow", "pyarrow", "Parquet files"),
     "qdrant": ("qdrant_client", "qdrant-client", "Qdrant collections"),
     "ray": ("ray", "ray", "runs on a cluster"),
     "sentence-transformers": ("sentence_transformers", "sentence-transformers", "other embedding models"),
