@@ -100,37 +100,10 @@ def files() -> list[Path]:
 
 # Parts whose prose is still to be rewritten. This list only gets shorter.
 NOT_YET = (
-    *(
-        f"src/answerkey/{name}"
-        for name in (
-            "bots",
-            "cases/",
-            "coerce/",
-            "comparison/",
-            "config",
-            "demo/",
-            "embed/",
-            "experiments/",
-            "llm/",
-            "metrics/",
-            "profiles/",
-            "pytest_plugin",
-            "quality/",
-            "retrieval/",
-            "runs/",
-            "targets/",
-            "text",
-            "types",
-            "intervals",
-            "decode",
-            "errors",
-        )
-    ),
-    "docs/reference/",
-    "docs/validity.md",
-    "docs/how-to/migrate",
-    "benchmarks/RESULTS.md",
-)
+    "src/answerkey/coerce/", "src/answerkey/config/", "src/answerkey/demo/", "src/answerkey/embed/",
+    "src/answerkey/experiments/", "src/answerkey/llm/", "src/answerkey/quality/", "src/answerkey/retrieval/",
+    "src/answerkey/runs/", "src/answerkey/targets/", "docs/reference/", "docs/how-to/migrate", "benchmarks/RESULTS.md",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
