@@ -106,7 +106,7 @@ def test_the_judge_of_a_suite_and_never_from_the_cache(tmp_path: Path) -> None:
     ("options", "words"),
     [
         (["--judge", "grok"], 'did you mean "groq"'),
-        (["--judge", "http://127.0.0.1:1/v1"], "no model given"),
+        (["--judge", "http://127.0.0.1:1/v1"], "needs model"),
         (["--api-key-env", "X"], "needs --judge"),
         (["--judge", "groq", "--api-key-env", "NOT_SET_ANYWHERE"], "export NOT_SET_ANYWHERE"),
     ],
