@@ -35,7 +35,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class CaseLabel:
-    """What one person said about one case; `label` is None where it was withdrawn."""
+    """The label of one person for one case; `label` is None where it was withdrawn."""
 
     id: str
     label: float | None
