@@ -274,7 +274,7 @@ def test_the_driver_is_killed_then_interrupted_and_resume_goes_on(write, tmp_pat
     _, interrupted, told = stopped(signal.SIGINT, len(before) + 1, "--resume")
     assert interrupted.returncode == 130, told
     assert "to continue: answerkey run" in told
-    assert told.strip().splitlines()[-1].startswith("interrupted: ")
+    assert told.strip().splitlines()[-1].startswith("INTERRUPTED: ")
     between = written(run)
     assert before.items() < between.items()
     assert len(between) < 5

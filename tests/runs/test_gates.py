@@ -43,7 +43,7 @@ from answerkey.types import Case, Outcome, Response, Score, Verdict
 def test_gates_decide_the_exit_code(scored, gate, code):
     shown, _ = scored("--gate", gate)
     assert shown.code == code, shown.err
-    assert shown.last_line.startswith({0: "passed", 1: "failed", 2: "error"}[code])
+    assert shown.last_line.startswith({0: "PASS: ", 1: "FAIL: ", 2: "INVALID: "}[code])
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_six_troubles_in_one_run(tmp_path: Path, seed: int) -> None:
             code = ended if ended >= 0 or ended == expected else 128 - ended
             assert code in (expected, 143), f"{trouble.__name__}: {ended} {told}"
             if ended == 130 and trouble is not interrupt_twice:
-                assert told.strip().splitlines()[-1].startswith("interrupted")
+                assert told.strip().splitlines()[-1].startswith("INTERRUPTED")
             asked = world.asked()
             settled.update({text: asked[text] for text in world.answered() if text not in settled})
         last = world.start()

@@ -67,7 +67,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
         assert code == 130
         assert "finishing the cases in flight; Ctrl-C again to stop now" in seen
         assert f"to continue: answerkey run {suite.path} --no-charts --resume\n" in seen
-        assert seen.strip().splitlines()[-1].startswith("interrupted: ")
+        assert seen.strip().splitlines()[-1].startswith("INTERRUPTED: ")
         asked = sum(bot.asked.values())
         assert 0 < asked < 2000
         assert len(suite.outcomes()) == asked, "the cases in flight were kept"
@@ -123,4 +123,4 @@ def test_quiet_and_not_a_terminal(cli, tmp_path: Path) -> None:
     assert "\x1b" not in loud.err + loud.out
     assert quiet.out == ""
     assert len(quiet.err.splitlines()) == 2
-    assert quiet.last_line == "passed: 5 of 5 cases done, no gates set"
+    assert quiet.last_line.startswith("DONE: 5 of 5 cases passed; ")

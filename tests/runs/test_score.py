@@ -15,7 +15,7 @@ from answerkey.types import Response
 def test_every_report_is_there_and_says_the_same(scored):
     shown, run = scored()
     assert shown.code == 0, shown.err
-    assert shown.last_line.startswith("passed")
+    assert shown.last_line.startswith("DONE: ")
     assert shown.out.splitlines()[-1] == shown.last_line, "kept in a file, the report ends the same way"
     names = {path.name for path in run.iterdir()}
     assert {
@@ -109,7 +109,7 @@ def test_control_characters_do_not_reach_files_people_read(scored):
 def test_a_missing_answer_is_an_error_and_exit_code_3(scored):
     shown, run = scored(rows=[*ROWS, {"id": "gone", "question": "Not answered?", "expected": "x"}])
     assert shown.code == 3
-    assert shown.last_line.startswith("incomplete")
+    assert shown.last_line.startswith("INCOMPLETE: ")
     summary = json.loads((run / "summary.json").read_text())
     assert summary["totals"]["errors"] == 1
     assert summary["pass_rate"] == 0.25
@@ -123,7 +123,7 @@ def test_errors_are_told_by_kind_with_one_example(cli, write, tmp_path, monkeypa
     }
     one = cli("score", write("a.jsonl", rows[:2]), "--metrics", "exact_match", "--out", tmp_path, "--json")
     assert one.json["errors"] == {'No response: no recorded answer: for case "gone0"': 1}
-    assert one.last_line == "incomplete: 1 case ended in an error"
+    assert one.last_line.startswith("INCOMPLETE: 1 of 2 cases ended in an error; most frequent cause")
 
 
 def test_every_metric_that_broke_is_named(cli, write, tmp_path):
@@ -144,7 +144,7 @@ def test_one_is_not_many(cli, write, tmp_path):
     path = write("a.jsonl", [ROWS[0]])
     assert cli("cases", path).err == "1 valid case\n"
     shown = cli("score", path, "--metrics", "exact_match", "--out", tmp_path, "--gate", "errors == 0")
-    assert shown.last_line == "passed: 1 of 1 case done, 1 gate holds"
+    assert shown.last_line.startswith("PASS: 1 gate passed; ")
 
 
 def test_the_printed_command_works_as_it_stands(cli, write, tmp_path):

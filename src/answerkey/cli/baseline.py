@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.output import done, json_option, print_json, show
 
 _folder_option = click.option(
     "--folder",
@@ -41,7 +41,7 @@ def set_command(run: Path, folder: Path) -> None:
     from answerkey.runs.store import open_run
 
     path = set_baseline(open_run(run), folder)
-    say(f"{run} is now the baseline (recorded in {path})")
+    done(f"{run} is now the baseline (recorded in {path})")
 
 
 @command.command("show")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.output import done, end, json_option, print_json, say, show
 from answerkey.cli.run.loop import interactive
 from answerkey.demo import FOLDER
-from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, StorageError
+from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, Ending, StorageError
 
 BOTS = {
     "faq": "a FAQ bot that returns the answer to the most similar known question",
@@ -82,6 +82,7 @@ def command(out: Path, as_json: bool) -> None:
     tell(_next_steps(result))
     if as_json:
         print_json(asdict(result))
+    done(f"{len(result.runs)} runs, a comparison and a retrieval sweep in {out}")
 
 
 def _copy_world(out: Path) -> Path:
@@ -112,8 +113,8 @@ def _run(suite: Path, out: Path) -> DemoRun:
     with interactive(quiet=False) as (watch, stop):
         finished = run_suite(load_suite(suite, {"run.out": str(out.resolve())}), watch=watch, stop=stop)
     if finished.interrupted or finished.partial:
-        say(f"the demo could not be completed: {finished.partial}")
-        raise click.exceptions.Exit(EXIT_INTERRUPTED if finished.interrupted else EXIT_INCOMPLETE)
+        code = EXIT_INTERRUPTED if finished.interrupted else EXIT_INCOMPLETE
+        raise click.exceptions.Exit(end(Ending(code, f"the demo could not be completed: {finished.partial}")))
     summary = write_reports(finished.folder)
     return DemoRun(
         folder=str(out / finished.folder.name),

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from answerkey import __version__
-from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.output import end, json_option, print_json, say, show
 from answerkey.cli.scoring_options import judge_model_option, judge_option, judge_settings
 from answerkey.errors import (
     EXIT_GATE,
     EXIT_INCOMPLETE,
     EXIT_OK,
     AnswerkeyError,
+    Ending,
     IncompleteError,
     SettingsError,
 )
@@ -140,7 +141,7 @@ def command(
         )
     else:
         show(f"\n{last}")
-    raise click.exceptions.Exit(code)
+    raise click.exceptions.Exit(end(Ending(code, last, gated=settings is not None)))
 
 
 def _judge_settings(

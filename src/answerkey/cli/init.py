@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import say
+from answerkey.cli.output import done, say
 from answerkey.demo import FOLDER
 from answerkey.errors import InputError, StorageError
 
@@ -39,4 +39,4 @@ def command(folder: Path) -> None:
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror}; choose another folder") from None
     say(f"wrote {', '.join(str(folder / name) for name in FILES)}")
-    say(f"next: answerkey run {shlex.quote(str(folder / 'suite.toml'))}")
+    done(f"run it with `answerkey run {shlex.quote(str(folder / 'suite.toml'))}`")

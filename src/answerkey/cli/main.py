@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import errno
 import gc
-import os
+import io
+import platform
 import sys
+import traceback
 from importlib import import_module
 
 import click
 
 from answerkey import __version__
-from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, AnswerkeyError, did_you_mean
+from answerkey.cli.output import drop_output, end
+from answerkey.errors import (
+    EXIT_BUG,
+    EXIT_INCOMPLETE,
+    EXIT_INPUT,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    AnswerkeyError,
+    Ending,
+    did_you_mean,
+)
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 COMMANDS = {
@@ -78,37 +90,52 @@ def answerkey() -> None:
     """
 
 
-def _drop_output() -> None:
-    """Discard buffered output, which would fail again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def main() -> None:
-    """Run a command. A user's mistake becomes one line and an exit code; a bug keeps its traceback."""
+    """Run a command. A user's mistake becomes one line and an exit code; a bug keeps its traceback and exits with 70."""
     gc.set_threshold(50_000)  # cases contain no cycles, and looking for some costs a fifth of the time
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a character that the terminal cannot show is replaced
+            stream.reconfigure(errors="replace")
+    sys.exit(_run())
+
+
+def _run() -> int:
     try:
         code = answerkey.main(prog_name="answerkey", standalone_mode=False)
         sys.stdout.flush()
+        return code if isinstance(code, int) else EXIT_OK
     except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        code = EXIT_INTERRUPTED
+        return end(Ending(EXIT_INTERRUPTED, "stopped before anything was finished"))
     except click.ClickException as error:
-        error.show()
-        code = error.exit_code
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(
+                f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True
+            )
+        return end(Ending(EXIT_INPUT, error.format_message()))
     except AnswerkeyError as error:
-        click.echo(f"error: {error}", err=True)
-        code = error.exit_code
+        return end(Ending(error.exit_code, str(error), gated=False))
     except BrokenPipeError:
-        # The reader of our output went away, as `head` does.
-        _drop_output()
-        code = 0
+        drop_output()
+        return EXIT_OK
     except OSError as error:
         if error.errno not in _FULL:
-            raise
+            return _bug(error)
         where = error.filename or "standard output"
-        click.echo(
-            f"error: {where} cannot be written: {error.strerror}; free some space, then try again", err=True
+        code = end(
+            Ending(
+                EXIT_INCOMPLETE,
+                f"{where} cannot be written: {error.strerror}; free some space, then try again",
+            )
         )
-        _drop_output()
-        code = EXIT_INCOMPLETE
-    sys.exit(code if isinstance(code, int) else 0)
+        drop_output()
+        return code
+    except Exception as error:
+        return _bug(error)
+
+
+def _bug(error: Exception) -> int:
+    """A mistake of ours: the traceback, and what to report."""
+    traceback.print_exception(error)
+    what = " ".join(str(error).split())[:200]
+    asked = f"please report this with the traceback above (answerkey {__version__}, Python {platform.python_version()})"
+    return end(Ending(EXIT_BUG, f"{type(error).__name__}: {what}; {asked}"))

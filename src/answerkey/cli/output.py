@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from answerkey.errors import EXIT_OK, Ending
 from answerkey.text import printable
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on standard output.")
@@ -16,7 +17,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def print_json(value: Any) -> None:
     """Print strict JSON; NaN raises, because it would be a bug."""
-    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2))
+    _echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2))
 
 
 def say(text: str = "") -> None:
@@ -26,7 +27,31 @@ def say(text: str = "") -> None:
 
 def show(text: str = "") -> None:
     """Print text on standard output, with control characters removed."""
-    click.echo(printable(text))
+    _echo(printable(text))
+
+
+def _echo(text: str) -> None:
+    """A reader that went away, as `head` does, is not a failure: the command ends as it would have."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        drop_output()
+
+
+def drop_output() -> None:
+    """Discard standard output from now on; what is buffered would fail again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def end(ending: Ending) -> int:
+    """Print the last line of a command, and return its exit code."""
+    say(ending.line)
+    return ending.code
+
+
+def done(sentence: str) -> None:
+    """The last line of a command that succeeded and has no gates."""
+    end(Ending(EXIT_OK, sentence, gated=False))
 
 
 def separate_streams() -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.output import done, json_option, print_json, show
 from answerkey.cli.scoring_options import charts_option
 
 
@@ -29,4 +29,4 @@ def command(run: Path, charts: bool | None, as_json: bool) -> None:
         print_json(summary)
     else:
         show(text_report(summary))
-    say(f"reports written to {run}")
+    done(f"reports written to {run}")

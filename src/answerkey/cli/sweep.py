@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.output import done, json_option, print_json, say, show
 
 if TYPE_CHECKING:
     from answerkey.experiments.sweep import Sweep
@@ -65,7 +65,7 @@ def command(
     if as_json:
         return print_json({"folder": str(folder), **figures})
     _show(sweep, figures)
-    return show(f"\nwrote {folder}")
+    return done(f"wrote {folder}")
 
 
 def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list[Any] | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
 from answerkey.profiles.decide import ERROR
+from answerkey.runs.summary import GateResult
 from answerkey.types import Outcome
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -43,8 +45,15 @@ class JunitFile:
         else:
             self._file.write("/>\n")
 
-    def finish(self, partial: str = "") -> None:
-        """An incomplete run adds an error, so that CI never reports it as complete."""
+    def finish(self, partial: str = "", gates: Sequence[GateResult] = ()) -> None:
+        """Each gate is a test. An incomplete run adds an error, so that CI never reports it as complete."""
+        for gate in gates:
+            self._tests += 1
+            self._failures += not gate.passed
+            self._file.write(f'<testcase classname="gates" name={_attribute(gate.condition)}')
+            value = "no figure" if gate.value is None else f"{gate.value:.4g}"
+            message = _attribute(f"{value} {gate.note}".strip())
+            self._file.write("/>\n" if gate.passed else f"><failure message={message}/></testcase>\n")
         if partial:
             self._tests += 1
             self._errors += 1

@@ -22,8 +22,8 @@ from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, worst_positi
 from answerkey.runs.gates import answer_gates, parse_gates
 from answerkey.runs.records import result_line
 from answerkey.runs.store import JournalIndex, in_parts, open_index, open_run, read_manifest, write_manifest
-from answerkey.runs.summary import RunInfo, summary_of
-from answerkey.runs.tally import RunTally
+from answerkey.runs.summary import GateResult, RunInfo, Summary, summary_of
+from answerkey.runs.tally import MOST_LISTED, RunTally
 from answerkey.types import Json, Outcome, Profile, Status
 
 MOST_ON_PAGE = 100_000  # report.html holds a row per case in memory
@@ -44,7 +44,7 @@ def write_reports(
     if in_parts(folder):
         tally, worst = merged(folder), worst_positions(folder, MOST_FROM_PARTS)
     else:
-        tally, worst = _write_rows(folder, manifest)
+        tally, worst = _write_rows(folder, manifest, profile)
     run = RunInfo.of_manifest(manifest)
     with_page = charts is not False and tally.all.count <= MOST_ON_PAGE
     if charts is not False and not with_page:
@@ -52,8 +52,9 @@ def write_reports(
             run, notes=(*run.notes, f"no report.html: the run has more than {MOST_ON_PAGE:,} cases")
         )
     summary = summary_of(tally, profile, run)
-    gates = answer_gates(parse_gates(manifest.get("gate", [])), summary)
-    figures = replace(summary, gates=tuple(gates)).to_json()
+    index = open_index(folder)
+    failing = tuple(outcome.case.id for outcome in index.at(worst[:MOST_LISTED]))
+    figures = replace(summary, gates=_gates(manifest, summary), failing=failing).to_json()
     if ready:
         ready(figures)
     write_manifest(folder, {**manifest, "fingerprint": figures["fingerprint"]})
@@ -61,7 +62,7 @@ def write_reports(
     write_file(folder / "report.txt", text_report(figures))
     write_file(folder / "report.md", markdown_report(figures))
     failed = tally.all.count - tally.all.passed - tally.all.statuses[Status.SCORED]
-    _write_failures(open_index(folder), worst, failed, profile)
+    _write_failures(index, worst, failed, profile)
     if with_page:
         from answerkey.reports.html import write_run_page  # the templates take a moment to load
 
@@ -79,7 +80,11 @@ def write_run_plots(folder: Path, summary: Json) -> list[Path]:
     return write_plots(folder / "plots", run_charts(summary, read_rows(folder), open_run(folder).profile))
 
 
-def _write_rows(folder: Path, manifest: Json) -> tuple[RunTally, list[int]]:
+def _gates(manifest: Json, summary: Summary) -> tuple[GateResult, ...]:
+    return tuple(answer_gates(parse_gates(manifest.get("gate", [])), summary))
+
+
+def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[RunTally, list[int]]:
     """The reports with a row per case, from one pass over the journals; returns the tally and the failed, worst first."""
     tally, index = RunTally(), JournalIndex(folder)
     failing: list[tuple[float, int]] = []
@@ -89,7 +94,7 @@ def _write_rows(folder: Path, manifest: Json) -> tuple[RunTally, list[int]]:
             stack.enter_context(replacing(folder / "results.csv")), manifest.get("metrics", [])
         )
         junit = JunitFile(stack.enter_context(replacing(folder / "junit.xml")), manifest["name"])
-        for n, outcome in index.numbered():
+        for n, outcome in index.numbered(stopped=True):
             tally.add(outcome)
             line = result_line(outcome)
             lines.write(json_line(line).decode() + "\n")
@@ -97,7 +102,8 @@ def _write_rows(folder: Path, manifest: Json) -> tuple[RunTally, list[int]]:
             junit.add(outcome)
             if not outcome.verdict.passed and outcome.verdict.status != Status.SCORED:
                 failing.append((badness(outcome), n))
-        junit.finish(manifest.get("partial", ""))
+        gates = _gates(manifest, summary_of(tally, profile, RunInfo()))
+        junit.finish(manifest.get("partial", ""), gates)
     return tally, [n for _, n in sorted(failing)]
 
 

@@ -236,11 +236,11 @@ class JournalIndex:
                     judged = _record(scores, scored) if scored >= 0 else None
                     yield StoredCase(n, _record(responses, at), judged, at, scored)
 
-    def numbered(self, *, unscored: bool = False) -> Iterator[tuple[int, Outcome]]:
-        """The outcomes in case order with their positions; one that is not scored, or that the run stopped at,
-        only with `unscored`."""
+    def numbered(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[tuple[int, Outcome]]:
+        """The outcomes in case order with their positions. One that is not scored only with `unscored`; one that the
+        run stopped at, to ask it again on resume, only with `stopped` or `unscored`."""
         for stored in self.records():
-            if unscored or (stored.judged is not None and not stored.judged.get("stopped")):
+            if unscored or (stored.judged is not None and (stopped or not stored.judged.get("stopped"))):
                 yield stored.n, self._outcome(stored.n, stored.answered, stored.judged)
 
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:

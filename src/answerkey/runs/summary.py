@@ -148,6 +148,7 @@ class Summary:
     errors: dict[str, int]
     disagreements: tuple[Disagreement, ...]
     gates: tuple[GateResult, ...] = ()
+    failing: tuple[str, ...] = ()
 
     @property
     def mean(self) -> dict[str, float | None]:
@@ -172,6 +173,7 @@ class Summary:
             "errors": self.errors,
             "disagreements": [asdict(each) for each in self.disagreements],
             "gates": [asdict(gate) for gate in self.gates],
+            "failing": list(self.failing),
         }
 
 

@@ -11,13 +11,12 @@ import click
 from click.core import ParameterSource
 
 from answerkey.cli.output import print_json, say, separate_streams, show
-from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK
 from answerkey.profiles.decide import ERROR
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.reports.text import text_report
+from answerkey.runs.conclusion import conclude
 from answerkey.runs.control import Finished
 from answerkey.runs.store import last_asked, open_run, read_outcomes
-from answerkey.text import counted
 from answerkey.types import Json, Verdict
 
 _MOST_SHOWN = 10
@@ -34,49 +33,21 @@ def finish_run(
     from answerkey.reports.write import write_reports
 
     def show_result(summary: Json) -> None:
+        ending = conclude(finished, summary)
         if as_json:
-            print_json(summary)
+            print_json(summary | {"ending": ending.line, "exit_code": ending.code})
         elif not quiet:
             show(text_report(summary))
 
     summary = write_reports(finished.folder, charts=charts, ready=show_result)
+    ending = conclude(finished, summary)
     say(f"run folder: {finished.folder}")
-    code, line = verdict_line(finished, summary)
     if finished.partial:
         say(f"to continue: {resume_command}")
     if not (as_json or quiet) and separate_streams():
-        show(line)  # a report kept in a file ends as the screen does
-    say(line)
-    return code
-
-
-def verdict_line(finished: Finished, summary: Json) -> tuple[int, str]:
-    """The exit code and the line that matches it. A run that could not be completed never passes."""
-    totals = summary["totals"]
-    if finished.interrupted:
-        return (
-            EXIT_INTERRUPTED,
-            f"interrupted: {totals['cases']} of {counted(summary['selected'], 'case')} done",
-        )
-    if finished.stopped is not None:
-        also = f" ({finished.also_stopped} more failed in the same batch)" if finished.also_stopped else ""
-        return EXIT_GATE, f"failed: stopped at {finished.stopped.case.id}, which is under the threshold{also}"
-    if finished.partial and finished.limited:
-        if finished.failed:
-            return EXIT_GATE, f"failed: {finished.failed} of {finished.asked} asked; {finished.partial}"
-        return EXIT_OK, f"passed: {finished.asked} asked; {finished.partial}"
-    if finished.partial or totals["errors"]:
-        why = finished.partial or f"{counted(totals['errors'], 'case')} ended in an error"
-        return EXIT_INCOMPLETE, f"incomplete: {why}"
-    failed = [gate for gate in summary["gates"] if not gate["passed"]]
-    if failed:
-        return EXIT_GATE, f"failed: gate {'; '.join(gate['condition'] for gate in failed)}"
-    gates = (
-        f", {counted(len(summary['gates']), 'gate holds', 'gates hold')}"
-        if summary["gates"]
-        else ", no gates set"
-    )
-    return EXIT_OK, f"passed: {totals['cases']} of {counted(summary['selected'], 'case')} done{gates}"
+        show(ending.line)  # a report kept in a file ends as the screen does
+    say(ending.line)
+    return ending.code
 
 
 def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> None:

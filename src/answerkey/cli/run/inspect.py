@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from answerkey.cli.output import print_json, say, show
+from answerkey.cli.output import done, print_json, say, show
 from answerkey.cli.run.options import RunOptions, suite_of_run
 from answerkey.errors import EXIT_OK, InputError, SettingsError
 from answerkey.reports.failure_screen import failure_screen
@@ -54,6 +54,7 @@ def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
         show(f"  {case['id']}: {' '.join(case['question'].split())[:100]}")
     if plan.cases > len(plan.first):
         show(f"  … and {plan.cases - len(plan.first)} more")
+    done("dry run, nothing was asked")
     return EXIT_OK
 
 

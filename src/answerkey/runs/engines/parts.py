@@ -224,7 +224,7 @@ class PartsIndex:
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
         return (outcome for _, outcome in self.numbered())
 
-    def numbered(self, *, unscored: bool = False) -> Iterator[NumberedOutcome]:
+    def numbered(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[NumberedOutcome]:
         for path in list_parts(self.folder):
             yield from outcomes_in(path)
 

@@ -1,0 +1,103 @@
+"""How a run ends: the exit code and the last line, from its figures. What could not be completed never passes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, Ending
+from answerkey.runs.control import Finished
+from answerkey.text import counted
+
+_SHOWN_IDS, _SHOWN_CAUSE, _SAME_CAUSE = 3, 120, 10
+_SIGN = re.compile(r"(.*?)\s*(>=|<=|==|!=|>|<)\s*(.*)")
+_OPPOSITE = {">=": "<", "<=": ">", ">": "<=", "<": ">=", "==": "!=", "!=": "=="}
+
+
+def conclude(finished: Finished, summary: Mapping[str, Any]) -> Ending:
+    """The ending of a run with this summary (summary.json).
+
+    `FAIL: 1 of 2 gates failed (pass_rate 0.56 < 0.70); 28 of 50 cases passed; failing: q3, q7, q9, …; see …`
+    """
+    totals, gates = summary["totals"], summary["gates"]
+    rest = [_passed(summary), _failing(summary), _next(finished.folder, summary)]
+
+    def ending(code: int, *reasons: str, gated: bool = True) -> Ending:
+        return Ending(code, "; ".join(part for part in (*reasons, *rest) if part), gated=gated)
+
+    if finished.interrupted:
+        return ending(EXIT_INTERRUPTED, _done(summary), _cause(summary))
+    if finished.stopped is not None:
+        also = f" ({finished.also_stopped} more failed in the same batch)" if finished.also_stopped else ""
+        return ending(EXIT_GATE, f"stopped at {finished.stopped.case.id}, which is under the threshold{also}")
+    if finished.partial and finished.limited:
+        asked = f"{counted(finished.asked, 'case')} asked, {finished.failed} failed; {finished.partial}"
+        return ending(EXIT_GATE if finished.failed else EXIT_OK, asked, gated=bool(finished.failed))
+    if finished.partial or totals["errors"]:
+        return ending(EXIT_INCOMPLETE, *_incomplete(finished, summary))
+    failed = [gate for gate in gates if not gate["passed"]]
+    if failed:
+        conditions = ", ".join(_gate(gate) for gate in failed[:_SHOWN_IDS])
+        return ending(
+            EXIT_GATE,
+            f"{len(failed)} of {counted(len(gates), 'gate')} failed ({_and_more(conditions, failed)})",
+        )
+    return ending(EXIT_OK, f"{counted(len(gates), 'gate')} passed" if gates else "", gated=bool(gates))
+
+
+def _incomplete(finished: Finished, summary: Mapping[str, Any]) -> list[str]:
+    totals = summary["totals"]
+    errors = f"{totals['errors']} of {counted(totals['cases'], 'case')} ended in an error"
+    if finished.partial and not finished.partial.endswith("ended in an error"):
+        cause = _cause(summary)
+        known = cause.partition("No response: ")[2][:_SAME_CAUSE]  # the reason may name the cause already
+        return [finished.partial, _done(summary), "" if known and known in finished.partial else cause]
+    return [errors, _cause(summary)]
+
+
+def _done(summary: Mapping[str, Any]) -> str:
+    return f"{summary['totals']['cases']} of {counted(summary['selected'] or 0, 'case')} done"
+
+
+def _passed(summary: Mapping[str, Any]) -> str:
+    totals = summary["totals"]
+    if summary["profile"].get("name") is None:
+        scored = totals["cases"] - totals["errors"]
+        return f"{counted(scored, 'case')} scored, no profile"
+    unscored = f" ({totals['unscored']} without an applicable criterion)" if totals["unscored"] else ""
+    return f"{totals['passed']} of {counted(totals['cases'], 'case')} passed{unscored}"
+
+
+def _failing(summary: Mapping[str, Any]) -> str:
+    ids: list[str] = summary.get("failing", [])
+    return f"failing: {_and_more(', '.join(ids[:_SHOWN_IDS]), ids)}" if ids else ""
+
+
+def _cause(summary: Mapping[str, Any]) -> str:
+    """The most frequent cause of errors."""
+    errors: Mapping[str, int] = summary["errors"]
+    if not errors:
+        return ""
+    message, count = next(iter(errors.items()))
+    shown = message if len(message) <= _SHOWN_CAUSE else f"{message[:_SHOWN_CAUSE]}…"
+    return f"most frequent cause ({counted(count, 'time')}): {shown}"
+
+
+def _gate(gate: Mapping[str, Any]) -> str:
+    """`pass_rate 0.56 < 0.70`: the figure and the condition that it does not meet."""
+    found = _SIGN.match(gate["condition"])
+    if gate["value"] is None or found is None:
+        return f"{gate['condition']}: {gate['note']}"
+    figure, sign, limit = found.groups()
+    return f"{figure} {gate['value']:.4g} {_OPPOSITE[sign]} {limit}"
+
+
+def _next(folder: Path, summary: Mapping[str, Any]) -> str:
+    """The file to read next."""
+    return f"see {folder / ('failures.txt' if summary.get('failing') else 'report.txt')}"
+
+
+def _and_more(shown: str, items: list[Any]) -> str:
+    return f"{shown}, …" if len(items) > _SHOWN_IDS else shown
