@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
+
 from answerkey.errors import SettingsError
 from answerkey.runs.ask import Numbered
 from answerkey.runs.control import Options, Selection
@@ -91,7 +93,7 @@ def still_stopping(prepared: Prepared, options: Options, begun: Resumed) -> tupl
         return prepared, options
     run = prepared.suite.run
     if run.stop_below is None:
-        run = replace(run, stop_below=begun.manifest["settings"]["run"].get("stop_below"))
+        run = msgspec.structs.replace(run, stop_below=begun.manifest["settings"]["run"].get("stop_below"))
     return replace(prepared, suite=replace(prepared.suite, run=run)), replace(options, stop_on_fail=True)
 
 
