@@ -23,7 +23,7 @@ _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for na
 _DATE = re.compile(
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_MONTH})(?:\.|\b)"
     rf"(?:\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s*(?P<year>[12]\d{{3}}))?"
-    rf"|(?P<iso>[12]\d{{3}}-\d{{2}}-\d{{2}})|(?<![\d,.$])(?P<only>1[0-9]{{3}}|20[0-9]{{2}})(?![,.]?\d{{2}}|%)",
+    rf"|(?<![\d.])(?P<n1>\d{{1,2}})(?P<mark>[./])(?P<n2>\d{{1,2}})(?P=mark)(?P<n3>(?:19|20)\d\d)(?!\d)|(?P<iso>[12]\d{{3}}-\d{{2}}-\d{{2}})|(?<![\d,.$])(?P<only>1[0-9]{{3}}|20[0-9]{{2}})(?![,.]?\d{{2}}|%)",
     re.IGNORECASE,
 )
 _COUNTS = (
@@ -71,7 +71,7 @@ class Figure:
     """`step` is the value of the last digit written: 12.3 is exact to 0.1, 1.2 million to 100,000.
 
     `dimension` is that of the unit (`length`, `currency USD`), empty without one; `size` and `offset` take the value into
-    the dimension's first unit.
+    the dimension's base unit.
     """
 
     value: float
@@ -86,7 +86,7 @@ class Figure:
 
     @property
     def base(self) -> float:
-        """The value in the first unit of its dimension: 3000 for `3 km`."""
+        """The value in the base unit of its dimension: 3000 for `3 km`."""
         return self.value * self.size + self.offset
 
     def other_unit(self, other: Figure) -> bool:
@@ -225,12 +225,10 @@ def _units() -> tuple[re.Pattern[str], Mapping[str, _Unit], re.Pattern[str]]:
         )
     }
     units |= {code: (names, _Unit(f"currency {code}")) for code, names in currencies.items()}
-    # Longer names first: "square miles" before "miles".
-    ordered = sorted(units.items(), key=lambda item: -max(map(len, item[1][0].split("|"))))
-    after = "|".join(rf"(?P<{group}>{names})" for group, (names, _) in ordered)
+    after = "|".join(rf"(?P<{group}>{names})" for group, (names, _) in units.items())
     before = "|".join(rf"(?P<{code}>{names})" for code, names in currencies.items())
     return (
-        re.compile(rf"[\s-]?(?:{after})(?!\w)", re.IGNORECASE),
+        re.compile(rf"[\s-]?(?:{after})(?![\w/])", re.IGNORECASE),
         {group: unit for group, (_, unit) in units.items()},
         re.compile(rf"[-−\s]*(?:{before})", re.IGNORECASE),
     )
@@ -305,6 +303,8 @@ def dates(text: str) -> tuple[Date, ...]:
         if match["iso"]:
             year, month, day = (int(part) for part in match["iso"].split("-"))
             found.append(Date(year, month, day))
+        elif match["n1"]:
+            found += _numeric(int(match["n1"]), int(match["n2"]), int(match["n3"]), match["mark"])
         elif match["only"]:
             found.append(Date(year=int(match["only"])))
         elif (
@@ -316,6 +316,19 @@ def dates(text: str) -> tuple[Date, ...]:
                 Date(int(match["year"]) if match["year"] else None, month, int(day) if day else None)
             )
     return tuple(found)
+
+
+def _numeric(one: int, two: int, year: int, mark: str) -> list[Date]:
+    """`03.07.2020` is a day in July; `03/07/2020` may also be one in March."""
+    orders = ((one, two),) if mark == "." else ((one, two), (two, one))
+    return [
+        Date(year, month, day) for day, month in dict.fromkeys(orders) if 1 <= month <= 12 and 1 <= day <= 31
+    ]
+
+
+def without_dates(text: str) -> str:
+    """The text without its dates, but with its bare years."""
+    return _DATE.sub(lambda match: match[0] if match["only"] else " ", text)
 
 
 @lru_cache(maxsize=4096)

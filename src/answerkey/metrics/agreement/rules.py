@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 
-from answerkey.metrics.agreement.comparable import Text, Word
+from answerkey.metrics.agreement.comparable import Text, Word, read
 from answerkey.metrics.agreement.stance import direction, moved, other_sign, same_stance, stance
 from answerkey.metrics.agreement.word_match import NEAR, Near, closest
-from answerkey.metrics.quantities import MONTHS, Figure, figures_agree
-from answerkey.metrics.sentences import stem, stem_list
+from answerkey.metrics.quantities import MONTHS, Figure, figures, figures_agree, without_dates
+from answerkey.metrics.sentences import stem, stem_list, word_list
 
 YES_NO = 4.0  # for the same yes or no, against the other; half of it where it is only implied
 OTHER_WAY = 5.0  # against a rise where a fall is expected, or a figure on the other side of zero
@@ -21,24 +22,33 @@ WRONG_COPY = 8.0  # against a near copy of the expected answer that has another 
 FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
 OTHER_FIGURE = 2.5  # against another figure in place of the expected one, in an expected sentence
 OTHER_UNIT = 6.0  # against the expected digits with another unit or currency
-SAME_QUANTITY = 1.5  # for the expected quantity, whatever its unit
+SAME_FACTS = (
+    1.5  # for the expected figures, whatever their unit, or all the expected names, in an expected sentence
+)
 OTHER_NAME = 0.5  # against `David Coleman` for `David Vine`; the fitted data is more lenient than quizzes
 OTHER_NAMES = 3.5  # against other names in place of all the expected ones, in an expected sentence
 OTHER_NUMBER = 2.0  # against `James V` for `James IV`
 ITEMS_SHORT = 4.0  # against an answer that has none of the items of an expected list; less for some of them
-NEGATED = 1.5  # against a sentence of which only one side is negated, more where a figure is missing too
+SWAPPED = 4.0  # against the expected sentence with one name exchanged; a third of it for another word
+SAME_SIDE = 2.0  # for an answer to a yes-or-no question that implies the expected side
+NEGATED = 1.5  # against a sentence of which one side is negated; more where a figure is missing or the words are the same
 DECLINED = 1.0  # against an answer that declines and gives nothing expected
-_COPY, _SENTENCE, _PHRASE = 0.9, math.log1p(6), math.log1p(5)
+_COPY, _COPIED = 0.9, 0.7
+_PHRASE, _SENTENCE, _LONG = math.log1p(5), math.log1p(6), math.log1p(20)
 _NOT_NAMES = frozenset(stem(word) for word in MONTHS)
+_LIMIT = re.compile(
+    r"\b(?:no|not|never|cannot|\w+n't)\b(?:\s+\w+){0,2}?\s+(?:more|less|later|fewer|exceed\w*|only|until)\b",
+    re.IGNORECASE,
+)
 _ITEM = re.compile(r",\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
 
 
 def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], near: Near) -> dict[str, float]:
     """The features that the rules use, beside those of the fitted model."""
     given = {figure.value for figure in asked.figures}
-    sought = [figure for figure in key if figure.value not in given and not figure.year]
+    dated = {f.value for f in figures(wanted.plain)} - {f.value for f in figures(without_dates(wanted.plain))}
+    sought = [figure for figure in key if figure.value not in given | dated and not figure.year]
     found = [any(figures_agree(figure, other) for other in said.figures) for figure in sought]
-    measured = [bool(figure.dimension or figure.percent) for figure in sought]
     names = _names(wanted.words, asked)
     rivals = [name for name in _names(said.words, asked) if closest(name, wanted, wanted)[0] < NEAR]
     listed = items(wanted.plain)
@@ -51,7 +61,13 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
         "reversed": float(
             bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))
         ),
-        "same_quantity": float(bool(sought) and all(found) and all(measured)),
+        "same_quantity": float(bool(sought) and all(found) and not any(figure.count for figure in sought)),
+        "other_figure": float(
+            bool(sought) and not any(found) and any(f.value not in given for f in said.figures)
+        ),
+        "same_names": float(bool(names) and not rivals and all(near[name][0] >= NEAR for name in names)),
+        "swapped": _swapped(said, wanted),
+        "one_negated": float(_is_negated(said) != _is_negated(wanted)),
         "other_unit": float(
             any(
                 not hit and any(one.value == other.value and one.other_unit(other) for other in said.figures)
@@ -69,6 +85,8 @@ def _names(words: Sequence[Word], asked: Text) -> list[str]:
     for n, word in enumerate(words):
         if not word.capital or word.stem in asked.vocabulary or word.stem[0].isdigit():
             continue
+        if n and words[n - 1].stem[0].isdigit():  # the GB of `5 GB`
+            continue
         first = n == 0 or words[n - 1].sentence != word.sentence
         follows = n + 1 < len(words) and words[n + 1].capital and words[n + 1].before == " "
         if first and not (follows and words[n + 1].sentence == word.sentence):
@@ -76,6 +94,28 @@ def _names(words: Sequence[Word], asked: Text) -> list[str]:
         if word.stem not in stem_list("titles") and word.stem not in _NOT_NAMES:
             found.append(word.stem)
     return found
+
+
+def _swapped(said: Text, wanted: Text) -> float:
+    """1 for the expected words with one name exchanged, a third for another word, else 0."""
+    codes = SequenceMatcher(None, wanted.tokens, said.tokens, autojunk=False).get_opcodes()
+    changes = [code for code in codes if code[0] != "equal"]
+    if len(changes) != 1 or changes[0][0] != "replace" or len(wanted.tokens) < 4:
+        return 0.0
+    _, i1, i2, j1, j2 = changes[0]
+    if max(i2 - i1, j2 - j1) > 2 or 2 * (i2 - i1) > len(wanted.tokens):
+        return 0.0
+    ours, theirs = wanted.words[i1:i2], said.words[j1:j2]
+    if any(word.stem[0].isdigit() or not word.content for word in (*ours, *theirs)):
+        return 0.0
+    if any(closest(word.stem, said, wanted)[0] >= NEAR for word in ours):
+        return 0.0
+    return 1.0 if any(word.capital for word in ours) and any(word.capital for word in theirs) else 1 / 3
+
+
+def _is_negated(text: Text) -> bool:
+    """Whether the text negates something; `not more than` is a limit."""
+    return text.negations > 0 and read(_LIMIT.sub(" ", text.plain)).negations > 0
 
 
 def items(text: str) -> list[str]:
@@ -88,7 +128,8 @@ def items(text: str) -> list[str]:
 
 
 def _holds(said: Text, item: str) -> bool:
-    stems = [stem(word.lower()) for word in re.findall(r"\w+", item)]
+    words = (word.lower() for word in re.findall(r"\w+", item))
+    stems = [stem(word) for word in words if word not in word_list("stop_words")]
     return bool(stems) and all(
         token in said.vocabulary or closest(token, said, said)[0] >= NEAR for token in stems
     )
@@ -96,29 +137,41 @@ def _holds(said: Text, item: str) -> bool:
 
 def log_odds(f: Mapping[str, float]) -> float:
     """The sum of the rules for one answer."""
-    sentence = f["reference_length"] >= _SENTENCE
-    phrase = f["reference_length"] >= _PHRASE
-    short = f["figures"] >= 2 and 1 - f["figures_found"]
-    found = f["contains"] or f["exact"] or (f["figures"] and f["figures_found"] == 1)
+    phrase, sentence = f["reference_length"] >= _PHRASE, f["reference_length"] >= _SENTENCE
     same = f["contains"] or f["exact"]
+    found = same or (f["figures"] and f["figures_found"] == 1)
+    brief = phrase and not f["one_negated"] and f["answer_length"] <= _LONG
+    short = f["figures"] >= 2 and not (brief and f["same_side"]) and 1 - f["figures_found"]
+    other_name = f["replaced_name"] == 1 and not found and not f["best_contains"]
     against = (
         OTHER_WAY * bool(f["other_sign"] or f["reversed"] or f["moves"] < 0)
         + WRONG_COPY * _wrong_copy(f)
         + FIGURES_SHORT * short
-        + OTHER_FIGURE * bool(sentence and f["figures_wrong"] and not same)
+        + OTHER_FIGURE * bool(sentence and f["other_figure"] and not same)
         + OTHER_UNIT * f["other_unit"]
         + DECLINED * bool(f["declines"] and not found)
         + OTHER_NUMBER * bool(f["replaced_number"] and not found and f["date"] != 1)
-        + OTHER_NAME
-        * bool(f["replaced_name"] == 1 and not found and not f["best_contains"])
-        * (3 if phrase else 1)
+        + OTHER_NAME * bool(other_name) * (3 if phrase else 1)
         + OTHER_NAMES * bool(sentence and f["other_names"] and not same)
         + ITEMS_SHORT * (1 - f["items_found"]) * (not same)
-        + NEGATED
-        * bool(sentence and f["negation_differs"] and not f["same_side"] and not same)
-        * (1 + f["figures_none"])
+        + SWAPPED * f["swapped"]
+        + NEGATED * _negated(f)
     )
-    return YES_NO * f["yes_no"] + SAME_QUANTITY * f["same_quantity"] * phrase - against
+    same_facts = brief and (f["same_quantity"] or f["same_names"] or f["date_shared"] == 3)
+    implied = brief and f["same_side"] and not f["yes_no"]
+    return YES_NO * f["yes_no"] + SAME_FACTS * bool(same_facts) + SAME_SIDE * bool(implied) - against
+
+
+def _negated(f: Mapping[str, float]) -> float:
+    """How much a negation on one side counts; not at all in long texts, which may negate something else."""
+    one = (
+        _PHRASE <= f["reference_length"]
+        and max(f["reference_length"], f["answer_length"]) <= _LONG
+        and f["one_negated"]
+    )
+    if not one or f["same_side"] or f["contains"] or f["exact"]:
+        return 0.0
+    return 1 + f["figures_none"] + 2 * (f["recall"] >= _COPIED)
 
 
 def _wrong_copy(f: Mapping[str, float]) -> bool:

@@ -1,0 +1,39 @@
+"""Figures with units, and dates in several notations."""
+
+import pytest
+
+from answerkey.metrics.quantities import Date, dates, figures, figures_agree
+
+SAME = [
+    ("3 km", "3000 m"), ("90 min", "1.5 h"), ("90 minutes", "an hour and a half"), ("12 %", "0.12"), ("half an hour", "30 minutes"),
+    ("$1.2 billion", "US$ 1,200 million"), ("RM 250", "250 ringgit"), ("€5", "5 euros"), ("2 years", "24 months"), ("4 g", "4,000 mg"),
+    ("180 °C", "356 °F"), ("300 km/h", "186 mph"), ("5 GB", "5,000 MB"), ("ten days", "10 days"), ("10 pounds", "£10"), ("30", "30 days"),
+    ("two and a half years", "30 months"), ("1.5 million people", "1,500,000"),
+]  # fmt: skip
+OTHER = [
+    ("12 km", "12 miles"), ("90 minutes", "90 seconds"), ("RM 250", "USD 250"), ("€250", "$250"), ("30 days", "30 hours"),
+    ("4 g", "4 mg"), ("180 °C", "180 °F"), ("12 %", "12 km"), ("$1.2 billion", "$1.2 million"), ("5 GB", "5 TB"), ("8 hours", "10 hours"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_the_same_quantity_in_another_unit_agrees(one, other):
+    found = [figures_agree(a, b) for a in figures(one) for b in figures(other)]
+    assert any(found)
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+def test_another_unit_or_currency_is_another_value(one, other):
+    found = [figures_agree(a, b) for a in figures(one) for b in figures(other)]
+    assert not any(found)
+
+
+def test_the_first_of_a_range_has_the_unit_of_the_second():
+    assert [figure.dimension for figure in figures("2 to 8 °C")] == ["temperature"] * 2
+
+
+@pytest.mark.parametrize(
+    "text", ["3 July 2020", "July 3rd, 2020", "2020-07-03", "03.07.2020", "3/7/2020", "7/3/2020"]
+)
+def test_a_date_is_read_in_several_notations(text):
+    assert Date(2020, 7, 3) in dates(text)
