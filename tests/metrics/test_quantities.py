@@ -2,7 +2,9 @@
 
 import pytest
 
+from answerkey.metrics.criteria import number_close
 from answerkey.metrics.quantities import Date, dates, figures, figures_agree
+from answerkey.types import Case, Response
 
 SAME = [
     ("3 km", "3000 m"), ("90 min", "1.5 h"), ("90 minutes", "an hour and a half"), ("12 %", "0.12"), ("half an hour", "30 minutes"),
@@ -37,3 +39,17 @@ def test_the_first_of_a_range_has_the_unit_of_the_second():
 )
 def test_a_date_is_read_in_several_notations(text):
     assert Date(2020, 7, 3) in dates(text)
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "value"),
+    [
+        ("12 %", "a share of 0.12", 1), ("3 km", "about 3000 m", 1), ("90 min", "1.5 h", 1), ("RM 100", "RM 98", 1),
+        ("3 km", "3 miles", 0), ("RM 100", "USD 100", 0), ("100", "104", 1), ("100", "106", 0), ("12%", "12", 1),
+    ],
+)  # fmt: skip
+def test_number_close_knows_units(expected, answer, value):
+    found = number_close(Case("c", "q", expected=(expected,)), Response(answer))
+    assert found.value == value
+    if "USD" in answer:
+        assert "the unit differs" in found.reason

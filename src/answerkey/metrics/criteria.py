@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from answerkey.metrics.quantities import Figure, figures, within
 from answerkey.metrics.registry import metric
 from answerkey.text import counted, fold, numbers
 from answerkey.types import Case, Response, Score
@@ -63,16 +64,30 @@ def number_in_range(case: Case, response: Response, *, decimal: str = ".") -> Sc
     return Score(float(inside is not None), f"{inside.text} is in the range" if inside else none)
 
 
-@metric("number_close", needs=("answer", "criteria"), empty="not applicable without a number to compare with")
+@metric(
+    "number_close",
+    needs=("answer", "criteria"),
+    empty="not applicable without a number to compare with",
+    version=2,
+)
 def number_close(case: Case, response: Response, *, tolerance: float = 0.05, decimal: str = ".") -> Score:
-    """1 when some number in the answer is within the tolerance (5 %) of the expected value: `99` for `100`."""
-    wanted = true_values(case, decimal)
+    """1 when a number in the answer is within the tolerance (5 %) of the expected value: `2.9 km` for `3000 m`."""
+    value = case.criteria.expected_value
+    if value is not None:
+        wanted = [Figure(value, 1.0, whole=value == int(value) if math.isfinite(value) else False)]
+    else:
+        wanted = [figure for text in case.expected for figure in figures(text, decimal, spelled=False)]
     if not wanted:
         return Score.not_applicable("the case has no expected_value and no number in its expected answer")
-    given = numbers(response.answer or "", decimal)
-    close = next((n for n in given if any(near(n.value, want, tolerance) for want in wanted)), None)
-    none = f"none of {counted(len(given), 'number')} is near {wanted[0]:,.10g}"
-    return Score(float(close is not None), f"{close.text} is within {tolerance:.0%}" if close else none)
+    given = figures(response.answer or "", decimal, spelled=False)
+    close = next(
+        (figure for figure in given if any(within(want, figure, tolerance) for want in wanted)), None
+    )
+    if close:
+        return Score(1.0, f"{close} is within {tolerance:.0%}")
+    unit = any(want.value == figure.value and want.other_unit(figure) for want in wanted for figure in given)
+    reason = f"none of {counted(len(given), 'number')} is near {wanted[0]}"
+    return Score(0.0, f"{reason}; the unit differs" if unit else reason)
 
 
 @metric("regex", needs=("answer", "criteria"), empty="not applicable without a pattern")

@@ -84,6 +84,14 @@ class Figure:
     size: float = 1.0
     offset: float = 0.0
 
+    def __str__(self) -> str:
+        unit = (
+            self.dimension.removeprefix("currency ")
+            if self.money
+            else self.dimension and f"({self.dimension})"
+        )
+        return f"{self.value:,.10g}{' %' if self.percent else ''}{f' {unit}' if unit else ''}"
+
     @property
     def base(self) -> float:
         """The value in the base unit of its dimension: 3000 for `3 km`."""
@@ -145,8 +153,8 @@ class Date:
 
 
 @lru_cache(maxsize=4096)
-def figures(text: str, decimal: str = ".") -> tuple[Figure, ...]:
-    """Every number of the text with its unit, those spelled out too.
+def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure, ...]:
+    """Every number of the text with its unit, those spelled out too, unless `spelled` is false.
 
     >>> [(figure.value, figure.dimension) for figure in figures("ten days, RM 5")]
     [(5.0, 'currency MYR'), (10.0, 'time')]
@@ -172,6 +180,8 @@ def figures(text: str, decimal: str = ".") -> tuple[Figure, ...]:
             found[-1] = replace(found[-1], dimension=figure.dimension, size=figure.size, offset=figure.offset)
         found.append(figure)
         last = number.end
+    if not spelled:
+        return tuple(found)
     for match in _WORDY.finditer(text):
         word = match[1].lower() if match[1] else ""
         value = float(match[2]) if match[2] else SPELLED.get(word, _ORDER.get(word, 0.0))
@@ -287,6 +297,20 @@ def figures_agree(wanted: Figure, given: Figure) -> bool:
     if wanted.percent != given.percent:
         scales = (*scales, 100.0, 0.01)
     return any(_near(a, wanted.step, b * scale, given.step * scale) for scale in scales)
+
+
+def within(wanted: Figure, given: Figure, tolerance: float) -> bool:
+    """Whether two figures differ by at most a share of the wanted one, whatever their units; 12 % is 0.12.
+
+    >>> within(figures("3 km")[0], figures("2950 m")[0], 0.05)
+    True
+    """
+    if wanted.other_unit(given) or not math.isfinite(wanted.value):
+        return False
+    if wanted.dimension and given.dimension:
+        return abs(given.base - wanted.base) <= tolerance * abs(wanted.base) + 1e-12
+    scales = (1.0,) if wanted.percent == given.percent else (1.0, 0.01 if given.percent else 100.0)
+    return any(abs(given.value * s - wanted.value) <= tolerance * abs(wanted.value) + 1e-12 for s in scales)
 
 
 def _near(a: float, step_a: float, b: float, step_b: float) -> bool:

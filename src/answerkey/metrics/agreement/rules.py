@@ -165,7 +165,7 @@ def log_odds(f: Mapping[str, float]) -> float:
 def _negated(f: Mapping[str, float]) -> float:
     """How much a negation on one side counts; not at all in long texts, which may negate something else."""
     one = (
-        _PHRASE <= f["reference_length"]
+        f["reference_length"] >= _PHRASE
         and max(f["reference_length"], f["answer_length"]) <= _LONG
         and f["one_negated"]
     )
