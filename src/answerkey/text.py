@@ -24,7 +24,15 @@ _NUMBER = re.compile(
     r"(?:\s?(?P<unit>%|percent\b|thousand\b|million\b|billion\b|trillion\b)|(?P<scale>[bt]n\b|[kmb]\b)|(?-i:\s(?P<apart>[bt]n|[KMB])\b))?",
     re.IGNORECASE,
 )
-CITATION = re.compile(r"\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\]")
+_MARKS_LISTED = r"\d{1,4}(?:\s*[,;–-]\s*\^?(?:doc\s?)?\d{1,4})*"
+# [1], [1, 2], [1-3], [^1], 【1】, 【1†source】, [doc1], [Doc 1]
+CITATION = re.compile(
+    rf"[\[【]\s?\^?(?:(?:doc(?:ument)?|source|passage|ref)s?\.?\s?#?)?({_MARKS_LISTED})\^?(?:†[^\]】]*)?\s?[\]】]",
+    re.IGNORECASE,
+)
+_AT_SENTENCE_END = re.compile(
+    r"(?<=[\w%)\"'.!?])\s?\((\d{1,2}(?:\s*[,;–-]\s*\d{1,2})*)\)(?=\s*(?:[.!?]|$|\n))|(?<=[.!?])\s\((\d{1,2})\)(?=\s)"
+)
 # Controls, direction overrides, invisible marks and half surrogate pairs. Joiners stay: some scripts need them.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff"
@@ -87,14 +95,29 @@ def sentences(text: str) -> list[str]:
 
 
 def citations(text: str) -> list[int]:
-    """The numbers in citation marks, in order: `[2]`, `[1, 3]`, `[1-3]` (every number of a range)."""
+    """The numbers in citation marks, in order: `[2]`, `[1, 3]`, `[1-3]` (every number of a range), `[^1]`, `【1】`, `[doc1]`,
+    `[Doc 1]`; and `(1)` at the end of a sentence where there is no other mark.
+
+    >>> citations("It is so [1, 3]. And so [Doc 2].")
+    [1, 3, 2]
+    """
+    marks: list[str] = CITATION.findall(text)
+    if not marks:
+        marks = [match[1] or match[2] for match in _AT_SENTENCE_END.finditer(text)]
     found: list[int] = []
-    for mark in CITATION.findall(text):
+    for mark in marks:
         for part in re.split(r"\s*[,;]\s*", mark):
-            ends = [int(end) for end in re.split(r"\s*[–-]\s*", part)]
+            ends = [int(end) for end in re.findall(r"\d+", part)]
             # Of a range of thousands only the ends: it must not become a list of thousands.
             found += (ends[0], ends[-1]) if ends[-1] - ends[0] > 100 else range(ends[0], ends[-1] + 1)
     return found
+
+
+def bracketed(text: str) -> str:
+    """The text with `(1)` at the end of sentences written as `[1]`, where it has no other citation mark."""
+    if CITATION.search(text):
+        return text
+    return _AT_SENTENCE_END.sub(lambda match: f" [{match[1] or match[2]}]", text)
 
 
 def has_any(text: str, needles: Iterable[str]) -> bool:

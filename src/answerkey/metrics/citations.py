@@ -1,27 +1,40 @@
-"""Citation markers `[n]`, `[1, 3]` and `[1-3]`."""
+"""Citation markers: do they point to passages, do sentences carry one, and do the cited passages support the sentence?
+
+Markers are `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `【1】`, `[doc1]`, `[Doc 1]`, and `(1)` after a sentence.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from answerkey.metrics.registry import metric
+from answerkey.metrics.grounding.groundedness import groundedness
+from answerkey.metrics.refusal import refusal
+from answerkey.metrics.registry import Facts, metric, metric_group
 from answerkey.metrics.sentences import sentence_spans
-from answerkey.text import CITATION, citations
-from answerkey.types import Case, Response, Score
+from answerkey.text import CITATION, bracketed, citations, counted
+from answerkey.types import Case, Json, Pair, Response, Score
 
 _LETTER = re.compile(r"[^\W\d_]")
 # A mark after the full stop, "It is so. [1]": not after the number of a list, nor after an abbreviation.
 _AFTER_END = re.compile(
     r"(?<![.!?。！？])(?<!^\d)(?<!^\d\d)(?<!\bal)(?<!\bcf)(?<!\b[A-Za-z]\.[A-Za-z])"
     rf"([.!?。！？]+[\"'”’)]*)((?:[^\S\n]*{CITATION.pattern})+)",
-    re.MULTILINE,
+    re.MULTILINE | re.IGNORECASE,
 )
 _RUNS_ON = re.compile(r"(?:\b[A-Za-z]\.[A-Za-z]|\b(?:al|cf|pp?|vol|sec|art))\.$", re.IGNORECASE)
+_SPACE_BEFORE_END = re.compile(r"\s+([.!?。！？,;:])")
 _CONTINUES = re.compile(r"[a-z\d\[(]")
 
 
 @metric(
-    "citation_validity", needs=("answer",), uses=("contexts",), empty="not applicable without a marker [n]"
+    "citation_validity",
+    needs=("answer",),
+    uses=("contexts",),
+    empty="not applicable without a marker [n]",
+    version=2,
 )
 def citation_validity(case: Case, response: Response) -> Score:
     """Share of markers [n] that point to a retrieved passage: 0.5 for `[1] [9]` with two passages."""
@@ -34,29 +47,127 @@ def citation_validity(case: Case, response: Response) -> Score:
     return Score(sum(1 <= mark <= count for mark in marks) / len(marks), missing)
 
 
-@metric("citation_coverage", needs=("answer",), empty="not applicable to an answer with no sentence")
+@metric(
+    "citation_coverage", needs=("answer",), empty="not applicable to an answer with no sentence", version=2
+)
 def citation_coverage(case: Case, response: Response) -> Score:
     """Share of the answer's sentences that carry a marker [n]: 0.5 for `One [1]. Two.`"""
-    marked = _marked_sentences(response.answer or "")
-    if not marked:
+    sentences = cited_sentences(response.answer or "")
+    if not sentences:
         return Score.not_applicable("the answer has no sentence")
-    return Score(sum(marked) / len(marked), f"{sum(marked)} of {len(marked)} sentences")
+    marked = sum(bool(sentence.marks) for sentence in sentences)
+    return Score(marked / len(sentences), f"{marked} of {len(sentences)} sentences")
 
 
-def _marked_sentences(answer: str) -> list[bool]:
-    """For each sentence whether it carries a marker. A line that ends in a colon belongs to what follows."""
-    text = _AFTER_END.sub(r"\2\1", answer)
-    marked: list[bool] = []
+_SUPPORT: Mapping[str, Any] = {
+    "needs": ("answer", "contexts"), "uses": ("question",), "empty": "not applicable to an answer without a marker or a claim",
+}  # fmt: skip
+
+
+@metric_group(
+    Facts("citation_support", "Share of markers whose passage supports the sentence: 0.5 for one right of two.", **_SUPPORT),
+    Facts("citation_precision", "Share of markers that are needed for the support of their sentence, as in ALCE.", **_SUPPORT),
+    Facts("citation_recall", "Share of sentences that their cited passages support together, as in ALCE.", **_SUPPORT),
+)  # fmt: skip
+def citation_support(
+    pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = None
+) -> dict[str, list[Score]]:
+    """Whether the passages that each sentence cites support it, decided as `groundedness` decides."""
+    answers = [cited_sentences(response.answer or "") for _, response in pairs]
+    asked: dict[tuple[int, str, tuple[int, ...]], None] = {}
+    for n, sentences in enumerate(answers):
+        for sentence in sentences:
+            for marks in _combinations(sentence, len(pairs[n][1].passages)):
+                asked[n, sentence.text, marks] = None
+    singles = [
+        (pairs[n][0], Response(text, tuple(pairs[n][1].passages[mark - 1] for mark in marks)))
+        for n, text, marks in asked
+    ]
+    found = dict(
+        zip(asked, (_is_supported(score) for score in groundedness(singles, embed=embed)), strict=True)
+    )
+    table = [_support(sentences, n, len(pairs[n][1].passages), found) for n, sentences in enumerate(answers)]
+    return {name: [row[name] for row in table] for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence without its markers, and the passages they point to."""
+
+    text: str
+    marks: tuple[int, ...]
+
+
+def _combinations(sentence: CitedSentence, passages: int) -> Iterator[tuple[int, ...]]:
+    """All marks of a sentence together, each alone, and all but each."""
+    marks = tuple(dict.fromkeys(mark for mark in sentence.marks if 1 <= mark <= passages))
+    if marks:
+        yield marks
+    for mark in marks if len(marks) > 1 else ():
+        yield (mark,)
+        yield tuple(other for other in marks if other != mark)
+
+
+def _is_supported(score: Score) -> bool:
+    return not any(sentence["flag"] for sentence in score.details.get("sentences", ()))
+
+
+def _support(
+    sentences: Sequence[CitedSentence],
+    n: int,
+    passages: int,
+    found: Mapping[tuple[int, str, tuple[int, ...]], bool],
+) -> dict[str, Score]:
+    claims = [sentence for sentence in sentences if refusal(sentence.text) != "full"]
+    if not any(sentence.marks for sentence in claims):
+        nothing = Score.not_applicable("the answer cites nothing" if claims else "the answer claims nothing")
+        return dict.fromkeys(("citation_support", "citation_precision", "citation_recall"), nothing)
+    supported = needed = total = whole = 0
+    details: list[Json] = []
+    for sentence in claims:
+        marks = tuple(dict.fromkeys(sentence.marks))
+        valid = tuple(mark for mark in marks if 1 <= mark <= passages)
+        together = bool(valid) and found[n, sentence.text, valid]
+        alone = [mark for mark in valid if found[n, sentence.text, (mark,)]]
+        others = {mark: tuple(other for other in valid if other != mark) for mark in valid}
+        lost = [mark for mark in valid if not (others[mark] and found[n, sentence.text, others[mark]])]
+        total, whole = total + len(marks), whole + together
+        supported += len(alone)
+        needed += len({*alone, *lost}) if together else 0
+        details.append({"text": sentence.text, "marks": list(marks), "supported": together, "alone": alone})
+    wrong = next((item for item in details if item["marks"] and not item["alone"]), None)
+    reason = f"{supported} of {counted(total, 'marker')} supported"
+    if wrong:
+        reason += f'; [{wrong["marks"][0]}] does not support "{wrong["text"][:80]}"'
+    recall = f"{whole} of {counted(len(claims), 'sentence')} supported by the passages cited"
+    return {
+        "citation_support": Score(supported / total, reason, details={"sentences": details}),
+        "citation_precision": Score(needed / total, f"{needed} of {counted(total, 'marker')} needed"),
+        "citation_recall": Score(whole / len(claims), recall),
+    }
+
+
+def cited_sentences(answer: str) -> list[CitedSentence]:
+    """The sentences of an answer with their markers. A line that ends in a colon belongs to what follows.
+
+    >>> cited_sentences("It is so. [1] And this too.")
+    [CitedSentence(text='It is so.', marks=(1,)), CitedSentence(text='And this too.', marks=())]
+    """
+    text = _AFTER_END.sub(r"\2\1", bracketed(answer))
+    found: list[CitedSentence] = []
     before = ""
     for start, end in sentence_spans(text, longest=len(text) + 1):
         part = text[start:end]
-        has_mark = CITATION.search(part) is not None
-        if marked and _is_one_sentence(before[-12:], part):
-            marked[-1] |= has_mark
-        elif _LETTER.search(part):
-            marked.append(has_mark)
+        bare = _SPACE_BEFORE_END.sub(r"\1", CITATION.sub("", part)).strip()
+        marks = tuple(citations(part)) if CITATION.search(part) else ()
+        if found and _is_one_sentence(before[-12:], part):
+            found[-1] = CitedSentence(f"{found[-1].text} {bare}", (*found[-1].marks, *marks))
+        elif _LETTER.search(bare):
+            found.append(CitedSentence(bare, marks))
+        elif found and marks:
+            found[-1] = CitedSentence(found[-1].text, (*found[-1].marks, *marks))
         before = part
-    return marked
+    return found
 
 
 def _is_one_sentence(before: str, part: str) -> bool:

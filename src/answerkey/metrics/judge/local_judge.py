@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING
 
 from answerkey.cache import digest
 from answerkey.metrics.plan import make_plan
+from answerkey.metrics.refusal import refusal
 from answerkey.metrics.sentences import sentence_spans
-from answerkey.text import CITATION, normalise, words
+from answerkey.text import normalise, words
 from answerkey.types import Json, Pair, Score
 
 if TYPE_CHECKING:
     from answerkey.embed import Embedder
 
-VERSION = 4
+VERSION = 5
 LABEL = "local judge, no language model"
 RUBRIC = ("accuracy", "completeness", "citation_quality", "coherence")
-MEASURES = ("answer_agreement", "groundedness", "answer_relevance", "citation_validity", "citation_coverage")
+MEASURES = (
+    "answer_agreement", "groundedness", "answer_relevance", "citation_validity", "citation_coverage", "citation_support",
+)  # fmt: skip
 
 
 class LocalJudge:
@@ -86,6 +89,10 @@ def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
     if response.passages and grounded.value is not None:
         found = f"no expected answer; supported by the passages with probability {grounded.value:.2f}"
         return _score(5 * grounded.value, f"{found}: {grounded.reason}")
+    if refusal(response.answer or "") == "full":
+        return Score.not_applicable(
+            f"the answer declines, and there is no expected answer to compare with ({LABEL})"
+        )
     return Score.not_applicable(f"no expected answer and no passage to compare with ({LABEL})")
 
 
@@ -111,11 +118,10 @@ def _citation_quality(pair: Pair, scores: Mapping[str, Score]) -> Score:
         return Score.not_applicable(f"nothing to cite ({LABEL})")
     parts = [valid or 0.0, covered or 0.0]
     seen = f"{parts[0]:.0%} of the markers are valid, {parts[1]:.0%} of the sentences have one"
-    sentences: Sequence[Json] = scores["groundedness"].details.get("sentences", ())
-    cited = [sentence for sentence in sentences if CITATION.search(sentence["text"])]
-    if cited and any(passage.text for passage in response.passages):
-        parts.append(sum(not sentence["flag"] for sentence in cited) / len(cited))
-        seen += f", {parts[2]:.0%} of the cited sentences are supported"
+    supported = scores["citation_support"].value
+    if supported is not None and any(passage.text for passage in response.passages):
+        parts.append(supported)
+        seen += f", {supported:.0%} of them point to a passage that supports the sentence"
     return _score(5 * sum(parts) / len(parts), seen)
 
 
