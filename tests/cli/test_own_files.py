@@ -247,23 +247,30 @@ def test_a_bare_page_matches_no_page_of_several_documents(cli: Cli, write: Write
     assert line["scores"]["recall@5"]["value"] == 0.0
 
 
-def test_14_a_null_answer_is_an_error_and_an_error_text_is_flagged(
-    cli: Cli, write: Write, tmp_path: Path
-) -> None:
-    lines = score(
-        cli,
-        tmp_path,
-        write(
-            "a.jsonl",
-            [
-                {"id": "a", "question": "q", "answer": None, "route": "x"},
-                {"id": "b", "question": "r", "answer": ""},
-            ],
-        ),
-        "--metrics",
-        "exact_match",
-    )
+def test_a_null_answer_is_an_error(cli: Cli, write: Write, tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "question": "q", "answer": None, "route": "x"},
+        {"id": "b", "question": "r", "answer": ""},
+    ]
+    lines = score(cli, tmp_path, write("a.jsonl", rows), "--metrics", "exact_match")
     assert [line["error"] for line in lines] == ['no recorded answer: for case "a"', None]
+
+
+@pytest.mark.parametrize(
+    ("answer", "suspected"),
+    [
+        ("Error: 500 Internal Server Error", True), ("502 Bad Gateway", True), ("HTTP 503 Service Unavailable", True),
+        ("ValueError: cannot convert", True), ("Traceback (most recent call last):\n  File", True), ("<!DOCTYPE html><html>", True),
+        ('{"error": "quota"}', True), ("Error: Cannot specify ',' with 's'.", True),
+        ("Errors are listed in chapter 5.", False), ("404 people came.", False), ("The 500 status code means a server error.", False),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_an_error_text_is_flagged(
+    answer: str, suspected: bool, cli: Cli, write: Write, tmp_path: Path
+) -> None:
+    row = {"id": "a", "question": "q", "answer": answer, "expected": "500"}
+    (line,) = score(cli, tmp_path, write("a.jsonl", [row]), "--metrics", "exact_match")
+    assert ("suspected_error" in line["extra"]) is suspected
 
 
 def test_16_resume_without_a_run_starts_one(cli: Cli, write: Write, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import sleep
 
 from answerkey.config.target_tables import LiveTable
+from answerkey.targets.respond import flagged
 from answerkey.types import Question, Response, Target
 
 
@@ -30,6 +31,7 @@ class Live:
                 sleep(self._settings.retry_wait * 2 ** (tries - 1))
                 response = self._target.ask(question)
                 tries += 1
+        response = flagged(response, question.id)
         return response if tries == 1 else replace(response, extra={**response.extra, "tries": tries})
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from answerkey.errors import InputError, SettingsError
-from answerkey.targets.respond import content_error
+from answerkey.targets.respond import content_error, flagged
 from answerkey.types import Case, Question, Response
 
 ReadResponses = Callable[[Path], Iterable[tuple[str, Response]]]
@@ -38,7 +38,7 @@ class Recorded:
             or response.retrieved is not None
         ):
             return content_error("no recorded answer", f'for case "{case_id}"')
-        return response
+        return flagged(response, case_id)
 
 
 def read_recorded(path: Path, read: ReadResponses | None) -> Recorded:

@@ -6,6 +6,8 @@ came, but it cannot be used). `error_name` is the same for the same cause, whate
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -19,6 +21,15 @@ from answerkey.types import ErrorKind, Response
 MAX_SIZE = 10_000_000
 """The most characters (or bytes on a wire) of one response; what is larger is an error, not an answer."""
 
+log = logging.getLogger("answerkey.targets")
+
+_ERROR_TEXT = re.compile(
+    r"(?:error|exception|fehler)\b\s*[:\d(]|traceback \(most recent call last\)|<!doctype html|<html"
+    r"|[A-Za-z_.]+(?:Error|Exception):\s|\{\s*\"(?:error|detail)\"\s*:"
+    r"|(?:HTTP(?:/[\d.]+)?\s+|status(?: code)?\s*:?\s*)?[45]\d\d\s*[:-]?\s*(?:internal server"
+    r"|bad (?:gateway|request)|service unavailable|gateway time-?out|too many requests|not found|forbidden|unauthorized|server error|client error)",
+    re.IGNORECASE,
+)
 KINDS = ("infrastructure", "content")
 _ATTRIBUTES = (*(name for column in RESPONSE_COLUMNS for name in COLUMNS[column]), *LIVE_ANSWERS)
 
@@ -66,6 +77,29 @@ def _read(value: Any) -> Response:
         kind = type(value).__name__
         raise InputError(f"the target returned {kind}, expected text, a dict or a Response")
     return _reported(response_of_reply(given))
+
+
+def flagged(response: Response, case_id: str) -> Response:
+    """The response; where its answer reads like an error message, with a note in `extra` and a warning in the log."""
+    answer = (response.answer or "").strip()
+    if response.error is not None or not _ERROR_TEXT.match(answer[:500]):
+        return response
+    told = f"the answer reads like an error of the target: {' '.join(answer.split())[:100]}"
+    _warn_once(told.split(":")[0], case_id, told)
+    return replace(response, extra={**response.extra, "suspected_error": told})
+
+
+_warned: set[str] = set()
+
+
+def _warn_once(kind: str, case_id: str, told: str) -> None:
+    if kind not in _warned:
+        _warned.add(kind)
+        log.warning(
+            'case "%s": %s; it is scored as an answer. Others like it are marked in results.jsonl',
+            case_id,
+            told,
+        )
 
 
 def _reported(response: Response) -> Response:
