@@ -27,7 +27,8 @@ _ERROR_TEXT = re.compile(
     r"(?:error|exception|fehler)\b\s*[:\d(]|traceback \(most recent call last\)|<!doctype html|<html"
     r"|[A-Za-z_.]+(?:Error|Exception):\s|\{\s*\"(?:error|detail)\"\s*:"
     r"|(?:HTTP(?:/[\d.]+)?\s+|status(?: code)?\s*:?\s*)?[45]\d\d\s*[:-]?\s*(?:internal server"
-    r"|bad (?:gateway|request)|service unavailable|gateway time-?out|too many requests|not found|forbidden|unauthorized|server error|client error)",
+    r"|bad (?:gateway|request)|service unavailable|gateway time-?out"
+    r"|too many requests|not found|forbidden|unauthorized|server error|client error)",
     re.IGNORECASE,
 )
 KINDS = ("infrastructure", "content")
