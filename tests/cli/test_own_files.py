@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -294,3 +295,42 @@ def test_16_debug_shows_the_case_that_was_asked_again(cli: Cli, write: Write, tm
     cli("run", suite, "--limit", "2", "--max-minutes", "0", "--no-charts", "--quiet")
     shown = cli("run", suite, "--resume", "--resume-limit", "1", "--debug", "--no-charts")
     assert shown.out.splitlines()[1] in ("SCORED: a (cases.jsonl)", "SCORED: b (cases.jsonl)")
+
+
+@pytest.mark.parametrize("model", ["all-mpnet-base-v2", "bge-small-en-v1.5"])
+def test_14_models_by_their_short_names(
+    model: str, cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    path = write("a.jsonl", [{"question": "q", "answer": "a", "expected": "b"}])
+    shown = cli("score", path, "--metrics", "answer_correctness", "--model", model)
+    assert shown.code == 2
+    assert "pip install 'answerkey[sentence-transformers]'" in shown.err
+
+
+def test_15_a_live_check_never_raises() -> None:
+    from answerkey import assess_answer, improve_answer
+
+    class Message:
+        content = "It is 30 days [1]."
+
+    class Document:
+        page_content, metadata = "Return within 30 days.", {"page": 3}
+
+    for contexts in (
+        [(Document(), 0.8)],
+        (Document(),),
+        iter([Document()]),
+        [object(), Document()],
+        Document(),
+        {"document": "x"},
+        5,
+    ):
+        for answer in (Message(), {"answer": "It is 30 days [1]."}, "It is 30 days [1].", None, object(), 5):
+            assess_answer("How long?", answer, contexts)
+    found = assess_answer("How long?", Message(), [(Document(), 0.8)])
+    assert found.passed
+    improved = improve_answer("How long?", "", [(Document(), 0.8)], model=lambda prompt: "It is 30 days [1].")
+    assert improved.answer == "It is 30 days [1]."
+    failing = improve_answer("How long?", "", [Document()], model=lambda prompt: 1 / 0)
+    assert failing.error == "ZeroDivisionError: division by zero"

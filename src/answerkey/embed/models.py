@@ -13,6 +13,19 @@ from answerkey.embed.embedder import CachedEmbedder, Embedder
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.secrets import key_from_variable
 
+_PUBLISHERS = {
+    **dict.fromkeys(("bge-",), "BAAI"),
+    **dict.fromkeys(("e5-", "multilingual-e5-"), "intfloat"),
+    **dict.fromkeys(("gte-",), "thenlper"),
+    **dict.fromkeys(("nomic-embed",), "nomic-ai"),
+    **dict.fromkeys(("jina-embeddings",), "jinaai"),
+    **dict.fromkeys(("mxbai-",), "mixedbread-ai"),
+    **dict.fromkeys(("snowflake-arctic",), "Snowflake"),
+    **dict.fromkeys(
+        ("all-mpnet", "all-distilroberta", "all-roberta", "all-minilm-l12", "all-minilm-l6-v1", "multi-qa-", "paraphrase-", "msmarco-", "distiluse-",
+         "labse", "gtr-t5-", "sentence-t5-", "static-"), "sentence-transformers"),
+}  # fmt: skip
+
 
 def load_embedder(model: str = DEFAULT_MODEL, **options: Any) -> CachedEmbedder:
     """The embedder of that name; the same object for the same name and options, which are those of `[embedding]`.
@@ -45,7 +58,7 @@ def _inner(settings: EmbeddingTable) -> Embedder:
     if backend == "sentence-transformers":
         from answerkey.embed.sentence_transformers import load_sentence_transformer
 
-        return load_sentence_transformer(settings.model)
+        return load_sentence_transformer(_full(settings.model))
     return _packaged(_short(settings.model), settings.threads)
 
 
@@ -63,13 +76,21 @@ def _guess(name: str, base_url: str | None) -> str:
         return "http"
     if _short(name) in (DEFAULT_MODEL, INT8_MODEL):
         return "minilm"
-    if "/" in name or Path(name).is_dir():
+    if "/" in name or Path(name).is_dir() or "/" in _full(name):
         return "sentence-transformers"
     hint = did_you_mean(name, (DEFAULT_MODEL, INT8_MODEL))
     ways = (
         f'; use "{DEFAULT_MODEL}", an "org/model" of sentence-transformers, or give base_url for an endpoint'
     )
     raise SettingsError(f'unknown embedding model "{name}"{hint or ways}')
+
+
+def _full(name: str) -> str:
+    """`BAAI/bge-small-en-v1.5` for `bge-small-en-v1.5`: the publisher of a well-known model, by how its name begins."""
+    if "/" in name or Path(name).is_dir():
+        return name
+    publisher = next((who for start, who in _PUBLISHERS.items() if name.lower().startswith(start)), "")
+    return f"{publisher}/{name}" if publisher else name
 
 
 def _short(name: str) -> str:
