@@ -20,6 +20,8 @@ import msgspec
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import StorageError
 
+_DEEPEST = 100
+
 
 def write_file(path: Path, content: str | bytes, durable: bool = True) -> None:
     """Write all of `content` or nothing; with `durable` it is on the disk when this returns."""
@@ -81,8 +83,8 @@ def json_line(value: Any, sort: bool = False) -> bytes:
     """
     try:
         return (_SORTED if sort else _FAST).encode(value)
-    except (TypeError, ValueError):  # half a surrogate pair, or a key that is not a string
-        return (_SLOW_SORTED if sort else _SLOW).encode(_finite(value)).encode("utf-8", "backslashreplace")
+    except (TypeError, ValueError, RecursionError):  # half a surrogate pair, a key that is not a string
+        return (_SLOW_SORTED if sort else _SLOW).encode(_plain(value)).encode("utf-8", "backslashreplace")
 
 
 def json_text(value: Any, indent: int = 1) -> str:
@@ -99,23 +101,33 @@ def read_json(line: bytes | str) -> Any:
 
 
 def _text_of(value: Any) -> Any:
-    return float(value) if isinstance(value, float) else str(value)
+    try:
+        return float(value) if isinstance(value, float) else str(value)
+    except Exception:  # an object of the user's may raise anything
+        return f"an object of type {type(value).__name__}"
 
 
 _FAST = msgspec.json.Encoder(enc_hook=_text_of)
 _SORTED = msgspec.json.Encoder(enc_hook=_text_of, order="deterministic")
 _SLOW, _SLOW_SORTED = (
-    json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str, sort_keys=sort)
+    json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_text_of, sort_keys=sort
+    )
     for sort in (False, True)
 )
 
 
-def _finite(value: Any) -> Any:
-    """The value with NaN and infinities as null, at any depth."""
+def _plain(value: Any, depth: int = 0) -> Any:
+    """The value with NaN and infinities as null, and what is nested too deeply as text."""
+    if depth > _DEEPEST:
+        return "…"
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(value) if math.isfinite(value) else None
     if is_mapping(value):
-        return {key: _finite(item) for key, item in value.items()}
+        return {
+            key if isinstance(key, str | int) else str(_text_of(key)): _plain(item, depth + 1)
+            for key, item in value.items()
+        }
     if is_list(value):
-        return [_finite(item) for item in value]
-    return value
+        return [_plain(item, depth + 1) for item in value]
+    return value if isinstance(value, str | int) or value is None else _text_of(value)

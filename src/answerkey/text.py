@@ -43,6 +43,7 @@ _SCALES = {
     "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9,
     "tn": 1e12, "trillion": 1e12,
 }  # fmt: skip
+_FORMULA_SIGNS = frozenset("=+-@＝＋－＠")
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -135,6 +136,15 @@ def printable(text: str) -> str:
     'a�[2Jb'
     """
     return text if text.isascii() and text.isprintable() else _INVISIBLE.sub("�", text)
+
+
+def spreadsheet_text(text: str) -> str:
+    """Text that a spreadsheet would run as a formula, with a quote in front; full-width signs count as signs.
+
+    >>> spreadsheet_text("=cmd()")
+    "'=cmd()"
+    """
+    return f"'{text}" if text.lstrip()[:1] in _FORMULA_SIGNS or text[:1] in "\t\r\n" else text
 
 
 def short_label(text: str, longest: int = 60) -> str:

@@ -85,5 +85,5 @@ def run_folder(folder: Path) -> Path:
 
 
 def results(folder: Path) -> list[dict[str, Any]]:
-    lines = (run_folder(folder) / "results.jsonl").read_bytes().decode("utf-8").splitlines()
+    lines = (run_folder(folder) / "results.jsonl").read_bytes().decode("utf-8").removesuffix("\n").split("\n")
     return [json.loads(line, parse_constant=lambda name: 1 / 0) for line in lines]

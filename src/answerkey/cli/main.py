@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import gc
-import io
+import os
 import platform
 import sys
 import traceback
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -26,6 +27,8 @@ from answerkey.errors import (
 )
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG,
+                errno.ENOENT)  # fmt: skip
 COMMANDS = {
     "demo": "Run the shipped example offline: three bots, scored, compared, reported.",
     "init": "Write a suite to start from.",
@@ -55,6 +58,10 @@ def command_module(name: str) -> str:
     return f"answerkey.cli.{'run.command' if name == 'run' else name}"
 
 
+class _ReaderGone(Exception):
+    """The reader of our output went away, as `head` does: that is no failure."""
+
+
 class CommandTable(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -70,6 +77,12 @@ class CommandTable(click.Group):
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise click.UsageError(f'no command "{args[0]}"{did_you_mean(args[0], COMMANDS)}', ctx)
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderGone from None  # click would end with code 1
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the table without importing the commands."""
@@ -92,11 +105,23 @@ def answerkey() -> None:
 
 def main() -> None:
     """Run a command. A user's mistake becomes one line and an exit code; a bug keeps its traceback and exits with 70."""
+    _prepare_streams()
     gc.set_threshold(50_000)  # cases contain no cycles, and looking for some costs a fifth of the time
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a character that the terminal cannot show is replaced
-            stream.reconfigure(errors="replace")
     sys.exit(_run())
+
+
+def _prepare_streams() -> None:
+    """Standard streams that take any text: a closed one leads to nowhere, and no encoding is a reason to fail."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the free number, which no file of ours must get
+        if getattr(sys, name) is None:
+            mode = "r" if number == 0 else "w"
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+        elif number and hasattr(stream := getattr(sys, name), "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run() -> int:
@@ -111,26 +136,41 @@ def _run() -> int:
             click.echo(
                 f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True
             )
-        return end(Ending(EXIT_INPUT, error.format_message()))
+        return end(Ending(EXIT_INPUT, _one_line(error.format_message())))
     except AnswerkeyError as error:
-        return end(Ending(error.exit_code, str(error), gated=False))
-    except BrokenPipeError:
+        return end(Ending(error.exit_code, _one_line(str(error)), gated=False))
+    except (_ReaderGone, BrokenPipeError):
         drop_output()
         return EXIT_OK
-    except OSError as error:
-        if error.errno not in _FULL:
+    except (OSError, MemoryError, RuntimeError) as error:
+        sentence, code = _of_the_system(error)
+        if not sentence:
             return _bug(error)
-        where = error.filename or "standard output"
-        code = end(
-            Ending(
-                EXIT_INCOMPLETE,
-                f"{where} cannot be written: {error.strerror}; free some space, then try again",
-            )
-        )
+        code = end(Ending(code, sentence))
         drop_output()
         return code
     except Exception as error:
         return _bug(error)
+
+
+def _of_the_system(error: OSError | MemoryError | RuntimeError) -> tuple[str, int]:
+    """One line and a code for what the machine refuses; "" for what is a bug."""
+    if isinstance(error, MemoryError):
+        return "not enough memory; use fewer workers or a smaller model", EXIT_INCOMPLETE
+    if isinstance(error, RuntimeError):
+        no_thread = "can't start new thread" in str(error)
+        return ("no more threads; use fewer workers" if no_thread else ""), EXIT_INCOMPLETE
+    where = error.filename or "standard output"
+    if error.errno in _FULL:
+        sentence = f"{where} cannot be written: {error.strerror}; free some space, then try again"
+        return sentence, EXIT_INCOMPLETE
+    if error.filename is None or error.errno not in _NOT_ALLOWED:
+        return "", EXIT_INCOMPLETE
+    return f"{where}: {error.strerror}", EXIT_INCOMPLETE if error.errno == errno.EROFS else EXIT_INPUT
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.splitlines())
 
 
 def _bug(error: Exception) -> int:

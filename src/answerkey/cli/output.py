@@ -17,7 +17,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def print_json(value: Any) -> None:
     """Print strict JSON; NaN raises, because it would be a bug."""
-    _echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2))
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    _echo(json.dumps(value, ensure_ascii=not utf8, allow_nan=False, indent=2))
 
 
 def say(text: str = "") -> None:

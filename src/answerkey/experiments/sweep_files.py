@@ -13,9 +13,9 @@ import numpy as np
 from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Sweep
 from answerkey.experiments.sweep_statistics import NAMES, Best, best_method, best_setting, describe
+from answerkey.text import spreadsheet_text
 
 RESULTS, STATISTICS, SUMMARY = "evaluation_results.csv", "summary_statistics.csv", "sweep.json"
-_INERT = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_files(sweep: Sweep, folder: Path) -> None:
@@ -100,7 +100,7 @@ def _write_results(sweep: Sweep, file: IO[str]) -> None:
                 values = [f"{value:.6g}" for value in sweep.values[row, column, query].tolist()]
                 time = sweep.milliseconds[row, query]
                 writer.writerow(
-                    [variant.name, alpha, k, inert(case.id), inert(case.type or ""), inert(case.question), *values,
+                    [variant.name, alpha, k, *map(spreadsheet_text, (case.id, case.type or "", case.question)), *values,
                      json.dumps(pages, ensure_ascii=False), expected[query],
                      "yes" if sweep.labelled[query] else "no", "" if np.isnan(time) else f"{time:.3f}"]
                 )  # fmt: skip
@@ -118,7 +118,9 @@ def _write_statistics(sweep: Sweep, file: IO[str]) -> None:
             for k in sweep.ks:
                 for name in METRICS:
                     row = next(statistics)
-                    writer.writerow([variant.name, alpha, k, inert(kind), f"{name}@{k}", *_cells(row), ""])
+                    writer.writerow(
+                        [variant.name, alpha, k, spreadsheet_text(kind), f"{name}@{k}", *_cells(row), ""]
+                    )
     for row, variant in enumerate(sweep.variants):
         times = sweep.milliseconds[row][~np.isnan(sweep.milliseconds[row])]
         if len(times):
@@ -141,8 +143,3 @@ def _types(sweep: Sweep) -> Iterator[tuple[str, np.ndarray]]:
 
 def _cells(row: np.ndarray) -> list[str]:
     return [str(int(row[0])), *("" if np.isnan(value) else f"{value:.6g}" for value in row[1:].tolist())]
-
-
-def inert(text: str) -> str:
-    """Text that a spreadsheet would run as a formula is made plain with a quote in front."""
-    return f"'{text}" if text.startswith(_INERT) else text

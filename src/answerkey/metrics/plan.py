@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from answerkey.background import gather
+from answerkey.coerce.values import plain_json
 from answerkey.errors import IncompleteError
 from answerkey.metrics.registry import Metric, bind, find
 from answerkey.types import LARGEST, Case, Pair, Response, Score
@@ -174,6 +175,8 @@ def as_score(given: object) -> Score:
 
 def _checked(score: Score, metric: Metric) -> Score:
     """A value that is not a finite number, or too large to be summed and squared, is an error."""
+    if score.details and not metric.module.startswith("answerkey."):
+        score = replace(score, details=plain_json(score.details))  # a user's metric may put anything there
     if score.value is None:
         return score
     try:

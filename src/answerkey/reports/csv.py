@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from typing import IO, Any
 
-from answerkey.text import printable
+from answerkey.text import printable, spreadsheet_text
 from answerkey.types import Json
 
 _COLUMNS = (
@@ -15,7 +15,6 @@ _COLUMNS = (
 )  # fmt: skip
 _VERDICT = ("status", "score", "quality", "route_score", "band", "justification")
 _TAKEN = {*_COLUMNS, *_VERDICT}
-_FORMULA = ("=", "+", "-", "@", "\t")
 
 
 class ResultsCsv:
@@ -48,7 +47,7 @@ def csv_cell(value: Any) -> Any:
     if isinstance(value, list):
         value = " | ".join(str(item) for item in value)
     text = printable(str(value).replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
-    return f"'{text}" if text.lstrip(" \n").startswith(_FORMULA) else text
+    return spreadsheet_text(text)
 
 
 def _score(score: Json | None) -> Any:
