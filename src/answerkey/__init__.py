@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from answerkey.api import rank as rank
     from answerkey.api import run_suite as run_suite
     from answerkey.api import score as score
+    from answerkey.api.preference import prefer as prefer
     from answerkey.api.run import Run as Run
     from answerkey.comparison.comparison import Comparison as Comparison
     from answerkey.comparison.comparison import compare_runs as compare_runs
+    from answerkey.comparison.prefer import Preference as Preference
     from answerkey.errors import AnswerkeyError as AnswerkeyError
     from answerkey.metrics.ranking.rank import Ranked as Ranked
     from answerkey.metrics.registry import metric as metric
@@ -46,8 +48,10 @@ __version__ = "0.2.0"
 
 _NAMES = {
     "api": "aevaluate compare evaluate load_cases open_run rank run_suite score",
+    "api.preference": "prefer",
     "api.run": "Run",
     "comparison.comparison": "Comparison compare_runs",
+    "comparison.prefer": "Preference",
     "errors": "AnswerkeyError",
     "metrics.ranking.rank": "Ranked",
     "metrics.registry": "metric",

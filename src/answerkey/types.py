@@ -53,6 +53,31 @@ class AnswerCriteria:
 
 
 @dataclass(frozen=True, slots=True)
+class Requirement:
+    """One criterion in words, of a suite or of a case; `kind` is "pass", "0-5", or a check without a judge.
+
+    `value` are the texts that a check such as `contains` compares with. A requirement with a `threshold` is met from
+    that share of its scale upwards; `negated` turns the result of a check around.
+    """
+
+    ask: str
+    name: str = ""
+    kind: str = "pass"
+    value: tuple[str, ...] = ()
+    threshold: float | None = None
+    weight: float = 1.0
+    negated: bool = False
+
+    @property
+    def judged(self) -> bool:
+        return self.kind in ("pass", "0-5")
+
+    @property
+    def highest(self) -> float:
+        return 5.0 if self.kind == "0-5" else 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """One piece of text that the target retrieved; `page` and `id` are text, stripped."""
 
@@ -95,6 +120,7 @@ class Response:
 class Case:
     """One question, and what is known about a good answer to it. Any of `expected` is right.
 
+    `criteria` are the checks of the column `answer_criteria`, `requirements` those of the column `criteria`.
     `min_score` is the case's own pass mark on the overall score, on top of the profile's.
     """
 
@@ -106,6 +132,7 @@ class Case:
     acceptable_routes: tuple[str, ...] = ()
     relevant: Mapping[str, float] | None = None
     criteria: AnswerCriteria = AnswerCriteria()
+    requirements: tuple[Requirement, ...] = ()
     history: tuple[Turn, ...] = ()
     priority: str | None = None
     note: str | None = None

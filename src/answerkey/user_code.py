@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from functools import cache
-from importlib import import_module
+from importlib import import_module, invalidate_caches
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from answerkey.errors import SettingsError
+from answerkey.errors import SettingsError, did_you_mean
 from answerkey.secrets import Secrets
 
 _LONGEST = 300
@@ -30,6 +33,46 @@ def import_user_module(name: str, what: str) -> ModuleType:
         raise SettingsError(f"{what}: its module needs {error.name}, which is not installed") from error
     except (Exception, SystemExit) as error:
         raise SettingsError(f"{what}: importing it failed: {error_text(error)}") from error
+
+
+def load_object(spec: str, folder: Path, setting: str) -> Any:
+    """What `spec` names as `module:function`; `setting` is where it was found, for errors. A module beside the suite wins over an installed one of the same name."""
+    module_name, colon, name = spec.partition(":")
+    if not colon or not module_name or not name:
+        raise SettingsError(f'{setting} = "{spec}": expected "module:function"')
+    module = _import_module(module_name, folder, f'{setting} = "{spec}"')
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            public = [n for n in dir(found) if not n.startswith("_")]
+            where = getattr(module, "__file__", module_name)
+            raise SettingsError(f'{setting} = "{spec}": no "{part}" in {where}{did_you_mean(part, public)}')
+        found = getattr(found, part)
+    return found
+
+
+def _import_module(name: str, folder: Path, what: str) -> Any:
+    top = name.partition(".")[0]
+    beside = (
+        any((folder / entry).exists() for entry in (f"{top}.py", top)) and top not in sys.stdlib_module_names
+    )
+    if beside:
+        _forget_other(top, folder)
+        # It stays on the path: the bot may import its neighbours later, inside a function.
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+        invalidate_caches()
+    return import_user_module(name, what)
+
+
+def _forget_other(top: str, folder: Path) -> None:
+    """A module of the same name from another suite's folder is not the one that is meant."""
+    loaded = sys.modules.get(top)
+    origin = getattr(loaded, "__file__", None)
+    if loaded is None or (origin and Path(origin).resolve().is_relative_to(folder.resolve())):
+        return
+    for name in [n for n in sys.modules if n == top or n.startswith(f"{top}.")]:
+        del sys.modules[name]
 
 
 def error_text(error: BaseException, longest: int = _LONGEST) -> str:

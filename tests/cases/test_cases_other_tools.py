@@ -65,7 +65,14 @@ def test_promptfoo_tests(tmp_path: Path) -> None:
     assert case.criteria.must_not_contain == ("sorry",)
     assert case.criteria.regex == r"\d+ days"
     assert case.extra["x_tone"] == "kind"
-    assert case.extra["x_assert"] == [{"type": "llm-rubric", "value": "is polite"}]
+    assert [each.kind for each in case.requirements] == [
+        "icontains",
+        "contains-any",
+        "contains",
+        "regex",
+        "pass",
+    ]
+    assert case.requirements[-1].ask == "is polite"
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, cast
 
 from answerkey.background import call_on, event_loop, has_caller_loop
-from answerkey.cache import digest
 from answerkey.config.declare import read_table
+from answerkey.config.tables import JudgeTable
 from answerkey.config.target_tables import LiveTable
 from answerkey.errors import SettingsError
-from answerkey.llm.chat import CallFailed, Message, Reply, Schema
+from answerkey.llm.function_chat import TIMEOUT
 from answerkey.metrics.judge.judged_metrics import Judge
-from answerkey.metrics.judge.model_judge import ModelJudge
+from answerkey.metrics.judge.judges import function_judge, name_of
 from answerkey.metrics.registry import Facts, Metric, is_metric, registered_name
 from answerkey.targets.function import function_target
 from answerkey.targets.live import Live
@@ -63,36 +63,7 @@ def judge_of(judge: Any, workers: int) -> Judge | None:
         return None
     if hasattr(judge, "rubric") and hasattr(judge, "judge"):
         return cast("Judge", judge)
-    function = judge if inspect.isroutine(judge) else getattr(judge, "invoke", judge)
-    if not callable(function):
-        raise SettingsError(
-            f'judge: found {type(judge).__name__}, expected "local", a preset, settings, or a function of the prompt'
-        )
-    return ModelJudge(FunctionChat(_awaited(function), name_of(judge)), concurrency=workers)
-
-
-class FunctionChat:
-    """A language model given as a function from the prompt to the reply's text."""
-
-    def __init__(self, function: Callable[[str], Any], name: str) -> None:
-        self._function, self.model = function, name
-
-    def complete(self, messages: Sequence[Message], schema: Schema | None = None) -> Reply:
-        prompt = "\n\n".join(message["content"] for message in messages)
-        try:
-            reply = self._function(prompt)
-        except Exception as error:
-            raise CallFailed(f"the judge function raised {type(error).__name__}: {error}"[:500]) from error
-        text = reply if isinstance(reply, str) else getattr(reply, "content", None)
-        if not isinstance(text, str):
-            raise CallFailed(f"the judge function returned {type(reply).__name__}, expected text")
-        return Reply(text, model=self.model)
-
-    def fingerprint(self) -> str:
-        return digest(self.model)
-
-    def close(self) -> None:
-        """Nothing to close."""
+    return function_judge(judge, settings=JudgeTable(timeout=TIMEOUT, concurrency=workers))
 
 
 def metrics_of(given: Iterable[Any]) -> tuple[list[str], list[Metric]]:
@@ -121,11 +92,6 @@ def _metric_of(function: Any, number: int) -> Metric:
     return Metric(
         Facts(name, summary, low=None, high=None, needs=("answer",)), function, "single", "your code"
     )
-
-
-def name_of(thing: Any) -> str:
-    """How a function or object is called in reports."""
-    return str(getattr(thing, "__name__", None) or type(thing).__name__)
 
 
 def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,7 +21,7 @@ _TURN_KEYS = ("turn", "user", "expected_answer_contains", "expected_topics", "re
 def cases_of_value(data: Any, path: Path, name: str) -> Iterator[Case]:
     """The cases of a parsed file, in whichever of the usual shapes it has."""
     if is_promptfoo(data):
-        data = promptfoo_rows(data)
+        data = promptfoo_rows(data, name)
     if is_mapping(data) and "conversation" in data:
         data = [data]
     return cases_of_rows(rows_of_value(_without_categories(data), name), path)
@@ -43,7 +43,7 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
                 row, place, str(row.get("id") or row.get("name") or (path.stem if only else default_id))
             )
         else:
-            yield case_of_row(with_expected_columns(row), place, default_id)
+            yield case_of_row(with_expected_columns(row, place.file), place, default_id)
 
 
 def _without_categories(data: Any) -> Any:

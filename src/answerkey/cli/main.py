@@ -38,6 +38,7 @@ COMMANDS = {
     "report": "Rewrite the reports of a run.",
     "summary": "Print the report of a run, or its results per route, type, …",
     "compare": "Is run B better than run A? What changed, by how much, and is it real?",
+    "prefer": "Ask a judge which of two runs gives the better answers.",
     "baseline": "Set or show the run that others are compared with.",
     "sweep": "Compare dense, sparse and hybrid retrieval for every α and K.",
     "diagnose": "Find out why retrieval scores are low.",

@@ -45,6 +45,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "tags": ("tags",),
     "history": ("history",),
     "answer_criteria": ("answer_criteria",),
+    "criteria": ("criteria", "assert", "checks", "rubric"),
     "route": ("route", "actual_route"),
     "sources": ("sources", "citations"),
     "retrieved": ("retrieved", "retrieved_pages"),

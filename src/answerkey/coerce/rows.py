@@ -10,6 +10,7 @@ from typing import Any
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.passages import as_ids, as_labels, as_passages, as_sources
+from answerkey.coerce.requirements import as_requirements
 from answerkey.coerce.values import (
     LIVE,
     Place,
@@ -161,6 +162,7 @@ _CASE_FIELDS: dict[str, tuple[str, CellReader]] = {
     "acceptable_routes": ("acceptable_routes", as_list),
     "relevant": ("relevant", as_labels),
     "answer_criteria": ("criteria", as_criteria),
+    "criteria": ("requirements", as_requirements),
     "history": ("history", as_turns),
     "priority": ("priority", as_name),
     "note": ("note", as_name),

@@ -86,6 +86,26 @@ class JudgeTable(ChatTable, frozen=True):
 
     votes: Annotated[int, about("Ask this many times and take the median.", ge=1, le=99)] = 1
     cache: Annotated[bool, about("`false` keeps no reply on disk.")] = True
+    call: Annotated[
+        str, about("`module:function` from prompt to text, sync or async, instead of an endpoint."), one_line
+    ] = ""
+    jury: Annotated[
+        tuple[Any, ...],
+        about("Several judges, each a name or a table: the majority counts, the median for numbers."),
+    ] = ()
+    per_metric: Annotated[
+        dict[str, Any],
+        about('Another judge for some metrics: `"criterion.tone" = "ollama"`, `rubric = "groq"`.'),
+    ] = EMPTY
+    prompt: Annotated[
+        Path | None,
+        about(
+            "A text file that replaces our prompt: `{question}`, `{expected}`, `{answer}`, `{contexts}`, `{instructions}`."
+        ),
+    ] = None
+    context_window: Annotated[
+        int | None, about("Tokens that the model can read; longer passages are cut at the end.", ge=256)
+    ] = None
 
 
 class EmbeddingTable(Table, frozen=True):
@@ -195,12 +215,17 @@ class SuiteTable(Table, frozen=True):
         str | dict[str, Any] | None, about("A built-in profile, a TOML file, or a `[profile]` table.")
     ] = None
     metrics: Annotated[tuple[str, ...], about("Extra metrics, besides those of the profile.")] = ()
+    criteria: Annotated[
+        tuple[Any, ...],
+        about('Criteria in words: `[[criteria]]` with `name`, `ask` and `kind` (`"pass"` or `"0-5"`).'),
+    ] = ()
     modules: Annotated[
         tuple[str, ...], about("Python modules with your own metrics, next to the suite or installed.")
     ] = ()
     target: Annotated[dict[str, Any], about("The system under test: see `[target]`.")] = EMPTY
     judge: Annotated[
-        str | dict[str, Any] | None, about('A judge: `"local"`, a preset, or a `[judge]` table.')
+        str | dict[str, Any] | None,
+        about('A judge: `"local"`, a preset, `"module:function"`, or a `[judge]` table.'),
     ] = None
     embedding: Annotated[
         str | dict[str, Any], about("The embedding model: its name, or an `[embedding]` table.")

@@ -44,7 +44,8 @@ class Chat(Protocol):
     """A language model. `complete` may be called from several threads at once.
 
     It raises `CallFailed` when this call failed and another may not, and `EndpointError` when no call can
-    succeed (no key, no such model, quota used up).
+    succeed (no key, no such model, quota used up). A chat with a token limit names it in `max_tokens`, and takes
+    another one for a single call.
     """
 
     @property

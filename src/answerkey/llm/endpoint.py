@@ -62,7 +62,10 @@ class Rejected(Failure):
 # How often one call is tried for each kind of failure; a hanging server costs a whole timeout each time.
 MOST_TRIES = {Throttled: 14, TimedOut: 2, Transient: 4}
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_UNSUPPORTED = re.compile(r"unsupported|not supported|does not support|unrecognized", re.IGNORECASE)
+_UNSUPPORTED = re.compile(
+    r"unsupported|not supported|does not support|unrecognized|unknown (?:parameter|field|argument)|not permitted",
+    re.IGNORECASE,
+)
 _ADVICE = {
     401: "the key is missing or wrong: check the variable named by api_key_env",
     402: "no credit left",
@@ -140,13 +143,19 @@ class Endpoint:
     def close(self) -> None:
         self._client.close()
 
-    def complete(self, messages: Sequence[Message], schema: Schema | None = None) -> Reply:
+    @property
+    def max_tokens(self) -> int:
+        return self.settings.max_tokens
+
+    def complete(
+        self, messages: Sequence[Message], schema: Schema | None = None, max_tokens: int | None = None
+    ) -> Reply:
         rung = self._ladder.rung if schema else "prompt"
         tries: dict[type[Failure], int] = {}
         while True:
             parameters = self._parameters
             try:
-                reply = self._once(messages, schema, rung, parameters)
+                reply = self._once(messages, schema, rung, _limited(parameters, max_tokens))
             except Fatal as failure:
                 self.limiter.stop(f"{self.model} at {self.settings.base_url}: {failure}")
                 raise EndpointError(f"{self.model} at {self.settings.base_url}: {failure}") from failure
@@ -299,6 +308,14 @@ def _text(message: dict[str, Any]) -> str:
         content = message["tool_calls"][0]["function"]["arguments"]
         content = content if isinstance(content, str) else json.dumps(content)
     return str(content or "")
+
+
+def _limited(parameters: Mapping[str, Any], max_tokens: int | None) -> Mapping[str, Any]:
+    """The parameters with another token limit, under the name that the endpoint takes."""
+    if max_tokens is None:
+        return parameters
+    names = ("max_tokens", "max_completion_tokens")
+    return {key: max_tokens if key in names else value for key, value in parameters.items()}
 
 
 def _refusal(choice: dict[str, Any]) -> str:

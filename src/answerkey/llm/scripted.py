@@ -22,12 +22,21 @@ class ScriptedChat:
     What it was asked is kept in `asked`. Tokens are unknown unless the script gives a `Reply` that states them.
     """
 
-    def __init__(self, script: Script, model: str = "scripted") -> None:
+    def __init__(
+        self,
+        script: Script,
+        model: str = "scripted",
+        max_tokens: int | None = None,
+        window: int | None = None,
+    ) -> None:
         if not callable(script) and not script:
             raise ValueError("an empty script: give at least one reply")
         self._script = script
         self._model = model
         self._lock = threading.Lock()
+        self.max_tokens = max_tokens
+        self.window = window
+        self.limits: list[int | None] = []
         self.asked: list[list[Message]] = []
         self.schemas: list[Schema | None] = []
 
@@ -35,8 +44,11 @@ class ScriptedChat:
     def model(self) -> str:
         return self._model
 
-    def complete(self, messages: Sequence[Message], schema: Schema | None = None) -> Reply:
+    def complete(
+        self, messages: Sequence[Message], schema: Schema | None = None, max_tokens: int | None = None
+    ) -> Reply:
         with self._lock:
+            self.limits.append(max_tokens or self.max_tokens)
             turn = len(self.asked)
             self.asked.append(list(messages))
             self.schemas.append(schema)

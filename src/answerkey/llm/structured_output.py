@@ -6,7 +6,7 @@ json_schema  →  json_object with the schema  →  a tool call  →  the prompt
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from answerkey.llm.chat import Message, Schema
@@ -66,11 +66,17 @@ def request_fields(
 
 
 def _bounded(schema: Schema, longest_text: int) -> Schema:
-    properties: dict[str, Any] = {
-        name: {**value, "maxLength": longest_text} if value.get("type") == "string" else value
-        for name, value in schema["properties"].items()
-    }
-    return {**schema, "properties": properties}
+    """The schema with a limit on each text; texts in nested objects share it."""
+    properties: Mapping[str, Any] = schema["properties"]
+    nested = sum(value.get("type") == "object" for value in properties.values())
+    share = max(longest_text // max(nested, 1), 40)
+    bounded: dict[str, Any] = {}
+    for name, value in properties.items():
+        if value.get("type") == "object":
+            bounded[name] = _bounded(value, share)
+        else:
+            bounded[name] = {**value, "maxLength": longest_text} if value == {"type": "string"} else value
+    return {**schema, "properties": bounded}
 
 
 def _with_schema(messages: Sequence[Message], schema: Schema) -> list[Message]:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from answerkey.coerce.values import is_list, is_mapping
@@ -35,12 +35,56 @@ _REASONS = ("reason", "reasoning", "explanation", "rationale", "justification", 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a reply holds: a value or a problem for each criterion, the reason, and the reasoning trace."""
+    """What a reply holds: a value or a problem for each criterion, the reason, and the reasoning trace.
+
+    `reasons` and `quotes` are those of single criteria, where the reply gives them.
+    """
 
     values: Mapping[str, float]
     problems: Mapping[str, str]
     reason: str = ""
     reasoning: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict[str, str])
+    quotes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedReply:
+    """The objects of a reply that are not repeats of the candidate's text; `problem` says why none can be used."""
+
+    objects: tuple[Mapping[str, Any], ...]
+    text: str
+    reasoning: str
+    problem: str = ""
+
+
+def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> ParsedReply:
+    """Every object of a reply in order, for verdicts that `read_verdict` has no scale for.
+
+    `names` is a pattern of the keys that a verdict has: a reply that is cut inside such an object can't be used.
+    """
+    thought, text = split_reasoning(_without_fenced(_unwrapped(reply.text), marker))
+    reasoning = "\n".join(part for part in (reply.reasoning, thought) if part)
+    if reply.refusal:
+        return ParsedReply((), text, reasoning, f"the judge refused: {reply.refusal[:200]}")
+    found, cut = find_objects(text)
+    own = [item for item in found if not _repeated(text, item, candidate)]
+    problem = ""
+    if not text.strip():
+        problem = "the reply ended inside its reasoning" if reply.text.strip() else "the reply is empty"
+    elif cut is not None and re.search(names, text[cut:]):
+        problem = "the reply is cut off inside its verdict"
+    elif not own:
+        problem = "the judge refused" if _REFUSAL.search(text[:500]) else "no verdict in the reply"
+    if reply.truncated and (problem or text[own[-1].end :].strip(" \n\t`]")):
+        problem = "the reply was cut off at the token limit: raise max_tokens"
+    return ParsedReply(() if problem else tuple(item.value for item in own), text, reasoning, problem)
+
+
+def reason_of(given: Mapping[str, Any]) -> str:
+    """The reason given in an object, under any of its usual names."""
+    plain = {plain_key(str(key)): value for key, value in given.items()}
+    return next((str(plain[key]).strip() for key in _REASONS if plain.get(key)), "")
 
 
 def read_verdict(reply: Reply, scales: Mapping[str, Scale], marker: str = "", candidate: str = "") -> Read:
@@ -131,7 +175,7 @@ def _repeated(text: str, item: Found, candidate: str) -> bool:
 def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | None:
     """The object that holds a criterion: this one, or the one nested in it; None when two nested ones differ."""
     if is_mapping(value):
-        plain = {_plain_key(key): item for key, item in value.items()}
+        plain = {plain_key(key): item for key, item in value.items()}
         if any(name in plain for name in names):
             return plain
         inner = list(value.values())
@@ -142,11 +186,11 @@ def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | 
     picks = [pick for item in inner if (pick := _pick(item, names, depth + 1))]
     if not picks or any(pick != picks[0] for pick in picks):
         return None
-    outer = {_plain_key(key): item for key, item in value.items()} if is_mapping(value) else {}
+    outer = {plain_key(key): item for key, item in value.items()} if is_mapping(value) else {}
     return {key: outer[key] for key in _REASONS if key in outer} | picks[0]
 
 
-def _plain_key(key: str) -> str:
+def plain_key(key: str) -> str:
     """`Rubric.Citation Quality` and `citation-quality` are `citation_quality`; a rating is a score."""
     plain = re.sub(r"[\W_]+", "_", key.strip().lower().removeprefix("rubric.")).strip("_")
     return {"rating": "score", "citations": "citation_quality", "citation": "citation_quality"}.get(
@@ -163,9 +207,7 @@ def _bare(text: str) -> str:
 def read_amount(given: Any, scale: Scale) -> float | str:
     """A number on the scale, or what is wrong with it. Shares (`4/5`, `80%`) are shares of the scale's top."""
     if is_mapping(given):
-        inner = [
-            value for key, value in given.items() if _plain_key(str(key)) in {"score", "value", "points"}
-        ]
+        inner = [value for key, value in given.items() if plain_key(str(key)) in {"score", "value", "points"}]
         return read_amount(inner[0], scale) if len(inner) == 1 else "no score in the object given for it"
     if is_list(given):
         return (

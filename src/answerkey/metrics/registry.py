@@ -8,7 +8,7 @@ A metric is a plain function of one (case, response):
 
 With `batch=True` it takes a list of pairs and returns a list of the same length. `metric_group` registers a function
 that computes several metrics in one pass. Anything else that a function needs is a keyword-only argument
-(`embed`, `judge`, `words`, `routes`, or a setting of its own), bound once in `Plan`.
+(`embed`, `judge`, `criteria`, `words`, `routes`, or a setting of its own), bound once in `Plan`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from answerkey.user_code import import_user_module
 
 BUILTIN_MODULES = (
     "overlap", "criteria", "citations", "refusal", "cost", "route", "semantic", "ranking.rank", "grounding.groundedness",
-    "agreement.answer_agreement", "judge.judged_metrics",
+    "agreement.answer_agreement", "judge.judged_metrics", "judge.own_criteria",
 )  # fmt: skip
+OWN_CRITERION = "criterion."  # `criterion.tone` is the suite's [[criteria]] of that name
 ENTRY_POINT_GROUP = "answerkey.metrics"
-PROVIDED = frozenset({"embed", "judge", "words", "routes", "names"})
+PROVIDED = frozenset({"embed", "judge", "criteria", "words", "routes", "names"})
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -123,7 +124,7 @@ def registered_name(function: object) -> str | None:
 
 
 def find(name: str) -> Metric:
-    """The metric of that name, with its cut-off filled in: `recall@5` is found under `recall@k`."""
+    """The metric of that name: `recall@5` is found under `recall@k`, `criterion.tone` under `criterion.NAME`."""
     _load()
     if own := (_OF_THIS_CALL.get() or {}).get(name):
         return own
@@ -134,6 +135,9 @@ def find(name: str) -> Metric:
         if int(cut[2]) < 1:
             raise SettingsError(f'metric "{name}": the cut-off after @ must be 1 or more')
         found = _METRICS[f"{cut[1]}@k"]
+        return replace(found, facts=replace(found.facts, name=name))
+    if name.startswith(OWN_CRITERION) and name != OWN_CRITERION:
+        found = _METRICS[f"{OWN_CRITERION}NAME"]
         return replace(found, facts=replace(found.facts, name=name))
     bare = name.removesuffix("@k")
     if f"{bare}@k" in _METRICS:

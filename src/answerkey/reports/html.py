@@ -23,6 +23,7 @@ from answerkey import __version__
 from answerkey.cache import cache_folder
 from answerkey.comparison.comparison import Comparison, Move
 from answerkey.files import write_file
+from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.charts.comparison_charts import comparison_charts
 from answerkey.reports.charts.run_charts import run_charts
@@ -120,7 +121,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters: dict[str, Any] = {
-        "count": count, "figure": figure, "heat": heat, "label": _label, "move_status": _move_status,
+        "card": card_lines, "count": count, "figure": figure, "heat": heat, "label": _label, "move_status": _move_status,
         "percent": percent, "seconds": seconds, "share_tone": share_tone, "spec": _spec, "tone": tone,
     }  # fmt: skip
     made.filters.update(filters)

@@ -6,7 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from answerkey.reports.text import component_rows, confusion_rows, figure, gate_line, heading, mean, rate
+from answerkey.reports.text import (
+    component_rows,
+    confusion_rows,
+    figure,
+    gate_line,
+    heading,
+    judge_lines,
+    mean,
+    rate,
+)
 from answerkey.text import printable
 
 _MENTION = re.compile(r"@(?!(?<=\w@)\d+(?![\w-]|\.\w))")  # `recall@5` mentions nobody, and stays
@@ -32,6 +41,8 @@ def markdown_report(summary: Mapping[str, Any]) -> str:
     lines += _table("expected route, taken →", confusion_rows(summary["route_confusion"]))
     if summary.get("gates"):
         lines += ["", "| gate |", "|---|", *(f"| `{code(gate_line(gate))}` |" for gate in summary["gates"])]
+    if card := judge_lines(summary):
+        lines += ["", f"**{cell(card[0])}**", "", *(f"- {cell(line.strip())}" for line in card[1:])]
     if summary["disagreements"]:
         lines += ["", "Metrics disagree; read these cases:", ""]
         lines += [f"- `{code(entry['id'])}`: {cell(entry['what'])}" for entry in summary["disagreements"]]

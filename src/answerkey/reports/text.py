@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from answerkey.metrics.judge.card import card_lines
 from answerkey.text import counted, printable
 from answerkey.types import Json
 
@@ -23,6 +24,7 @@ def text_report(summary: Mapping[str, Any]) -> str:
         _times(summary["response_time"]),
         _errors(summary),
         _disagreements(summary["disagreements"]),
+        judge_lines(summary),
         _gates(summary.get("gates", [])),
     ]
     return printable("\n\n".join("\n".join(part) for part in parts if part) + "\n")
@@ -182,6 +184,11 @@ def _disagreements(found: Iterable[Json]) -> list[str]:
         for entry in found
     ]
     return ["Metrics disagree; read these cases", *lines] if lines else []
+
+
+def judge_lines(summary: Mapping[str, Any]) -> list[str]:
+    """The judge's card; runs of earlier versions have none."""
+    return card_lines(summary["judge"]) if summary.get("judge") else []
 
 
 def _gates(gates: Sequence[Json]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -16,7 +16,7 @@ from answerkey.profiles import load_profile
 from answerkey.profiles.load import profile_table
 from answerkey.runs.control import Selection
 from answerkey.runs.gates import KnownGroups, check_gates, parse_gates
-from answerkey.runs.records import SetDigest, add_case, digest_of, digest_of_metrics
+from answerkey.runs.records import SetDigest, add_case, digest_of, digest_of_metrics, to_json
 from answerkey.runs.score import Scorer, make_scorer
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import kind_of, make_target
@@ -65,14 +65,17 @@ def prepare(
     source = cases or partial(selected, suite, selection)
     gates = parse_gates(suite.gate)
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
-    digest, count = SetDigest(), 0
+    digest, count, has_criteria = SetDigest(), 0, False
     known = KnownGroups(whole=selection.whole, open=_may_report_any_route(suite))
     for _, case in source():
         add_case(digest, case)
         known.add(case)
         count += 1
+        has_criteria = has_criteria or bool(case.requirements)
     if count == 0:
         raise InputError(f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --tag")
+    if has_criteria and not (suite.metrics or suite.profile or suite.criteria):
+        suite = replace(suite, metrics=("criteria",))
     scorer = make_scorer(suite, profile, judge)
     try:
         warnings = check_gates(gates, known, scorer.plan.names, profile) if new else ()
@@ -83,7 +86,7 @@ def prepare(
     fingerprint = {
         "cases": digest.text(),
         "profile": profile.digest if profile else "none",
-        "metrics": digest_of_metrics(scorer.plan.names),
+        "metrics": digest_of_metrics(scorer.plan.names, suite.criteria),
         "judge": scorer.judge,
         "embedding": scorer.embedding,
         "settings": digest_of({"target": without_secrets(suite.target), "settings": suite.settings}),
@@ -117,6 +120,7 @@ def manifest_of(prepared: Prepared, created: str) -> Json:
         "notes": list(prepared.scorer.notes),
         "metrics": list(prepared.scorer.plan.names),
         "gate": list(suite.gate),
+        "criteria": [to_json(each) for each in suite.criteria],
         "settings": {
             "cases": list(suite.cases),
             "target": without_secrets(suite.target) or {"kind": "recorded"},

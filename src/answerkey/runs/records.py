@@ -18,6 +18,7 @@ from answerkey.types import (
     Outcome,
     Part,
     Passage,
+    Requirement,
     Response,
     Score,
     Status,
@@ -28,6 +29,7 @@ from answerkey.types import (
 T = TypeVar("T")
 _TUPLES: dict[tuple[type, str], type] = {
     (Case, "history"): Turn,
+    (Case, "requirements"): Requirement,
     (Response, "passages"): Passage,
     (Verdict, "parts"): Part,
 }
@@ -187,10 +189,11 @@ def cluster_of(case: Case, column: str | None = None) -> str | None:
     return None if value in (None, "") else str(value)
 
 
-def digest_of_metrics(names: Iterable[str]) -> str:
-    """A hash of the metrics and their versions."""
-    versions = {name: find(name).facts.version for name in names}
-    return digest_of(versions | {"answerkey": __version__.rpartition(".")[0]})
+def digest_of_metrics(names: Iterable[str], criteria: Iterable[Requirement] = ()) -> str:
+    """A hash of the metrics and their versions, and of the suite's own criteria."""
+    versions: Json = {name: find(name).facts.version for name in names}
+    own = {f"[[criteria]] {each.name}": to_json(each) for each in criteria}
+    return digest_of(versions | own | {"answerkey": __version__.rpartition(".")[0]})
 
 
 def digest_of(value: Any) -> str:

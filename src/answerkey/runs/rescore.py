@@ -13,9 +13,10 @@ from answerkey.profiles import load_profile
 from answerkey.runs.control import Finished, Options, Stop, Watch
 from answerkey.runs.execute import run_prepared
 from answerkey.runs.prepare import prepare
+from answerkey.runs.records import from_json
 from answerkey.runs.store import open_index, read_manifest
 from answerkey.runs.suite import Suite, load_suite, suite_of
-from answerkey.types import Case, Json
+from answerkey.types import Case, Json, Requirement
 
 
 def rescore(
@@ -62,4 +63,8 @@ def _suite(folder: Path, manifest: Json, changes: Mapping[str, Any]) -> Suite:
         raise InputError(f"{folder}: this run has no profile; give one with --profile")
     given = {key: value for key, value in table.items() if value is not None}
     suite = suite_of(given, beside.folder if beside else Path.cwd())
-    return replace(suite, path=path, settings=beside.settings if beside else {})
+    stored = [from_json(Requirement, each) for each in manifest.get("criteria", [])]
+    criteria = {each.name: each for each in (*stored, *(beside.criteria if beside else ()))}
+    return replace(
+        suite, path=path, settings=beside.settings if beside else {}, criteria=tuple(criteria.values())
+    )

@@ -9,8 +9,9 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from answerkey.errors import AnswerkeyError, SettingsError
+from answerkey.metrics.judge.own_criteria import check_criteria
 from answerkey.metrics.plan import Plan, make_plan
-from answerkey.metrics.registry import Metric, find, load_modules, provided_for
+from answerkey.metrics.registry import OWN_CRITERION, Metric, find, load_modules, provided_for
 from answerkey.profiles import decide
 from answerkey.profiles.decide import describe_errors
 from answerkey.profiles.load import load_profile
@@ -81,7 +82,9 @@ def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
 def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Scorer:
     """Everything is loaded and checked here, before the first question. `judge` replaces the suite's judge."""
     _load_own_metrics(suite)
-    names = [*(profile.metrics if profile else ()), *suite.metrics]
+    own = [f"{OWN_CRITERION}{each.name}" for each in suite.criteria]
+    names = [*(profile.metrics if profile else ()), *suite.metrics, *own]
+    check_criteria(names, suite.criteria)
     if not names:
         raise SettingsError(
             'nothing to measure; give metrics = ["keyword_recall"] or a profile (`answerkey metrics`, `answerkey profiles`)'
@@ -89,14 +92,17 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Sco
     metrics = [find(name) for name in dict.fromkeys(names)]
     wanted = provided_for(metrics)
     rules = profile or load_profile("route-aware")
-    provided: dict[str, Any] = {"words": rules.words, "routes": rules.routes}
+    provided: dict[str, Any] = {"words": rules.words, "routes": rules.routes, "criteria": suite.criteria}
     notes: list[str] = []
     judge_name, embedding, closing = "none", "none", list[Any]()
     local = judge is None and suite.judge in ("local", {"preset": "local"}) and "judge" in wanted
     if ("embed" in wanted or local) and (embed := _embedder(suite.embedding, metrics, notes)) is not None:
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
-    if "judge" in wanted:
+    must_judge = any(metric.keywords().get("judge") for metric in metrics) or any(
+        each.judged for each in suite.criteria
+    )
+    if "judge" in wanted and (judge or suite.judge or must_judge):
         made = judge or _judge(suite, provided.get("embed"))
         provided["judge"] = made
         judge_name = made.fingerprint()
@@ -104,6 +110,7 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Sco
     if local:
         notes.append("judged by `local`, a deterministic judge with no language model")
     settings = {**(profile.settings if profile else {}), **suite.settings}
+    settings |= {name: settings["criteria"] for name in own if "criteria" in settings}
     plan = make_plan(names, provided, settings)
     return Scorer(profile, plan, judge_name, embedding, tuple(notes), tuple(closing))
 
@@ -147,4 +154,4 @@ def _judge(suite: Suite, embed: Any) -> Any:
         raise SettingsError(
             'a metric needs a judge: give judge = "local" or a [judge] table in the suite, or --judge local'
         )
-    return load_judge(suite.judge, embed)
+    return load_judge(suite.judge, embed, suite.folder)

@@ -21,6 +21,8 @@ from answerkey.config.tables import (
     SuiteTable,
 )
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.metrics.judge.own_criteria import read_criteria
+from answerkey.types import Requirement
 
 TomlTable = dict[str, Any]
 
@@ -41,6 +43,7 @@ class Suite:
     embedding: TomlTable = field(default_factory=lambda: {"model": DEFAULT_MODEL})
     run: RunTable = field(default_factory=RunTable)
     gate: tuple[str, ...] = ()
+    criteria: tuple[Requirement, ...] = ()
     retrieval: TomlTable = field(default_factory=TomlTable)
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
@@ -112,6 +115,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         embedding={"model": DEFAULT_MODEL, **embedding},
         run=read_table(RunTable, read.run, "[run]"),
         gate=read_table(GateTable, read.gate, "[gate]").require,
+        criteria=read_criteria(read.criteria),
         retrieval=read.retrieval,
         settings=read.settings,
     )

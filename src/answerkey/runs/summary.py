@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
 from answerkey.intervals import rate_interval
+from answerkey.metrics.judge.card import JudgeCard, judge_card
 from answerkey.metrics.semantic import READINGS
 from answerkey.runs.number_tally import Mean, NumberTally
 from answerkey.runs.tally import MOST_LISTED, Disagreement, OutcomeTally, RunTally
@@ -149,6 +150,7 @@ class Summary:
     disagreements: tuple[Disagreement, ...]
     gates: tuple[GateResult, ...] = ()
     failing: tuple[str, ...] = ()
+    judge: JudgeCard | None = None
 
     @property
     def mean(self) -> dict[str, float | None]:
@@ -174,6 +176,7 @@ class Summary:
             "disagreements": [asdict(each) for each in self.disagreements],
             "gates": [asdict(gate) for gate in self.gates],
             "failing": list(self.failing),
+            "judge": self.judge.to_json() if self.judge else None,
         }
 
 
@@ -202,6 +205,7 @@ def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summar
         route_confusion=_confusion(tally.confusion) if tally.by_route else {},
         errors=tally.errors.listed(MOST_LISTED),
         disagreements=tuple(tally.disagreements[:MOST_LISTED]),
+        judge=judge_card(tally.judge, run.fingerprint.get("judge", "")),
     )
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 
+from answerkey.metrics.judge.card import JudgeTally
 from answerkey.runs.number_tally import NumberTally
 from answerkey.runs.records import SetDigest, add_answer
 from answerkey.types import Json, Outcome, Status
@@ -203,10 +204,12 @@ class RunTally:
     errors: ErrorKinds = field(default_factory=ErrorKinds)
     disagreements: list[Disagreement] = field(default_factory=list[Disagreement])
     answers: SetDigest = field(default_factory=SetDigest)
+    judge: JudgeTally = field(default_factory=JudgeTally)
 
     def add(self, outcome: Outcome) -> None:
         case, response = outcome.case, outcome.response
         self.all.add(outcome)
+        self.judge.add(outcome)
         add_answer(self.answers, case, response)
         if case.type is not None:
             self.by_type.setdefault(case.type, OutcomeTally()).add(outcome)
@@ -227,6 +230,7 @@ class RunTally:
         self.confusion.update(other.confusion)
         self.errors.merge(other.errors)
         self.answers.merge(other.answers)
+        self.judge.merge(other.judge)
         self.disagreements = (self.disagreements + other.disagreements)[:MOST_LISTED]
 
     def to_json(self) -> Json:
@@ -238,6 +242,7 @@ class RunTally:
             "errors": self.errors.to_json(),
             "disagreements": [asdict(each) for each in self.disagreements],
             "answers": f"{self.answers.total:x}",
+            "judge": self.judge.to_json(),
         }
 
     @staticmethod
@@ -250,4 +255,5 @@ class RunTally:
             errors=ErrorKinds.from_json(record["errors"]),
             disagreements=[Disagreement(**each) for each in record["disagreements"]],
             answers=SetDigest(int(record["answers"], 16)),
+            judge=JudgeTally.from_json(record.get("judge")),
         )

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from importlib import invalidate_caches
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from answerkey.config.declare import read_table
 from answerkey.config.target_tables import PythonTable
-from answerkey.errors import SettingsError, did_you_mean
+from answerkey.errors import SettingsError
 from answerkey.targets.respond import as_response, content_error, infrastructure_error
 from answerkey.targets.template import turns
 from answerkey.targets.waiting import Loop, Patience, TookTooLong
 from answerkey.types import Question, Response
-from answerkey.user_code import error_text, import_user_module
+from answerkey.user_code import error_text, load_object
 
 Call = Callable[[Question], Any]
 
@@ -84,7 +82,7 @@ def make(table: Mapping[str, Any], folder: Path, timeout: float) -> PythonTarget
     spec = read_table(PythonTable, table, "[target]").call
     if not spec:
         raise SettingsError('[target] needs call, for example call = "bot:answer"')
-    return function_target(load_object(spec, folder, "call"), timeout, spec)
+    return function_target(load_object(spec, folder, "[target] call"), timeout, spec)
 
 
 def function_target(function: Any, timeout: float, spec: str) -> PythonTarget:
@@ -141,45 +139,3 @@ def _named(error: BaseException) -> tuple[str, str]:
     """The class of an error and what it says."""
     name, _, detail = error_text(error).partition(": ")
     return name, detail
-
-
-def load_object(spec: str, folder: Path, key: str) -> Any:
-    """What `spec` names. A module beside the suite wins over an installed one of the same name."""
-    module_name, colon, name = spec.partition(":")
-    if not colon or not module_name or not name:
-        raise SettingsError(f'[target] {key} = "{spec}": expected "module:function"')
-    module = _import_module(module_name, folder, f'[target] {key} = "{spec}"')
-    found: Any = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            public = [n for n in dir(found) if not n.startswith("_")]
-            where = getattr(module, "__file__", module_name)
-            raise SettingsError(
-                f'[target] {key} = "{spec}": no "{part}" in {where}{did_you_mean(part, public)}'
-            )
-        found = getattr(found, part)
-    return found
-
-
-def _import_module(name: str, folder: Path, what: str) -> Any:
-    top = name.partition(".")[0]
-    beside = (
-        any((folder / entry).exists() for entry in (f"{top}.py", top)) and top not in sys.stdlib_module_names
-    )
-    if beside:
-        _forget_other(top, folder)
-        # It stays on the path: the bot may import its neighbours later, inside a function.
-        if str(folder) not in sys.path:
-            sys.path.insert(0, str(folder))
-        invalidate_caches()
-    return import_user_module(name, what)
-
-
-def _forget_other(top: str, folder: Path) -> None:
-    """A module of the same name from another suite's folder is not the one that is meant."""
-    loaded = sys.modules.get(top)
-    origin = getattr(loaded, "__file__", None)
-    if loaded is None or (origin and Path(origin).resolve().is_relative_to(folder.resolve())):
-        return
-    for name in [n for n in sys.modules if n == top or n.startswith(f"{top}.")]:
-        del sys.modules[name]

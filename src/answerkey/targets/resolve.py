@@ -10,10 +10,11 @@ from typing import Any
 from answerkey.config.declare import read_table, settings_of
 from answerkey.config.target_tables import LiveTable, PythonTable, RecordedTable
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.targets.function import load_object, object_target
+from answerkey.targets.function import object_target
 from answerkey.targets.live import Live
 from answerkey.targets.recorded import ReadResponses, Recorded, read_recorded
 from answerkey.types import Target
+from answerkey.user_code import load_object
 
 # The built-in bots come through the door that anybody's own `make = "module:function"` comes through.
 BOTS = {
@@ -76,4 +77,4 @@ def _live_target(kind: str, table: Settings, folder: Path, timeout: float) -> Ta
 def _made(spec: str, table: Settings, folder: Path, timeout: float) -> Target:
     """The maker checks its own settings: what is left of the table when ours are taken out."""
     settings = {key: value for key, value in table.items() if key not in (*_LIVE_SETTINGS, "make")}
-    return object_target(load_object(spec, folder, "make")(settings, folder), timeout, spec)
+    return object_target(load_object(spec, folder, "[target] make")(settings, folder), timeout, spec)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol
 
-from answerkey.errors import SettingsError, did_you_mean
+from answerkey.metrics.judge.preference_question import Duel
 from answerkey.metrics.registry import Facts, metric, metric_group
-from answerkey.types import Json, Pair, Score
+from answerkey.types import Json, Pair, Requirement, Score
 
 
 class Judge(Protocol):
@@ -20,6 +21,12 @@ class Judge(Protocol):
 
     def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]: ...
 
+    def criteria(
+        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
+    ) -> list[list[Score]]: ...
+
+    def prefer(self, duels: Sequence[Duel]) -> list[Score]: ...
+
     def usage(self) -> Json: ...
 
     def fingerprint(self) -> str: ...
@@ -27,37 +34,17 @@ class Judge(Protocol):
     def close(self) -> None: ...
 
 
-def load_judge(settings: Mapping[str, Any] | str, embed: Any = None) -> Judge:
-    """The judge for a suite's [judge] table, a preset name, or "local", which uses `embed` if it is given.
+def load_judge(settings: Any, embed: Any = None, folder: Path | None = None) -> Judge:
+    """The judge for a suite's [judge] table, a preset, "module:function", a function, or "local", which uses `embed`.
+
+    Files and modules are looked for in `folder`.
 
     >>> load_judge("local").name
     'local'
     """
-    table: Mapping[str, Any] = {"preset": settings} if isinstance(settings, str) else settings
-    if table.get("preset") == "local":
-        from answerkey.metrics.judge.local_judge import LocalJudge
+    from answerkey.metrics.judge.judges import make_judge
 
-        if len(table) > 1:
-            extra = next(key for key in table if key != "preset")
-            raise SettingsError(f'the local judge has no settings, found "{extra}"')
-        return LocalJudge(embed)
-    from answerkey.config.tables import PRESETS, JudgeTable
-    from answerkey.llm.chat import ReplyCache
-    from answerkey.llm.endpoint import Endpoint, read_chat
-    from answerkey.metrics.judge.model_judge import ModelJudge
-
-    known = ("local", *PRESETS)
-    if table.get("preset", "local") not in known:
-        preset = str(table["preset"])
-        hint = did_you_mean(preset, known) or f"; expected {', '.join(known)}"
-        raise SettingsError(f'[judge] has no preset "{preset}"{hint}')
-    read = read_chat(table, JudgeTable, "[judge]")
-    return ModelJudge(
-        Endpoint(read),
-        votes=read.votes,
-        concurrency=read.concurrency,
-        cache=ReplyCache() if read.cache else None,
-    )
+    return make_judge(settings, embed, folder or Path())
 
 
 _RUBRIC: Mapping[str, Any] = {

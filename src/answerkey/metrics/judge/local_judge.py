@@ -11,17 +11,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from answerkey.cache import digest
+from answerkey.metrics.judge.preference_question import Duel
 from answerkey.metrics.plan import make_plan
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.sentences import sentence_spans
 from answerkey.text import normalise, words
-from answerkey.types import Json, Pair, Score
+from answerkey.types import Json, Pair, Requirement, Score
 
 if TYPE_CHECKING:
     from answerkey.embed import Embedder
 
 VERSION = 5
 LABEL = "local judge, no language model"
+CLEAR_DIFFERENCE = 0.1
 RUBRIC = ("accuracy", "completeness", "citation_quality", "coherence")
 MEASURES = (
     "answer_agreement", "groundedness", "answer_relevance", "citation_validity", "citation_coverage", "citation_support",
@@ -32,6 +34,8 @@ class LocalJudge:
     """The same scores as a model judge, on the same scales. `embed` defaults to the packaged embedding model."""
 
     name = "local"
+    # The kinds of the large exam that it can be trusted with; it sees too little of negations and refusals.
+    claims = frozenset({"correctness", "faithfulness", "injection", "verbosity", "order"})
 
     def __init__(self, embed: Embedder | None = None) -> None:
         self._given = embed
@@ -54,6 +58,29 @@ class LocalJudge:
             reason = f"{name} can't be judged without a language model ({LABEL})"
             return [Score.not_applicable(reason) for _ in pairs]
         return [_single(scores[measure]) for scores in self._measured(pairs, (measure,))]
+
+    def criteria(
+        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
+    ) -> list[list[Score]]:
+        """A sentence can't be judged without a language model."""
+        reason = f"a criterion in words can't be judged without a language model ({LABEL})"
+        return [[Score.not_applicable(reason) for _ in wanted] for wanted in requirements]
+
+    def prefer(self, duels: Sequence[Duel]) -> list[Score]:
+        """The answer that agrees more with the expected answer; a tie where they differ by less than a tenth."""
+        firsts = self._measured([(duel.case, duel.first) for duel in duels], ("answer_agreement",))
+        seconds = self._measured([(duel.case, duel.second) for duel in duels], ("answer_agreement",))
+        scores: list[Score] = []
+        for first, second in zip(firsts, seconds, strict=True):
+            one, two = first["answer_agreement"].value, second["answer_agreement"].value
+            if one is None or two is None:
+                reason = f"without an expected answer, answers can't be compared ({LABEL})"
+                scores.append(Score.not_applicable(reason))
+                continue
+            value = 0.5 if abs(one - two) < CLEAR_DIFFERENCE else float(one > two)
+            seen = f"they agree with the expected answer with probability {one:.2f} and {two:.2f}"
+            scores.append(_score(value, seen))
+        return scores
 
     def usage(self) -> Json:
         return {}

@@ -14,6 +14,7 @@ from typing import Any
 from answerkey.cases import read_responses
 from answerkey.errors import EndpointError, StorageError
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
+from answerkey.metrics.judge.preference_question import Duel
 from answerkey.profiles import load_profile
 from answerkey.runs.ask import Answered, Numbered, ask_all, conversations
 from answerkey.runs.control import ErrorStreak, Selection, Stop
@@ -25,7 +26,7 @@ from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally, RunTally
 from answerkey.targets.recorded import Recorded
 from answerkey.targets.resolve import make_target
-from answerkey.types import Json, Pair, Score, Status
+from answerkey.types import Json, Pair, Requirement, Score, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,14 @@ class SharedJudge:
     def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
         return self._judge.judge(name, pairs)
 
+    def criteria(
+        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
+    ) -> list[list[Score]]:
+        return self._judge.criteria(pairs, requirements, together)
+
+    def prefer(self, duels: Sequence[Duel]) -> list[Score]:
+        return self._judge.prefer(duels)
+
     def usage(self) -> Json:
         return self._judge.usage()
 
@@ -148,6 +157,14 @@ class RemoteJudge:
 
     def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
         return self._call("judge", name, pairs)
+
+    def criteria(
+        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
+    ) -> list[list[Score]]:
+        return self._call("criteria", pairs, requirements, together)
+
+    def prefer(self, duels: Sequence[Duel]) -> list[Score]:
+        return self._call("prefer", duels)
 
     def usage(self) -> Json:
         return self._call("usage")

@@ -1,0 +1,139 @@
+"""The column `criteria`: sentences for a judge, and checks that need none, as promptfoo writes its assertions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+from answerkey.coerce.values import Place, as_number, as_text, is_number, unpacked
+from answerkey.errors import did_you_mean
+from answerkey.types import Requirement
+
+JUDGED_KINDS = ("pass", "0-5")
+# Each compares the answer with the texts in `value`; a leading "not-" negates it.
+CHECKS = (
+    "equals", "contains", "icontains", "contains-all", "icontains-all", "contains-any", "icontains-any", "starts-with",
+    "regex", "is-json", "contains-json", "levenshtein", "latency", "cost",
+)  # fmt: skip
+_WITHOUT_VALUE = {"is-json", "contains-json", "latency", "cost"}
+_NEED_THRESHOLD = {"latency", "cost"}
+# Assertions of promptfoo that a judge decides, and what it is asked.
+ASKED = {
+    "llm-rubric": "{value}",
+    "model-graded-closedqa": "{value}",
+    "g-eval": "{value}",
+    "factuality": "The answer agrees with this statement and contradicts no part of it: {value}",
+    "model-graded-factuality": "The answer agrees with this statement and contradicts no part of it: {value}",
+}
+_KEYS = {
+    "ask": "ask", "criterion": "ask", "text": "ask", "kind": "kind", "type": "kind", "value": "value", "name": "name",
+    "metric": "name", "threshold": "threshold", "weight": "weight",
+}  # fmt: skip
+_BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
+
+
+def as_requirements(value: Any, column: str, place: Place) -> tuple[Requirement, ...]:
+    """The requirements of a cell: a sentence, lines with bullets, or a list of sentences and tables.
+
+    A bare number is a score from an earlier run, and no requirement.
+
+    >>> [each.ask for each in as_requirements("- It is polite.\\n- It names a price.", "criteria", Place("x"))]
+    ['It is polite.', 'It names a price.']
+    """
+    value = unpacked(value, column, place)
+    if is_number(value) or isinstance(value, bool) or value in (None, "") or _is_number_text(value):
+        return ()
+    if isinstance(value, str):
+        lines = [line for line in value.splitlines() if line.strip()]
+        bulleted = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
+        items: list[Any] = [_BULLET.sub("", line, count=1) for line in lines] if bulleted else [value]
+    else:
+        items = list(value) if isinstance(value, list | tuple) else [value]
+    return tuple(
+        requirement_of(item, f"{column}[{n}]", place, f"c{n}") for n, item in enumerate(items, start=1)
+    )
+
+
+def requirement_of(item: Any, column: str, place: Place, default_name: str = "") -> Requirement:
+    """One requirement: a sentence, or a table with `ask` and `kind`, or with promptfoo's `type` and `value`."""
+    if isinstance(item, str) and item.strip():
+        return Requirement(as_text(item, column, place), default_name)
+    if not _is_table(item):
+        raise place.error(column, item, "a criterion: a sentence, or a table with ask")
+    given: dict[str, Any] = {}
+    for key, value in item.items():
+        if str(key) in _KEYS:
+            given.setdefault(_KEYS[str(key)], value)
+        elif str(key) not in ("provider", "rubricPrompt", "description", "transform", "config"):
+            raise place.error(
+                f"{column}.{key}", value, "a known key", did_you_mean(str(key), _KEYS).strip("; ")
+            )
+    kind = as_text(given.get("kind"), column, place).lower() or "pass"
+    name = as_text(given.get("name"), column, place) or default_name
+    threshold = as_number(given.get("threshold"), column, place)
+    weight = as_number(given.get("weight"), column, place)
+    if weight is not None and weight < 0:
+        raise place.error(f"{column}.weight", weight, "a number of 0 or more")
+    negated, plain = kind.startswith("not-"), kind.removeprefix("not-")
+    options: dict[str, Any] = {"threshold": threshold, "weight": 1.0 if weight is None else weight}
+    if kind in JUDGED_KINDS or (plain in ASKED):
+        return _judged(given, plain, negated, place, column, name, options)
+    if plain not in CHECKS:
+        known = (*JUDGED_KINDS, *CHECKS, *ASKED)
+        raise place.error(f"{column}.kind", kind, "a known kind", did_you_mean(plain, known).strip("; "))
+    texts = _texts(given.get("value"), plain, column, place)
+    if plain in _NEED_THRESHOLD and threshold is None:
+        raise place.error(f"{column}.threshold", None, "a number, the most that is allowed")
+    wanted = ", ".join(f'"{text}"' for text in texts) or (
+        f"at most {threshold:g}" if threshold is not None else ""
+    )
+    return Requirement(f"{kind} {wanted}".strip(), name, plain, texts, negated=negated, **options)
+
+
+def _judged(
+    given: Mapping[str, Any],
+    kind: str,
+    negated: bool,
+    place: Place,
+    column: str,
+    name: str,
+    options: dict[str, Any],
+) -> Requirement:
+    ask = as_text(given.get("ask", given.get("value")), column, place)
+    if not ask:
+        raise place.error(column, dict(given), "a sentence in ask")
+    if kind in ASKED:
+        ask = ASKED[kind].format(value=ask)
+        kind = "0-5" if options["threshold"] is not None else "pass"
+        ask = f"This does not hold: {ask}" if negated else ask
+    return Requirement(ask, name, kind, **options)
+
+
+def _texts(value: Any, kind: str, column: str, place: Place) -> tuple[str, ...]:
+    if kind in _WITHOUT_VALUE:
+        return ()
+    if isinstance(value, str) and kind.endswith(("-any", "-all")) and not value.strip().startswith("["):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    value = unpacked(value, column, place)
+    items: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    texts = tuple(as_text(item, column, place) for item in items)
+    if not texts or not all(texts):
+        raise place.error(f"{column}.value", value, f"the text for {kind}")
+    if kind == "regex":
+        for text in texts:
+            try:
+                re.compile(text)
+            except (re.error, RecursionError, OverflowError) as error:
+                raise place.error(f"{column}.value", text, "a regular expression", str(error)) from None
+    return texts
+
+
+def _is_table(item: Any) -> TypeGuard[Mapping[Any, Any]]:
+    return isinstance(item, Mapping)
+
+
+def _is_number_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(
+        re.fullmatch(r"\s*[-+]?[\d.,]+(?:e[-+]?\d+)?\s*|nan|n/a", value.lower())
+    )

@@ -1,0 +1,276 @@
+"""Which of two runs gives the better answers, by a judge that sees each pair in both orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from math import comb
+from pathlib import Path
+from typing import Literal
+
+from answerkey.errors import InputError
+from answerkey.intervals import mean_interval
+from answerkey.metrics.judge.judged_metrics import Judge
+from answerkey.metrics.judge.preference_question import Duel
+from answerkey.metrics.judge.track_record import remember
+from answerkey.runs.store import open_run, read_outcomes
+from answerkey.text import counted
+from answerkey.types import Json, Outcome, Score
+
+Winner = Literal["A", "B", "tie", ""]
+NO_PREFERENCE = "no preference"
+_SURE = 0.05
+_MANY_FLIPS = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredCase:
+    """One case: the better answer; a choice that changes with the order is a flip, and a tie."""
+
+    id: str
+    question: str
+    winner: Winner
+    flipped: bool = False
+    first_shown: int = 0
+    reason: str = ""
+    error: str | None = None
+    length_a: int = 0
+    length_b: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Run B against run A, case by case. `win_rate` is B's: a tie counts half.
+
+    >>> prefer(run_a, run_b, judge="groq").sentence  # doctest: +SKIP
+    'B is preferred: it wins 31 cases, A 12, 7 are ties (win rate of B 0.69, 95 % interval 0.57 to 0.80, p = 0.005)'
+    """
+
+    name_a: str
+    name_b: str
+    judge: str
+    cases: tuple[PreferredCase, ...]
+    identical: int = 0
+    only_in_one: int = 0
+    usage: Mapping[str, object] | None = None
+
+    def count(self, winner: Winner) -> int:
+        return sum(case.winner == winner for case in self.cases)
+
+    @property
+    def decided(self) -> list[PreferredCase]:
+        """The cases with a verdict, ties included."""
+        return [case for case in self.cases if case.winner]
+
+    @property
+    def flips(self) -> int:
+        return sum(case.flipped for case in self.cases)
+
+    @property
+    def flip_rate(self) -> float | None:
+        """Of the cases that the judge was asked about."""
+        asked = len(self.decided) - self.identical
+        return self.flips / asked if asked > 0 else None
+
+    @property
+    def first_shown_rate(self) -> float | None:
+        """How often the answer shown first was chosen; 0.5 is fair. Two choices per case."""
+        asked = [case for case in self.decided if case.first_shown or case.winner != "tie" or case.flipped]
+        choices = 2 * len(asked)
+        return sum(case.first_shown for case in asked) / choices if choices else None
+
+    @property
+    def longer_rate(self) -> float | None:
+        """How often the longer answer won, of the cases with a winner."""
+        won = [case for case in self.cases if case.winner in ("A", "B") and case.length_a != case.length_b]
+        longer = sum((case.length_b > case.length_a) == (case.winner == "B") for case in won)
+        return longer / len(won) if won else None
+
+    @property
+    def win_rate(self) -> float | None:
+        values = self._values()
+        return sum(values) / len(values) if values else None
+
+    @property
+    def win_rate_ci95(self) -> tuple[float, float] | None:
+        interval = mean_interval(self._values())
+        return (interval.low, interval.high) if interval else None
+
+    @property
+    def p(self) -> float | None:
+        """Of the sign test over the cases with a winner, two-sided and exact."""
+        wins, losses = self.count("B"), self.count("A")
+        n = wins + losses
+        if not n:
+            return None
+        tail = sum(comb(n, k) for k in range(min(wins, losses) + 1)) / 2**n
+        return min(1.0, 2 * tail)
+
+    @property
+    def verdict(self) -> str:
+        """ "A", "B" or "no preference"."""
+        if self.p is None or self.p >= _SURE:
+            return NO_PREFERENCE
+        return "B" if self.count("B") > self.count("A") else "A"
+
+    @property
+    def sentence(self) -> str:
+        wins = f"B wins {counted(self.count('B'), 'case')}, A {self.count('A')}, {self.count('tie')} are ties"
+        if self.win_rate is None:
+            return "no case could be compared"
+        low, high = self.win_rate_ci95 or (self.win_rate, self.win_rate)
+        figures = f"win rate of B {self.win_rate:.2f}, 95 % interval {low:.2f} to {high:.2f}"
+        p = f", p = {self.p:.2g}" if self.p is not None else ""
+        head = NO_PREFERENCE if self.verdict == NO_PREFERENCE else f"{self.verdict} is preferred"
+        return f"{head}: {wins} ({figures}{p})"
+
+    @property
+    def warnings(self) -> list[str]:
+        """What speaks against relying on this judge."""
+        found: list[str] = []
+        if (self.flip_rate or 0) >= _MANY_FLIPS:
+            found.append(
+                f"the judge changed its choice with the order in {self.flip_rate:.0%} of the cases: "
+                "its preferences depend on the order, not on the answers"
+            )
+        if (self.longer_rate or 0) >= 0.8 and self.count("A") + self.count("B") >= 10:
+            found.append(
+                f"the longer answer won {self.longer_rate:.0%} of the cases: the judge may prefer length"
+            )
+        errors = [case for case in self.cases if case.error]
+        if errors:
+            found.append(f"{counted(len(errors), 'case')} could not be judged: {errors[0].error}")
+        return found
+
+    def to_json(self) -> Json:
+        return {
+            "verdict": self.verdict,
+            "sentence": self.sentence,
+            "a": self.name_a,
+            "b": self.name_b,
+            "judge": self.judge,
+            "cases": len(self.cases),
+            "wins_a": self.count("A"),
+            "wins_b": self.count("B"),
+            "ties": self.count("tie"),
+            "flips": self.flips,
+            "flip_rate": self.flip_rate,
+            "first_shown_rate": self.first_shown_rate,
+            "longer_rate": self.longer_rate,
+            "identical": self.identical,
+            "errors": sum(case.error is not None for case in self.cases),
+            "not_applicable": sum(not case.winner and case.error is None for case in self.cases),
+            "only_in_one": self.only_in_one,
+            "win_rate": self.win_rate,
+            "win_rate_ci95": self.win_rate_ci95,
+            "p": self.p,
+            "warnings": self.warnings,
+            "usage": self.usage,
+            "results": [asdict(case) for case in self.cases],
+        }
+
+    def _values(self) -> list[float]:
+        points: dict[Winner, float] = {"A": 0.0, "B": 1.0, "tie": 0.5}
+        return [points[case.winner] for case in self.decided]
+
+
+def prefer_outcomes(
+    a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Outcome]], judge: Judge
+) -> Preference:
+    """Compare two runs, each given by its name and outcomes. Equal answers are ties without a call."""
+    ours = {outcome.case.id: outcome for outcome in a[1]}
+    theirs = {outcome.case.id: outcome for outcome in b[1]}
+    shared = [key for key in ours if key in theirs]
+    if not shared:
+        raise InputError("the runs have no case in common: cases are paired by id")
+    duels = [Duel(theirs[key].case, ours[key].response, theirs[key].response) for key in shared]
+    usable = [n for n, duel in enumerate(duels) if _problem(duel) is None and not _same(duel)]
+    asked = [duels[n] for n in usable]
+    scores = judge.prefer([*asked, *(duel.swapped() for duel in asked)]) if asked else []
+    forward = dict(zip(usable, scores[: len(asked)], strict=True))
+    backward = dict(zip(usable, scores[len(asked) :], strict=True))
+    cases = tuple(_case(duel, forward.get(n), backward.get(n)) for n, duel in enumerate(duels))
+    identical = sum(_same(duel) and _problem(duel) is None for duel in duels)
+    missing = len(ours) + len(theirs) - 2 * len(shared)
+    return Preference(a[0], b[0], judge.name, cases, identical, missing, judge.usage())
+
+
+def prefer_runs(a: Path, b: Path, judge: Judge) -> Preference:
+    """Compare two run folders. How often the judge's choice depended on the order is remembered for its card."""
+    sides = [(open_run(path).name, path) for path in (a, b)]
+    names = [name if sides[0][0] != sides[1][0] else path.name for name, path in sides]
+    preference = prefer_outcomes((names[0], read_outcomes(a)), (names[1], read_outcomes(b)), judge)
+    remember_flips(preference, judge)
+    return preference
+
+
+def remember_flips(preference: Preference, judge: Judge) -> None:
+    asked = len(preference.decided) - preference.identical
+    if asked and judge.name != "local":
+        remember(judge.fingerprint(), order_flips={"flips": preference.flips, "of": asked})
+
+
+def _case(duel: Duel, forward: Score | None, backward: Score | None) -> PreferredCase:
+    case = PreferredCase(
+        duel.case.id,
+        duel.case.question,
+        "",
+        length_a=len(duel.first.answer or ""),
+        length_b=len(duel.second.answer or ""),
+    )
+    if forward is None or backward is None:
+        problem = _problem(duel)
+        if problem is None:
+            return replace(case, winner="tie", reason="the answers are the same")
+        return replace(case, reason=problem)
+    if forward.value is None or backward.value is None:
+        return replace(case, reason=forward.reason or backward.reason, error=forward.error or backward.error)
+    chosen = (_chosen(forward.value, "A", "B"), _chosen(backward.value, "B", "A"))
+    flipped = set(chosen) == {"A", "B"}
+    return replace(
+        case,
+        winner=chosen[0] if chosen[0] == chosen[1] else "tie",
+        flipped=flipped,
+        first_shown=(forward.value == 1.0) + (backward.value == 1.0),
+        reason=f"in one order A, in the other B: {forward.reason}" if flipped else forward.reason,
+    )
+
+
+def _chosen(value: float, first: Winner, second: Winner) -> Winner:
+    return first if value > 0.5 else second if value < 0.5 else "tie"
+
+
+def _same(duel: Duel) -> bool:
+    return (duel.first.answer or "").strip() == (duel.second.answer or "").strip()
+
+
+def _problem(duel: Duel) -> str | None:
+    """Why a pair can't be compared: an answer is missing in one of the runs."""
+    for name, response in (("A", duel.first), ("B", duel.second)):
+        if response.answer is None or response.error is not None:
+            return f"no answer in {name}: {response.error or 'no answer'}"
+    return None
+
+
+def preference_text(preference: Preference, most: int = 20) -> str:
+    """What `answerkey prefer` prints."""
+    p = preference
+    lines = [p.sentence, f"judged by {p.judge}, each pair in both orders"]
+    if p.flip_rate is not None:
+        lines.append(
+            f"flips: {p.flips} of {len(p.decided) - p.identical} ({p.flip_rate:.0%}), counted as ties"
+        )
+    if p.identical:
+        lines.append(f"{counted(p.identical, 'case')} with the same answer in both runs")
+    if p.only_in_one:
+        lines.append(f"{counted(p.only_in_one, 'case')} in only one of the runs, left out")
+    lines += [f"warning: {warning}" for warning in p.warnings]
+    listed = [case for case in p.cases if case.winner in ("A", "B")] + [
+        case for case in p.cases if case.flipped
+    ]
+    lines += [
+        f"  {'flip' if case.flipped else case.winner:<4}  {case.id}: {case.reason}" for case in listed[:most]
+    ]
+    if len(listed) > most:
+        lines.append(f"  and {len(listed) - most} more (--cases N)")
+    return "\n".join(lines)

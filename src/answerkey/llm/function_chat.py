@@ -1,0 +1,97 @@
+"""A language model that is a Python function: from the prompt to the text of the reply, sync or async."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from answerkey.background import call_on, event_loop
+from answerkey.cache import digest
+from answerkey.errors import EndpointError
+from answerkey.llm.chat import CallFailed, Message, Reply, Schema
+from answerkey.user_code import error_text
+
+TIMEOUT = 300.0
+_MOST_FAILURES = 25  # in a row, before the run stops
+
+
+class FunctionChat:
+    """`FunctionChat(lambda prompt: ask_my_model(prompt), "my-model")`.
+
+    The function returns text, an object with `content` or `text`, or a dict, which is taken as the JSON it stands for. It
+    is called from several threads at once; coroutines run on the caller's event loop, or on one of ours.
+    """
+
+    def __init__(self, function: Callable[[str], Any], name: str, timeout: float = TIMEOUT) -> None:
+        self.model = name
+        self._function, self._timeout = function, timeout
+        self._loop = event_loop()
+        self._lock = threading.Lock()
+        self._failures = 0
+
+    def complete(self, messages: Sequence[Message], schema: Schema | None = None) -> Reply:
+        prompt = "\n\n".join(message["content"] for message in messages)
+        try:
+            reply = self._called(prompt)
+            text = text_of(reply)
+            if text is None:
+                raise CallFailed(f"the judge function returned {type(reply).__name__}, expected text")
+        except CallFailed as failure:
+            self._failed(str(failure))
+            raise
+        with self._lock:
+            self._failures = 0
+        return Reply(text, model=self.model)
+
+    def fingerprint(self) -> str:
+        return digest("function", self.model)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def _called(self, prompt: str) -> Any:
+        """What the function returns; it gets a thread of its own, so that one that hangs can be given up."""
+        done: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                result = self._function(prompt)
+                if inspect.isawaitable(result):
+                    result = call_on(self._loop, lambda: result)
+                done.put((result, None))
+            except BaseException as error:
+                done.put((None, error))
+
+        threading.Thread(target=work, name="answerkey-judge", daemon=True).start()
+        try:
+            result, error = done.get(timeout=self._timeout)
+        except Empty:
+            raise CallFailed(f"the judge function gave no reply within {self._timeout:g} s") from None
+        if error is not None:
+            raise CallFailed(f"the judge function raised {error_text(error)}") from error
+        return result
+
+    def _failed(self, why: str) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._failures >= _MOST_FAILURES:
+                raise EndpointError(f"{self._failures} calls in a row failed, the last with: {why}")
+
+
+def text_of(reply: Any) -> str | None:
+    """The text of what a function returned; None where there is none."""
+    if isinstance(reply, str):
+        return reply
+    if isinstance(reply, Mapping):
+        try:
+            return json.dumps(reply)
+        except (TypeError, ValueError):
+            return None
+    for name in ("content", "text"):
+        if isinstance(given := getattr(reply, name, None), str):
+            return given
+    return None

@@ -1,0 +1,236 @@
+"""Criteria in words: what the judge is asked, and how its verdicts and quotes are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from answerkey.cache import digest
+from answerkey.llm.chat import Message, Reply, Schema
+from answerkey.llm.verdict import Read, parse_reply, plain_key, read_amount, reason_of
+from answerkey.metrics.judge.prompt import Frame, object_schema, read_prompt_file, shown_parts
+from answerkey.text import words
+from answerkey.types import Pair, Requirement
+
+MOST_TOGETHER = 20
+NO_QUOTE = "no quote"
+_RESULT_KEYS = (
+    "met", "score", "pass", "passed", "satisfied", "fulfilled", "verdict", "result", "decision", "value", "answer", "points",
+)  # fmt: skip
+_QUOTE_KEYS = ("quote", "evidence", "citation_quality", "quotes", "excerpt")  # plain_key reads "citation" so
+_NUMBER_KEYS = ("criterion", "id", "name", "n", "number", "index", "criterion_id")
+_TAKEN = {*_RESULT_KEYS, *_QUOTE_KEYS, *_NUMBER_KEYS, "reason", "reasoning"}  # mean something else in a reply
+_YES = {"true", "yes", "y", "pass", "passed", "met", "satisfied", "fulfilled", "1", "✓", "ok"}
+_NO = {
+    "false",
+    "no",
+    "n",
+    "fail",
+    "failed",
+    "not met",
+    "unmet",
+    "not satisfied",
+    "not fulfilled",
+    "0",
+    "✗",
+    "not_met",
+}
+_NONE = {"", "no quote", "none", "n/a", "na", "null", "no quotes", "not applicable", "no quote."}
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaQuestion:
+    """Some criteria about one answer, in one call. They are called c1, c2, … in the reply."""
+
+    requirements: tuple[Requirement, ...]
+    pair: Pair
+    frame: Frame
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"c{n}" for n in range(1, len(self.requirements) + 1))
+
+    @property
+    def schema(self) -> Schema:
+        return object_schema(
+            {
+                name: object_schema(
+                    {"reason": {"type": "string"}, "quote": {"type": "string"}, **_result(each)}
+                )
+                for name, each in zip(self.names, self.requirements, strict=True)
+            }
+        )
+
+    @property
+    def instructions(self) -> str:
+        lines = (
+            f"- {name} ({'scale 0 to 5' if each.kind == '0-5' else 'met or not'}): {each.ask}"
+            for name, each in zip(self.names, self.requirements, strict=True)
+        )
+        return read_prompt_file("criteria")[1].replace("{criteria}", "\n".join(lines))
+
+    @property
+    def digest(self) -> str:
+        return digest(self.instructions, self.frame.digest)
+
+    def messages(self, marker: str, longest: int | None = None) -> list[Message]:
+        parts = shown_parts(read_prompt_file("criteria")[0]["shows"], self.pair, longest)
+        return self.frame.messages(self.instructions, parts, marker, "Now decide each criterion.")
+
+    def read(self, reply: Reply, marker: str) -> Read:
+        answer = self.pair[1].answer or ""
+        pattern = r"\bc\d+\b|" + "|".join(rf"\b{key}\b" for key in ("met", "score", "criterion"))
+        parsed = parse_reply(reply, marker, answer, pattern)
+        if parsed.problem:
+            return Read({}, dict.fromkeys(self.names, parsed.problem), reasoning=parsed.reasoning)
+        given = _verdicts(parsed.objects, self.requirements)
+        values: dict[str, float] = {}
+        problems: dict[str, str] = {}
+        reasons: dict[str, str] = {}
+        quotes: dict[str, str] = {}
+        for name, requirement in zip(self.names, self.requirements, strict=True):
+            found = given.get(name)
+            value = _value(found, requirement) if found is not None else f'no "{name}" in the reply'
+            quote = _quote(found)
+            if isinstance(value, float) and quote != NO_QUOTE and not stands_in(quote, answer):
+                value = f"the quote of {name} does not stand in the answer: {quote[:80]!r}"
+            if isinstance(value, str):
+                problems[name] = value
+                continue
+            values[name], quotes[name] = value, quote
+            reasons[name] = reason_of(found) if isinstance(found, Mapping) else ""
+        return Read(values, problems, reasoning=parsed.reasoning, reasons=reasons, quotes=quotes)
+
+    def wanted(self) -> str:
+        first, last = self.names[0], self.names[-1]
+        each = first if first == last else f"{first} to {last}"
+        return f'{each}, each with a short "reason", a "quote" copied from the answer or "no quote", and "met" or "score"'
+
+    def share(self, name: str, value: float) -> float:
+        return value / self.requirements[self.names.index(name)].highest
+
+
+def _result(requirement: Requirement) -> dict[str, Any]:
+    if requirement.kind == "0-5":
+        return {"score": {"type": "integer", "enum": [0, 1, 2, 3, 4, 5]}}
+    return {"met": {"type": "boolean"}}
+
+
+def in_groups(requirements: Sequence[Requirement], together: bool) -> Iterator[tuple[Requirement, ...]]:
+    """The requirements of one call each: all of them up to a limit, or one by one."""
+    size = MOST_TOGETHER if together else 1
+    for start in range(0, len(requirements), size):
+        yield tuple(requirements[start : start + size])
+
+
+def stands_in(quote: str, answer: str) -> bool:
+    """Whether the words of a quote stand in the answer in this order; parts left out as `…` are skipped.
+
+    >>> stands_in("“Arrives … Friday”", "Your parcel arrives on Friday.")
+    True
+    """
+    text, place = f" {' '.join(words(answer))} ", 0
+    for part in re.split(r"\[?(?:\.\.\.|…)\]?", quote):
+        wanted = " ".join(words(part))
+        if not wanted:
+            continue
+        found = text.find(f" {wanted} ", place)
+        if found < 0:
+            return False
+        place = found + len(wanted)
+    return True
+
+
+def _verdicts(objects: Sequence[Mapping[str, Any]], requirements: Sequence[Requirement]) -> dict[str, Any]:
+    """For each criterion what the last object that names any of them says; objects of one criterion each count together."""
+    keys = _keys(requirements)
+    for given in reversed(objects):
+        if named := _named(given, keys):
+            return named
+    bare = [plain for given in objects if _is_result(plain := _plain(given))]
+    if len(requirements) == 1 and bare:
+        return {"c1": bare[-1]}
+    by_number = {name: item for item in bare if (name := _numbered(item, keys))}
+    if by_number:
+        return by_number
+    if len(bare) == len(requirements):
+        return {f"c{n}": item for n, item in enumerate(bare, start=1)}
+    return {}
+
+
+def _keys(requirements: Sequence[Requirement]) -> dict[str, str]:
+    """What a criterion may be called in a reply: c1, 1, criterion_1, its own name."""
+    keys: dict[str, str] = {}
+    numbered = list(enumerate(requirements, start=1))
+    for n, _ in numbered:
+        keys |= dict.fromkeys((f"c{n}", str(n), f"criterion_{n}", f"criterion{n}"), f"c{n}")
+    for n, each in numbered:  # a name such as c2 must not take the place of the second criterion
+        for key in (plain_key(each.name), plain_key(each.ask)):
+            if key and key not in _TAKEN:
+                keys.setdefault(key, f"c{n}")
+    return keys
+
+
+def _named(value: Any, keys: Mapping[str, str], depth: int = 0) -> dict[str, Any]:
+    """The object that has criteria as its keys, or the list of verdicts in it."""
+    if depth > 4:
+        return {}
+    if isinstance(value, Mapping):
+        plain = _plain(value)
+        found = {keys[key]: item for key, item in plain.items() if key in keys}
+        if found:
+            return found
+        return next((inner for item in plain.values() if (inner := _named(item, keys, depth + 1))), {})
+    if isinstance(value, list):
+        items = [_plain(item) for item in value if isinstance(item, Mapping)]
+        numbered = {name: item for item in items if (name := _numbered(item, keys))}
+        count = len(set(keys.values()))
+        if not numbered and len(items) == count and all(map(_is_result, items)):
+            return {f"c{n}": item for n, item in enumerate(items, start=1)}
+        return numbered or next((inner for item in items if (inner := _named(item, keys, depth + 1))), {})
+    return {}
+
+
+def _plain(value: Mapping[Any, Any]) -> dict[str, Any]:
+    return {plain_key(str(key)): item for key, item in value.items()}
+
+
+def _is_result(plain: Mapping[str, Any]) -> bool:
+    return any(key in plain for key in _RESULT_KEYS)
+
+
+def _numbered(plain: Mapping[str, Any], keys: Mapping[str, str]) -> str | None:
+    written = next((plain[key] for key in _NUMBER_KEYS if key in plain), None)
+    return keys.get(plain_key(str(written))) if written is not None else None
+
+
+def _value(found: Any, requirement: Requirement) -> float | str:
+    if isinstance(found, Mapping):
+        plain = _plain(found)
+        first = ("score", "points", "value") if requirement.kind == "0-5" else ("met",)
+        found = next((plain[key] for key in (*first, *_RESULT_KEYS) if key in plain), None)
+    if requirement.kind == "0-5":
+        return read_amount(found, (0.0, 5.0))
+    if isinstance(found, bool):
+        return float(found)
+    if isinstance(found, int | float) and found in (0, 1):
+        return float(found)
+    text = str(found).strip().strip(".!*").lower()
+    if found is not None and text in _YES:
+        return 1.0
+    if found is not None and text in _NO:
+        return 0.0
+    return f"{str(found)[:40]!r} is neither true nor false"
+
+
+def _quote(found: Any) -> str:
+    if not isinstance(found, Mapping):
+        return NO_QUOTE
+    plain = _plain(found)
+    given = next((plain[key] for key in _QUOTE_KEYS if plain.get(key)), "")
+    if isinstance(given, list):
+        given = " … ".join(str(part) for part in given)
+    text = str(given).strip().strip("\"'“”‘’`").strip()
+    return NO_QUOTE if text.lower() in _NONE else text

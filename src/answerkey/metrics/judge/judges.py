@@ -1,0 +1,190 @@
+"""Every way to name a judge: "local", a preset, settings, "module:function", a function, several of them as a jury."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeGuard, cast
+
+from answerkey.config.declare import read_table
+from answerkey.config.tables import PRESETS, JudgeTable
+from answerkey.errors import SettingsError, did_you_mean
+from answerkey.metrics.judge.judged_metrics import Judge
+from answerkey.metrics.judge.local_judge import LocalJudge
+from answerkey.metrics.judge.preference_question import Duel
+from answerkey.metrics.judge.prompt import Frame, read_frame
+from answerkey.metrics.registry import OWN_CRITERION
+from answerkey.types import Json, Pair, Requirement, Score
+from answerkey.user_code import load_object
+
+LOCAL = ("local", {"preset": "local"})
+_OF_ALL = (
+    "votes",
+    "cache",
+    "prompt",
+    "context_window",
+    "concurrency",
+)  # of a jury: they count for each of its judges
+
+
+def make_judge(given: Any, embed: Any, folder: Path) -> Judge:
+    """The judge that `given` names; raises SettingsError for anything that is none."""
+    if hasattr(given, "rubric") and hasattr(given, "judge"):
+        return cast("Judge", given)
+    if isinstance(given, str) and ":" in given and "://" not in given:
+        given = {"call": given}
+    if isinstance(given, str):
+        given = {"preset": given}
+    if not _is_table(given):
+        return function_judge(given)
+    table = dict(given)
+    per_metric = table.pop("per_metric", None)
+    if per_metric:
+        others = {str(name): make_judge(each, embed, folder) for name, each in per_metric.items()}
+        return JudgePerMetric(make_judge(table, embed, folder), others)
+    if "jury" in table:
+        return _jury(table, embed, folder)
+    if table.get("preset") == "local":
+        extra = next((key for key in table if key != "preset"), None)
+        if extra is not None:
+            raise SettingsError(f'the local judge has no settings, found "{extra}"')
+        return LocalJudge(embed)
+    if "call" in table:
+        spec = str(table.pop("call"))
+        read = read_table(JudgeTable, table, "[judge]", folder)
+        name = spec.rpartition(":")[2]
+        return function_judge(load_object(spec, folder, "[judge] call"), name, read, _frame(table, folder))
+    return _endpoint_judge(table, folder)
+
+
+def _endpoint_judge(table: Mapping[str, Any], folder: Path) -> Judge:
+    from answerkey.llm.chat import ReplyCache
+    from answerkey.llm.endpoint import Endpoint, read_chat
+    from answerkey.metrics.judge.model_judge import ModelJudge
+
+    known = ("local", *PRESETS)
+    if table.get("preset", "local") not in known:
+        preset = str(table["preset"])
+        hint = did_you_mean(preset, known) or f"; expected {', '.join(known)}"
+        raise SettingsError(f'[judge] has no preset "{preset}"{hint}')
+    read = read_chat(table, JudgeTable, "[judge]")
+    return ModelJudge(
+        Endpoint(read),
+        votes=read.votes,
+        concurrency=read.concurrency,
+        cache=ReplyCache() if read.cache else None,
+        frame=_frame(table, folder),
+        window=read.context_window,
+    )
+
+
+def function_judge(
+    function: Any, name: str = "", settings: JudgeTable | None = None, frame: Frame | None = None
+) -> Judge:
+    """A judge from a function of the prompt, sync or async, or from a chat model with `invoke`. Its replies are not cached."""
+    from answerkey.llm.function_chat import TIMEOUT, FunctionChat
+    from answerkey.metrics.judge.model_judge import ModelJudge
+
+    called = function if inspect.isroutine(function) else getattr(function, "invoke", function)
+    if not callable(called) or isinstance(function, type):
+        raise SettingsError(
+            f'judge: found {type(function).__name__}, expected "local", a preset, settings, or a function of the prompt'
+        )
+    read = settings or JudgeTable(timeout=TIMEOUT)
+    chat = FunctionChat(called, name or name_of(function), read.timeout)
+    return ModelJudge(
+        chat, votes=read.votes, concurrency=read.concurrency, frame=frame, window=read.context_window
+    )
+
+
+def name_of(thing: Any) -> str:
+    """How a function or object is called in reports."""
+    return str(getattr(thing, "__name__", None) or type(thing).__name__)
+
+
+def _jury(table: Mapping[str, Any], embed: Any, folder: Path) -> Judge:
+    from answerkey.metrics.judge.jury import Jury
+
+    members, others = table["jury"], {key: value for key, value in table.items() if key != "jury"}
+    if not isinstance(members, list | tuple) or len(cast("Sequence[Any]", members)) < 2:
+        raise SettingsError('[judge] jury: expected a list of two judges or more, such as ["groq", "ollama"]')
+    for key in others:
+        if key not in _OF_ALL:
+            raise SettingsError(
+                f"[judge] {key} has no meaning beside jury; give it in the table of one of its judges"
+            )
+    judges: list[Judge] = []
+    for member in cast("Sequence[Any]", members):
+        named = {"preset": member} if isinstance(member, str) and ":" not in member else member
+        named = {"call": named} if isinstance(named, str) else named
+        local = named in LOCAL
+        judges.append(
+            make_judge({**others, **named} if _is_table(named) and not local else named, embed, folder)
+        )
+    return Jury(judges)
+
+
+def _frame(table: Mapping[str, Any], folder: Path) -> Frame | None:
+    given = table.get("prompt")
+    return read_frame(folder / given) if given else None
+
+
+def _is_table(given: Any) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(given, Mapping)
+
+
+class JudgePerMetric:
+    """One judge for most metrics, others for those that are named: `rubric`, `judge.safety`, `criterion.tone`, `prefer`."""
+
+    def __init__(self, usual: Judge, others: Mapping[str, Judge]) -> None:
+        self.usual, self.others = usual, dict(others)
+        self.name = usual.name
+        self.concurrency: int = getattr(usual, "concurrency", 0)
+
+    def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
+        return self._for("rubric").rubric(pairs)
+
+    def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
+        return self._for(f"judge.{name}").judge(name, pairs)
+
+    def criteria(
+        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
+    ) -> list[list[Score]]:
+        """Each judge gets the requirements that are its own."""
+        table: list[dict[int, Score]] = [{} for _ in pairs]
+        for judge in {id(each): each for each in (self.usual, *self.others.values())}.values():
+            own = [
+                [
+                    m
+                    for m, each in enumerate(wanted)
+                    if self._for(f"{OWN_CRITERION}{each.name}", "criteria") is judge
+                ]
+                for wanted in requirements
+            ]
+            asked = [n for n, places in enumerate(own) if places]
+            if not asked:
+                continue
+            given = judge.criteria(
+                [pairs[n] for n in asked], [[requirements[n][m] for m in own[n]] for n in asked], together
+            )
+            for n, scores in zip(asked, given, strict=True):
+                table[n] |= dict(zip(own[n], scores, strict=True))
+        return [[row[m] for m in sorted(row)] for row in table]
+
+    def prefer(self, duels: Sequence[Duel]) -> list[Score]:
+        return self._for("prefer").prefer(duels)
+
+    def usage(self) -> Json:
+        return self.usual.usage()
+
+    def fingerprint(self) -> str:
+        others = ", ".join(f"{name}: {judge.fingerprint()}" for name, judge in sorted(self.others.items()))
+        return f"{self.usual.fingerprint()} ({others})"
+
+    def close(self) -> None:
+        for judge in (self.usual, *self.others.values()):
+            judge.close()
+
+    def _for(self, *names: str) -> Judge:
+        return next((self.others[name] for name in names if name in self.others), self.usual)
