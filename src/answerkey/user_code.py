@@ -36,7 +36,10 @@ def import_user_module(name: str, what: str) -> ModuleType:
 
 
 def load_object(spec: str, folder: Path, setting: str) -> Any:
-    """What `spec` names as `module:function`; `setting` is where it was found, for errors. A module beside the suite wins over an installed one of the same name."""
+    """What `spec` names as `module:function`; `setting` is where it was found, for errors.
+
+    A module beside the suite wins over an installed one of the same name.
+    """
     module_name, colon, name = spec.partition(":")
     if not colon or not module_name or not name:
         raise SettingsError(f'{setting} = "{spec}": expected "module:function"')
