@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.passages import as_ids, as_labels, as_passages, as_sources
+from answerkey.coerce.patterns import pattern_problem
 from answerkey.coerce.requirements import as_requirements
 from answerkey.coerce.values import (
     LIVE,
@@ -142,10 +142,8 @@ def _as_range(value: Any, column: str, place: Place) -> tuple[float, float]:
 
 def _as_pattern(value: Any, column: str, place: Place) -> str:
     pattern = as_text(value, column, place)
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise place.error(column, value, "a regular expression", str(error)) from None
+    if problem := pattern_problem(pattern):
+        raise place.error(column, value, "a regular expression", problem)
     return pattern
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
-from functools import lru_cache
 
+from answerkey.coerce.patterns import PATTERN_SECONDS, find_pattern
 from answerkey.metrics.quantities import Figure, figures, within
 from answerkey.metrics.registry import metric
 from answerkey.text import counted, fold, numbers
@@ -96,8 +95,13 @@ def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
     wanted = case.criteria.regex or pattern
     if not wanted:
         return Score.not_applicable("no pattern in the case or the settings")
-    found = _compiled(wanted).search(response.answer or "")
-    return Score(float(found is not None), f"found: {found[0][:80]}" if found else f"not found: {wanted}")
+    try:
+        found = find_pattern(wanted, response.answer or "")
+    except TimeoutError:
+        return Score.failed(f"the pattern took more than {PATTERN_SECONDS:g} s: simplify {wanted[:80]}")
+    return Score(
+        float(found is not None), f"found: {found[:80]}" if found is not None else f"not found: {wanted}"
+    )
 
 
 def true_values(case: Case, decimal: str = ".") -> list[float]:
@@ -114,8 +118,3 @@ def near(value: float, wanted: float, tolerance: float) -> bool:
 def _found(wanted: tuple[str, ...], response: Response) -> list[str]:
     answer = fold(response.answer or "")
     return [text for text in wanted if fold(text) in answer]
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
