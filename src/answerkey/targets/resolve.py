@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from answerkey.config.declare import read_table, settings_of
-from answerkey.config.target_tables import LiveTable, PythonTable, RecordedTable
+from answerkey.config.declare import read_table, settings_of, shown
+from answerkey.config.target_tables import TARGET_TABLES, LiveTable, PythonTable, RecordedTable
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.targets.function import object_target
 from answerkey.targets.live import Live
@@ -49,6 +50,22 @@ def make_target(
         return read_recorded(folder / answers, read_responses) if answers else Recorded()
     live = read_table(LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]")
     return Live(_live_target(kind, table, folder, live.timeout or timeout), live)
+
+
+def check_target(table: Settings, folder: Path) -> None:
+    """Check the settings of a target without importing, starting or asking anything of the user's."""
+    kind = kind_of(table)
+    flavour = next((f"{kind}, {name}" for name in ("openai", "gradio") if name in table), kind)
+    declared = TARGET_TABLES["http, openai" if "chat" in table and kind == "http" else flavour]
+    own = {key: value for key, value in table.items() if kind not in BOTS or key not in _LIVE_SETTINGS}
+    if kind != "recorded":
+        read_table(LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]")
+    if kind == "python" and table.get("make"):
+        own = {key: value for key, value in own.items() if key in settings_of(PythonTable)}
+    read_table(declared, own, "[target]", folder)
+    for key in ("call", "make"):
+        if kind == "python" and table.get(key) and not re.fullmatch(r"[\w.]+:[\w.]+", str(table[key])):
+            raise SettingsError(f'[target] {key} = {shown(table[key])}: expected "module:function"')
 
 
 def kind_of(table: Settings) -> str:

@@ -15,6 +15,8 @@ from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.records import result_line
 from answerkey.runs.store import last_stop, open_run
 from answerkey.runs.suite import Suite
+from answerkey.targets.recorded import Recorded
+from answerkey.targets.resolve import check_target
 from answerkey.text import counted
 from answerkey.types import Case, Outcome
 
@@ -40,7 +42,9 @@ class RunPlan:
 
 def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
     """Check everything and print what would be asked and what it might cost; ask and write nothing."""
-    with closing(prepare(suite, settings.selection)) as prepared:
+    check_target(suite.target, suite.folder)
+    nobody = Recorded()  # the bot is neither imported nor started
+    with closing(prepare(suite, settings.selection, target=nobody)) as prepared:
         plan = _plan(suite, prepared)
     for warning in prepared.warnings:
         say(f"warning: {warning}")
