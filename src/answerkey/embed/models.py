@@ -22,7 +22,8 @@ _PUBLISHERS = {
     **dict.fromkeys(("mxbai-",), "mixedbread-ai"),
     **dict.fromkeys(("snowflake-arctic",), "Snowflake"),
     **dict.fromkeys(
-        ("all-mpnet", "all-distilroberta", "all-roberta", "all-minilm-l12", "all-minilm-l6-v1", "multi-qa-", "paraphrase-", "msmarco-", "distiluse-",
+        ("all-mpnet", "all-distilroberta", "all-roberta", "all-minilm-l12", "all-minilm-l6-v1",
+         "multi-qa-", "paraphrase-", "msmarco-", "distiluse-",
          "labse", "gtr-t5-", "sentence-t5-", "static-"), "sentence-transformers"),
 }  # fmt: skip
 
