@@ -147,6 +147,19 @@ def test_contributing_gives_the_time_of_each_command() -> None:
         assert re.search(rf"\| `make {target}` \|.*\| .*min", text), target
 
 
+def test_contributing_names_files_that_exist_and_at_most_three_for_each_change() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| ([a-z `]+) \| (.+) \|$", text.split("## How do I add")[1].split("## Style")[0], re.MULTILINE
+    )
+    assert len(rows) >= 10
+    for change, files in rows:
+        named = re.findall(r"`([a-z_/]+(?:\.[a-z]+|/))`", files)
+        assert len(named) <= 3, change
+        for name in named:
+            assert (ROOT / "src" / "answerkey" / name).exists(), f"{change}: {name}"
+
+
 def test_the_make_targets_do_what_the_readme_says() -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -48,32 +48,35 @@ def command(minimum_score: float, gate: bool, as_json: bool) -> None:
 def read_interaction(given: bytes) -> dict[str, Any]:
     """The arguments of `assess_answer`, or an error that names the field. Other fields are ignored."""
     try:
-        record = json.loads(given.decode("utf-8-sig"))
+        read: object = json.loads(given.decode("utf-8-sig"))
     except ValueError as error:
         raise InputError(f"standard input is not one JSON object: {error}") from error
-    if not isinstance(record, dict):
+    if not isinstance(read, dict):
         raise InputError('expected a JSON object such as {"question": "…", "answer": "…", "contexts": ["…"]}')
+    record = cast("dict[str, Any]", read)
     for key in record:
         # A stricter match than usual: a log may well have a field "user" beside "answer".
         if key not in _FIELDS and (near := get_close_matches(key, _FIELDS, n=1, cutoff=0.8)):
             raise InputError(f'unknown field "{key}"; did you mean "{near[0]}"?')
     if "question" not in record:
         raise InputError(f"no question in the interaction; the fields are {', '.join(_FIELDS)}")
-    _expect(record, "question", lambda v: isinstance(v, str), "a string")
-    _expect(record, "answer", lambda v: v is None or isinstance(v, str), "a string or null")
-    _expect(record, "contexts", lambda v: _is_list_of(v, str | dict), "a list of strings or objects")
-    _expect(record, "retrieval_scores", lambda v: _is_list_of(v, int | float), "a list of numbers")
+    _expect(record, "question", (str,), "a string")
+    _expect(record, "answer", (str, type(None)), "a string or null")
+    _expect_list(record, "contexts", (str, dict), "a list of strings or objects")
+    _expect_list(record, "retrieval_scores", (int, float), "a list of numbers")
     known = {key: record[key] for key in _FIELDS if key in record}
     return {"answer": None, **known, "contexts": record.get("contexts") or []}
 
 
-def _expect(record: dict[str, Any], key: str, right: Any, expected: str) -> None:
-    if key in record and not right(record[key]):
+def _expect(record: dict[str, Any], key: str, kinds: tuple[type, ...], expected: str) -> None:
+    if key in record and not isinstance(record[key], kinds):
         raise InputError(f'field "{key}": expected {expected}, got {json.dumps(record[key])[:60]}')
 
 
-def _is_list_of(value: object, kinds: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(item, kinds) for item in value))
+def _expect_list(record: dict[str, Any], key: str, kinds: tuple[type, ...], expected: str) -> None:
+    _expect(record, key, (list, type(None)), expected)
+    if not all(isinstance(item, kinds) for item in record.get(key) or ()):
+        raise InputError(f'field "{key}": expected {expected}, got {json.dumps(record[key])[:60]}')
 
 
 def _show_findings(assessment: Assessment) -> None:
