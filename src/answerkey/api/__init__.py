@@ -12,7 +12,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from answerkey.api.adapters import judge_of, metrics_of, name_of, target_of
 from answerkey.api.data import NAME, cases_of
@@ -220,7 +220,7 @@ def score(metric: Any, **row: Any) -> Score | dict[str, Score]:
     1.0
     """
     options = {key: row.pop(key) for key in ("judge", "embedding") if key in row}
-    names, functions = metrics_of(metric if isinstance(metric, list) else [metric])
+    names, functions = metrics_of(cast("list[Any]", metric) if isinstance(metric, list) else [metric])
     judge = options.pop("judge", None)
     if isinstance(judge, (str, Mapping)):
         options["judge"] = judge

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from itertools import islice
 from pathlib import Path
@@ -93,8 +93,8 @@ def _rows_of_mapping(data: Mapping[Any, Any]) -> Iterator[Any]:
         raise InputError(
             f'{NAME}: found several data sets ({names}); choose one, as in data["{next(iter(data))}"]'
         )
-    columns = {
-        name: value
+    columns: dict[Any, Sequence[Any]] = {
+        name: cast("Sequence[Any]", value)
         for name, value in data.items()
         if isinstance(value, (list, tuple)) or hasattr(value, "tolist")
     }

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
 import click
 from click.core import ParameterSource
@@ -102,11 +103,11 @@ def same_command(command: str, *arguments: str | Path) -> str:
         given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if name in _ONE_TIME or isinstance(parameter, click.Argument) or not given:
             continue
-        value = ctx.params[name]
+        value: object = ctx.params[name]
         if isinstance(value, bool):
             words.append(parameter.opts[0] if value else parameter.secondary_opts[0])
         else:
-            for item in value if isinstance(value, tuple) else (value,):
+            for item in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
                 words += [parameter.opts[0], str(item)]
     return shlex.join(words)
 
