@@ -295,7 +295,7 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> Json:
         "mcnemar_p": c.mcnemar.p,
         "mcnemar": _mcnemar_json(c.mcnemar),
         "smallest_detectable": c.overall.smallest_detectable,
-        "noise": _noise_json(c.noise),
+        "noise": _noise_json(c.noise) if c.noise else None,
         "improved": {"count": len(c.improved), "cases": [_move_json(m) for m in c.improved[:cases]]},
         "degraded": {"count": len(c.degraded), "cases": [_move_json(m) for m in c.degraded[:cases]]},
         "flaky": [m.id for m in c.moves if m.flaky][:cases],
@@ -340,9 +340,7 @@ def _mcnemar_json(m: McNemar) -> Json:
     return {"n": n, **counts, **rates, "method": m.method}
 
 
-def _noise_json(noise: Noise | None) -> Json | None:
-    if noise is None:
-        return None
+def _noise_json(noise: Noise) -> Json:
     return {"runs": noise.runs, "sd_within_case": noise.sd, "floor": noise.floor, "flaky_cases": noise.flaky}
 
 
