@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,71 @@ def test_a_faiss_file_gives_what_the_documents_give(tmp_path: Path, chunks: Path
     assert [[p.page for p in row] for row in stored] == [[p.page for p in row] for row in built]
     assert stored[0][0].page == "1"
     assert [p.score for p in stored[0]] == pytest.approx([p.score for p in built[0]], abs=1e-5)
+
+
+def langchain_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, extra: object = None) -> Path:
+    import sys
+    import types
+
+    named = {
+        "Document": "langchain_core",
+        "InMemoryDocstore": "langchain_community",
+    }
+    made = {}
+    for name, module in named.items():
+        made[name] = type(name, (), {"__module__": module})
+        fake = types.ModuleType(module)
+        setattr(fake, name, made[name])
+        monkeypatch.setitem(sys.modules, module, fake)
+
+    def instance(name: str, **state: object) -> object:
+        one = made[name]()
+        one.__dict__.update(state)
+        return one
+
+    documents = {
+        f"id-{page}": instance(
+            "Document", page_content=text, metadata={"page_number": page, "page": int(page) - 1, "x": extra}
+        )
+        for page, text in PAGES.items()
+    }
+    store = instance("InMemoryDocstore", _dict=documents)
+    faiss_file(folder, "l2")
+    (folder / "index.pkl").write_bytes(pickle.dumps((store, dict(enumerate(documents)))))
+    for module in named.values():
+        monkeypatch.delitem(sys.modules, module)
+    return folder
+
+
+def test_a_folder_that_langchain_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = langchain_folder(tmp_path, monkeypatch)
+    for given in (folder, folder / "index.faiss"):
+        found = open_retriever({"index": str(given)}, Tiny()).search(["red fox", "whale sings"], 2)
+        assert [row[0].page for row in found] == ["1", "2"]  # page_number, not the 0-based page
+
+
+class _Harmful:
+    def __reduce__(self) -> tuple[object, ...]:
+        return print, ("this must never run",)
+
+
+def test_a_pickle_with_anything_else_is_refused_with_how_to_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = langchain_folder(tmp_path, monkeypatch, extra=_Harmful())
+    with pytest.raises(InputError, match=r"builtins\.print, which could run code; export its chunks"):
+        open_retriever({"index": str(folder)}, Tiny())
+    assert capsys.readouterr().out == ""
+    (folder / "index.pkl").write_bytes(pickle.dumps([1, 2]))
+    with pytest.raises(InputError, match="not a docstore of LangChain"):
+        open_retriever({"index": str(folder)}, Tiny())
+
+
+def test_chunks_with_text_and_page_alone(tmp_path: Path) -> None:
+    rows = [{"text": text, "page": page} for page, text in PAGES.items()]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    table = {"index": str(faiss_file(tmp_path, "ip")), "chunks": str(tmp_path / "c.jsonl")}
+    assert open_retriever(table, Tiny()).search(["red fox"], 1)[0][0].page == "1"
 
 
 def test_qdrant_collection_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

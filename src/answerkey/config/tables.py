@@ -144,7 +144,9 @@ class RetrievalTable(Table, frozen=True):
     chunk_by: Annotated[ChunkBy, about("`page`, `words` or `heading`.")] = "page"
     chunk_size: Annotated[int, about("Words per chunk.", ge=1)] = 200
     chunk_overlap: Annotated[int, about("Words that a chunk shares with the next.", ge=0)] = 40
-    index: Annotated[Path | None, about("An existing FAISS index, with `chunks`.")] = None
+    index: Annotated[
+        Path | None, about("An existing FAISS index with `chunks`, or a folder that LangChain saved.")
+    ] = None
     chunks: Annotated[Path | None, about("A JSONL file with the page and text of each row of the index.")] = (
         None
     )
@@ -190,7 +192,8 @@ class RetrievalTable(Table, frozen=True):
             raise SettingsError("[retrieval] needs one of documents, index (with chunks) or qdrant_url")
         if (self.qdrant_url is None) != (self.qdrant_collection is None):
             raise SettingsError("[retrieval] needs both qdrant_url and qdrant_collection, or neither")
-        if self.index is not None and self.chunks is None:
+        beside = self.index is not None and (self.index.is_dir() or self.index.with_suffix(".pkl").is_file())
+        if self.index is not None and self.chunks is None and not beside:
             raise SettingsError(
                 "[retrieval] index needs chunks: a JSONL file with the page and text of each row"
             )

@@ -49,7 +49,7 @@ def open_index(
 ) -> SearchIndex:
     """The index that the settings name: built from documents (or the cache), a FAISS file, a Qdrant collection."""
     formula = Formula(settings.bm25, settings.k1, settings.b)
-    if settings.index is not None and settings.chunks is not None:
+    if settings.index is not None:
         from answerkey.retrieval.stores.faiss_file import open_faiss
 
         chunks, dense = open_faiss(settings.index, settings.chunks, embed.dimension)
