@@ -32,7 +32,7 @@ pytestmark = pytest.mark.xdist_group("browser")  # one worker makes the world on
 
 PAGES = [
     "/", "/run/bot_1", "/run/bot_1/case/3", "/run/bot_1/live", "/compare", "/compare?a=bot_1&b=bot_2", "/sweep/bot_sweep_1",
-    "/run/hostile_1", "/run/hostile_1/case/9", "/compare?a=bot_1&b=bot_2&show=changed",
+    "/run/hostile_1", "/run/hostile_1/case/9", "/run/bot_1?tab=charts", "/run/bot_1?tab=tables", "/run/bot_1?tab=about", "/trend?suite=bot", "/label/bot_1", "/compare?a=bot_1&b=bot_2&show=changed",
 ]  # fmt: skip
 
 
@@ -141,6 +141,8 @@ def test_case_keeps_the_filter(app: Any) -> None:
         ("/run/bot_1/file/plots/../../run.json", "no file"),
         ("/sweep/bot_1", "no sweep"),
         ("/nothing", "There is no such page"),
+        ("/trend?suite=none", "no suite"),
+        ("/label/bot_1?case=400", "no case 400"),
     ],
 )
 def test_wrong_wishes_are_told(page: str, told: str, app: Any) -> None:
@@ -196,10 +198,10 @@ def test_run_without_reports_is_shown_and_called_interrupted(tmp_path: Path) -> 
 
 def test_the_comparison_opens_where_there_are_cases(app: Any, viewed: Path) -> None:
     """The second version only mends; looked at backwards, it only breaks."""
-    assert ask(app, "/compare?a=bot_1&b=bot_2&format=json").json()["show"] == "improved"
-    assert ask(app, "/compare?a=bot_2&b=bot_1&format=json").json()["show"] == "degraded"
+    assert ask(app, "/compare?a=bot_1&b=bot_2&format=json").json()["show"] == "newly passing"
+    assert ask(app, "/compare?a=bot_2&b=bot_1&format=json").json()["show"] == "newly failing"
     assert ask(app, "/compare?a=bot_1&b=bot_1&format=json").json()["show"] == "all"
-    assert ask(app, "/compare?a=bot_1&b=bot_2&show=degraded&format=json").json()["found"] == 0
+    assert ask(app, "/compare?a=bot_1&b=bot_2&show=lower&format=json").json()["found"] == 0
 
 
 def test_an_acceptable_route_is_not_called_wrong(viewed: Path, tmp_path: Path) -> None:
@@ -270,6 +272,29 @@ def test_the_answer_is_marked_against_the_expected_one() -> None:
     assert [piece["text"] for piece in answer if piece["kind"] == "other"] == ["8."]
     assert "".join(piece["text"] for piece in expected) == "It opens at 9 on Monday."
     assert marked_answer("", "7 days")[1] == [{"text": "7 days", "kind": "same"}]
+
+
+def test_runs_of_a_suite_have_a_trend_and_a_previous_run(app: Any) -> None:
+    runs = {run["run"]: run for run in ask(app, "/?format=json").json()["runs"]}
+    newer, older = sorted(("bot_1", "bot_2"), key=lambda name: runs[name]["previous"] is None)
+    assert runs[newer]["previous"] == older
+    assert runs[newer]["trend"] == [runs[older]["pass_rate"], runs[newer]["pass_rate"]]
+    told = ask(app, "/trend?suite=bot&format=json").json()
+    assert [run["run"] for run in told["runs"]] == [newer, older]
+    assert "keyword_recall" in told["metrics"]
+    chosen = ask(app, "/compare?format=json").json()
+    assert (chosen["a"], chosen["b"]) == (older, newer)
+
+
+def test_the_label_desk_is_blind(app: Any) -> None:
+    told = ask(app, "/label/bot_1?format=json").json()
+    assert set(told["case"]) == {
+        "id", "question", "history", "expected", "error", "answer_length", "answer_cut", "sources", "answer", "passages",
+        "sentences", "unsupported",
+    }  # fmt: skip
+    page = ask(app, "/label/bot_1").text
+    assert "keyword_recall" not in page
+    assert "FAILED" not in page
 
 
 def test_no_such_folder(tmp_path: Path) -> None:

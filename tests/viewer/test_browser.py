@@ -26,13 +26,16 @@ PAGES = {
     "charts": "/run/bot_1?tab=charts",
     "tables": "/run/bot_1?tab=tables",
     "case": "/run/bot_1/case/3",
-    "compare": "/compare?a=bot_1&b=bot_2&show=improved",
+    "compare": "/compare?a=bot_1&b=bot_2&show=newly+passing",
+    "trend": "/trend?suite=bot",
+    "label": "/label/bot_1",
     "sweep": "/sweep/bot_sweep_1",
     "live": "/run/bot_1/live",
     "problem": "/run/none",
 }
 HOSTILE_PAGES = [
     "/", "/run/hostile_1", "/compare?a=hostile_1&b=hostile_1&show=all", "/run/hostile_1/live", "/sweep/bot_sweep_1",
+    "/run/hostile_1?tab=charts", "/run/hostile_1?tab=tables", "/run/hostile_1?tab=about", "/label/hostile_1", "/trend?suite=bot",
     *(f"/run/hostile_1/case/{n}" for n in range(len(HOSTILE))), f"/run/hostile_1/case/{2 * len(HOSTILE)}",
 ]  # fmt: skip
 TIGHT_CARDS = """[...document.querySelectorAll('.card:not(.flush, .case)')]
@@ -208,6 +211,38 @@ def test_label_is_kept_and_read_by_calibrate(served: str, viewed: Path, watch: W
     page.goto(f"{served}/run/bot_2?label=right")
     assert page.locator(".case-link").count() == 1
     assert watched.quiet()
+
+
+def test_two_people_label_by_keyboard_and_settle_a_disagreement(
+    served: str, viewed: Path, watch: Watch
+) -> None:
+    first, seen = watch(f"{served}/label/bot_1?as=ana"), []
+    page = first.page
+    page.wait_for_url("**/label/bot_1")
+    for key in "1101":
+        seen.append(page.locator("h1").inner_text())
+        page.keyboard.press(key)
+        page.wait_for_function(f"document.querySelector('h1').textContent !== {json.dumps(seen[-1])}")
+    assert len(set(seen)) == 4
+    assert page.get_by_text("4 of 40 labelled by ana").is_visible()
+    second = watch(f"{served}/label/bot_1?as=ben")
+    other = second.page
+    for key in "1111":
+        question = other.locator("h1").inner_text()
+        other.keyboard.press(key)
+        other.wait_for_function(f"document.querySelector('h1').textContent !== {json.dumps(question)}")
+    assert other.get_by_text("ana and ben: Cohen's κ").is_visible()
+    labels = read_labels(viewed / "bot_1")
+    assert labels.people() == ["ana", "ben"]
+    (disputed,) = labels.disagreements()
+    other.get_by_role("link", name=disputed).click()
+    other.get_by_text("People differ").wait_for()
+    other.keyboard.press("0")
+    other.get_by_text("Disagreements: 0").wait_for()
+    assert read_labels(viewed / "bot_1").resolved()[disputed] == 0
+    assert first.quiet()
+    assert second.quiet()
+    (viewed / "bot_1" / "labels.jsonl").unlink()
 
 
 def test_other_site_cannot_label(served: str, viewed: Path, watch: Watch) -> None:

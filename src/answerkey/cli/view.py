@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,8 +24,12 @@ from answerkey.cli.output import say
     default="",
     help="Access token; safer in the environment variable ANSWERKEY_VIEW_TOKEN.",
 )
+@click.option(
+    "--label", "labelling", is_flag=True, help="Open the label desk of the newest run: cases without scores."
+)
+@click.option("--as", "labeller", default="", metavar="NAME", help="Your name for the labels you give.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
-def command(folder: Path | None, port: int | None, host: str, token: str, open_browser: bool) -> None:
+def command(folder: Path | None, port: int | None, host: str, token: str, **given: Any) -> None:
     """Browse runs, cases, comparisons and sweeps on a local page.
 
     FOLDER contains runs; default `results`, otherwise the current folder. Every page is also available as JSON:
@@ -33,17 +38,20 @@ def command(folder: Path | None, port: int | None, host: str, token: str, open_b
     \b
     Example:
       answerkey view results
+      answerkey view results --label --as ana
       answerkey view results/support-bot_20260102_030405 --port 9000 --open
     """
     from answerkey.viewer.app import serve
     from answerkey.viewer.guard import Rules
 
     def ready(address: str) -> None:
+        if given["labelling"]:
+            address = address.replace("/?token", "/label?token") if token else f"{address}label"
         click.echo(address)
         say("press Ctrl-C to stop")
-        if open_browser:
+        if given["open_browser"]:
             click.launch(address)
 
     if folder is None:
         folder = Path("results") if Path("results").is_dir() else Path()
-    serve(folder, Rules(host, token), port, ready)
+    serve(folder, Rules(host, token), port, ready, given["labeller"])

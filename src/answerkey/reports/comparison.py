@@ -94,6 +94,24 @@ def table_rows(c: Comparison) -> list[list[str]]:
     return [_row(name, d) for name, d in c.differences("overall score").items() if d.n or d is not c.overall]
 
 
+def metric_rows(c: Comparison) -> list[list[str]]:
+    """The short table: name, A, B, difference, 95 % interval, and what the corrected test says."""
+    rows: list[list[str]] = []
+    differences = {n: d for n, d in c.differences("overall score").items() if d.n or d is not c.overall}
+    for (name, d), cells in zip(differences.items(), table_rows(c), strict=True):
+        p = d.p if name == "overall score" else d.p_holm
+        better = d.diff is not None and (d.diff > 0) != (d.better == "lower")
+        result = "-" if p is None else "no clear difference" if p >= 0.05 else "better" if better else "worse"
+        rows.append(
+            [
+                cells[0],
+                *cells[2:6],
+                "differs" if d.better == "neither" and result in ("better", "worse") else result,
+            ]
+        )
+    return rows
+
+
 def notes(c: Comparison) -> list[str]:
     """What the table does not show: pass and fail, the detectable difference, missing values."""
     m = c.mcnemar

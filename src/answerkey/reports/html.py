@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -21,7 +22,7 @@ from markupsafe import Markup
 
 from answerkey import __version__
 from answerkey.cache import cache_folder
-from answerkey.comparison.comparison import Comparison, Move
+from answerkey.comparison.comparison import Comparison, Flip, Move
 from answerkey.files import write_file
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
@@ -33,14 +34,16 @@ from answerkey.reports.comparison import (
     SHOWN_CASES,
     case_lists,
     flip_lists,
+    metric_rows,
     move_status,
     notes,
     table_rows,
 )
 from answerkey.reports.explain import explain
-from answerkey.reports.rows import read_outcome, read_rows, worst_first
+from answerkey.reports.rows import Rows, read_outcome, read_rows, worst_first
 from answerkey.reports.text import figure
-from answerkey.runs.store import open_run
+from answerkey.reports.word_diff import word_diff
+from answerkey.runs.store import is_run, open_run
 from answerkey.runs.summary import SATISFYING
 from answerkey.text import printable, short_label
 from answerkey.types import Criterion, Json, Profile
@@ -65,6 +68,7 @@ def write_run_page(folder: Path, summary: Json) -> None:
         s=summary,
         cases=cases,
         total=len(rows),
+        reasons=Counter(reason for reason in rows.reason if reason).most_common(8),
         statuses=sorted({case["verdict"]["status"] for case in cases}),
         weighed=weighed_criteria(profile),
         satisfying=satisfying(profile),
@@ -81,9 +85,25 @@ def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
         header=COLUMNS,
         rows=table_rows(comparison),
         notes=notes(comparison),
-        flips=[(title, len(flips), flips[:cases]) for title, flips in flip_lists(comparison)],
-        lists=[(title, len(moves), moves[:cases]) for title, moves in case_lists(comparison) if moves],
+        metrics=metric_rows(comparison),
+        lists=[
+            (title, len(moves), _with_answers(comparison, moves[:cases]))
+            for title, moves in (*flip_lists(comparison), *case_lists(comparison))
+            if moves
+        ],
     )
+
+
+def _with_answers(
+    comparison: Comparison, moves: Sequence[Move | Flip]
+) -> list[tuple[Move | Flip, list[Json], list[Json]]]:
+    """Each case with the beginnings of both answers, marked where they differ; empty for a run that is gone."""
+    answers: list[dict[str, str]] = []
+    for name in (comparison.name_a, comparison.name_b):
+        rows = read_rows(Path(name)) if is_run(Path(name)) else Rows()
+        answers.append(dict(zip(rows.id, rows.answer, strict=True)))
+    a, b = answers
+    return [(move, *word_diff(a.get(move.id, ""), b.get(move.id, ""))) for move in moves]
 
 
 def _page(template: str, charts: Mapping[str, Spec], **values: Any) -> str:

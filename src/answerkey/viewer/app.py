@@ -21,8 +21,9 @@ from answerkey.text import short_label
 from answerkey.viewer.case_page import case_page, label_case
 from answerkey.viewer.compare_page import compare_page
 from answerkey.viewer.guard import Guard, Rules, is_loopback
+from answerkey.viewer.label_desk import label_page, label_start
 from answerkey.viewer.library import RunLibrary
-from answerkey.viewer.list_page import runs_page, sweep_file, sweep_page
+from answerkey.viewer.list_page import runs_page, sweep_file, sweep_page, trend_page
 from answerkey.viewer.live_page import live_events, live_page
 from answerkey.viewer.render import problem
 from answerkey.viewer.run_page import export_cases, run_file, run_page
@@ -44,6 +45,9 @@ def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
         routes=[
             Route("/", runs_page),
             Route("/compare", compare_page),
+            Route("/trend", trend_page),
+            Route("/label", label_start),
+            Route("/label/{run:path}", label_page),
             Route("/run/{run:path}/case/{n:int}/label", label_case, methods=["POST"]),
             Route("/run/{run:path}/case/{n:int}", case_page),
             Route("/run/{run:path}/live", live_page),
@@ -92,11 +96,13 @@ def _http(request: Request, error: Exception) -> Response:
 PORT = 8765
 
 
-def serve(root: Path, rules: Rules, port: int | None, ready: Callable[[str], None]) -> None:
-    """`ready` is called with the address once the socket listens. Without a port: the usual one, or any free one."""
+def serve(
+    root: Path, rules: Rules, port: int | None, ready: Callable[[str], None], labeller: str = ""
+) -> None:
+    """`ready` is called with the address once the socket listens. Without a port: 8765, otherwise any free one."""
     import uvicorn
 
-    app = make_app(root, rules)
+    app = make_app(root, rules, labeller)
     listening = _listen(rules.host, port)
     config = uvicorn.Config(
         app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.charts.comparison_charts import comparison_charts
-from answerkey.reports.comparison import COLUMNS, notes, table_rows
+from answerkey.reports.comparison import COLUMNS, metric_rows, notes, table_rows
 from answerkey.reports.rows import Rows, journal_state, read_outcome, read_rows
 from answerkey.reports.word_diff import LONGEST, word_diff
 from answerkey.types import Json, Outcome
@@ -19,15 +19,19 @@ from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.render import respond
 
 PAGE = 20
-SHOWS = ("degraded", "improved", "changed", "all")
+SHOWS = ("newly failing", "newly passing", "lower", "higher", "changed", "all")
 
 
 def compare_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
-    keys = [library.key(folder) for folder in library.runs()]
+    entries = [entry for entry in library.entries() if "problem" not in entry]
     a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
     if not (a and b):
-        return respond(request, "compare.html", {"runs": keys, "a": a, "b": b, "comparison": None})
+        newest = next(
+            (entry for entry in entries if entry["run"] == b or (not b and entry["previous"])), None
+        )
+        chosen = {"a": a or (newest or {}).get("previous") or "", "b": b or (newest or {}).get("run") or ""}
+        return respond(request, "compare.html", {"runs": entries, **chosen, "comparison": None})
     side_a, side_b = library.run(a), library.run(b)
     show, page = _wishes(request)
     comparison = _compared(side_a, side_b, f"{journal_state(side_a)} {journal_state(side_b)}")
@@ -41,16 +45,17 @@ def compare_page(request: Request) -> Response:
         for i, j in chosen[(page - 1) * PAGE : page * PAGE]
     ]
     data = {
-        "runs": keys,
+        "runs": entries,
         "a": a,
         "b": b,
         "comparison": comparison_json(comparison),
         "what_changed": comparison.changed.sentences(),
+        "metrics": metric_rows(comparison),
         "table": {"header": COLUMNS, "rows": table_rows(comparison)},
         "notes": notes(comparison),
         "charts": comparison_charts(comparison),
         "show": show,
-        "shows": SHOWS,
+        "shows": {name: len(_chosen(comparison, rows_a, rows_b, name)) for name in SHOWS},
         "found": len(chosen),
         "page": page,
         "pages": pages,
@@ -81,12 +86,15 @@ def _first_with_cases(comparison: Comparison, a: Rows, b: Rows) -> str:
 def _chosen(comparison: Comparison, a: Rows, b: Rows, show: str) -> list[tuple[int, int]]:
     """Places of the pairs to show. `changed` goes by the first words of the answers, the route and the status."""
     place_a, place_b = ({case: n for n, case in enumerate(rows.id)} for rows in (a, b))
-    if show in ("degraded", "improved"):
-        moves = comparison.degraded if show == "degraded" else comparison.improved
+    if show in ("lower", "higher"):
+        moves = comparison.degraded if show == "lower" else comparison.improved
         return [(place_a[move.id], place_b[move.id]) for move in moves]
     both = [(n, place_b[case]) for case, n in place_a.items() if case in place_b]
     if show == "all":
         return both
+    if show in ("newly failing", "newly passing"):
+        flips = comparison.newly_passing if show == "newly passing" else comparison.newly_failing
+        return [(place_a[flip.id], place_b[flip.id]) for flip in flips]
     return [(i, j) for i, j in both if a.answer[i] != b.answer[j] or a.route[i] != b.route[j]]
 
 

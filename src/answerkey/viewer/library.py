@@ -1,4 +1,4 @@
-"""The runs and sweeps below a folder, newest first, and what each says of itself."""
+"""The runs and sweeps below a folder, and the figures of each."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from answerkey.errors import InputError
+from answerkey.errors import AnswerkeyError, InputError
 from answerkey.runs.engines.parts import list_parts
-from answerkey.runs.store import LOCK, MANIFEST, RESPONSES, SCORES, is_run, read_manifest, read_outcomes
-from answerkey.runs.summary import summarise
+from answerkey.runs.journal import RESPONSES, SCORES
+from answerkey.runs.store import LOCK, MANIFEST, is_run, read_manifest, read_outcomes
+from answerkey.runs.summary import RunInfo, summarise
 from answerkey.types import Json, Profile
 
 SWEEP = "sweep.json"
 _DEPTH = 4  # from the folder above a bot's own: mybot/results/<run>/run.json
-_QUIET = 30.0  # seconds without a new line after which a run is no longer taken to be going on
+_QUIET = 30.0  # seconds without a new line after which a run no longer counts as in progress
 
 
 class RunLibrary:
@@ -24,11 +26,11 @@ class RunLibrary:
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            raise InputError(f"{root}: no such folder; give one that holds runs, such as results")
+            raise InputError(f"{root}: no such folder; give one that contains runs, such as results")
         self.root = root.resolve()
         if (
             is_run(self.root) or (self.root / SWEEP).is_file()
-        ):  # one run's own folder: its neighbours are of use too
+        ):  # the folder of one run: show its neighbours too
             self.root = self.root.parent
 
     def runs(self) -> list[Path]:
@@ -51,38 +53,84 @@ class RunLibrary:
         return self._inside(key, SWEEP, "sweep")
 
     def _inside(self, key: str, name: str, what: str) -> Path:
-        """Only a folder of that kind below the root, whatever the key says."""
+        """Only a folder of that kind below the root, whatever the key contains."""
         with suppress(OSError, ValueError):
             folder = (self.root / key).resolve()
             if folder.is_relative_to(self.root) and (folder / name).is_file():
                 return folder
         raise InputError(f'no {what} "{key}" here')
 
+    def entries(self) -> list[Json]:
+        """One entry per run, newest first by its own time; a run that cannot be read has a `problem`."""
+        found: list[Json] = []
+        for folder in self.runs():
+            try:
+                found.append(self._entry(folder))
+            except (AnswerkeyError, LookupError, TypeError, ValueError, AttributeError, OSError) as error:
+                known = isinstance(error, AnswerkeyError)
+                problem = str(error) if known else f"cannot be read: {type(error).__name__}: {error}"
+                found.append({"run": self.key(folder), "problem": problem, "created": ""})
+        found.sort(key=lambda run: str(run["created"]), reverse=True)
+        _add_history(found)
+        return found
 
-def entry(library: RunLibrary, folder: Path) -> Json:
-    """A line of the list of runs."""
-    manifest = read_manifest(folder)
-    summary = read_summary(folder)
-    return {
-        "run": library.key(folder),
-        "name": manifest["name"],
-        "created": manifest.get("created", ""),
-        "state": state_of(folder, manifest),
-        "partial": manifest.get("partial", ""),
-        "profile": (manifest.get("profile") or {}).get("name"),
-        "count": manifest.get("count"),
-        "cases": summary["totals"]["cases"] if summary else None,
-        "pass_rate": summary["pass_rate"] if summary else None,
-        "pass_rate_ci95": summary["pass_rate_ci95"] if summary else None,
-        "score": summary["score"]["mean"] if summary else None,
-        "scale": summary["profile"].get("scale", 1) if summary else 1,
-        "errors": summary["totals"]["errors"] if summary else None,
-        "gates": [gate["passed"] for gate in summary.get("gates", [])] if summary else [],
-    }
+    def _entry(self, folder: Path) -> Json:
+        manifest, summary = read_manifest(folder), read_summary(folder)
+        settings: Json = manifest.get("settings") or {}
+        return {
+            "run": self.key(folder),
+            "name": str(manifest["name"]),
+            "created": str(manifest.get("created", "")),
+            "state": state_of(folder, manifest),
+            "partial": manifest.get("partial", ""),
+            "bot": bot_name(settings.get("target") or {}),
+            "profile": (manifest.get("profile") or {}).get("name"),
+            "commit": manifest.get("commit"),
+            "fingerprint": manifest.get("fingerprint") or {},
+            "count": manifest.get("count"),
+            "cases": summary["totals"]["cases"] if summary else None,
+            "pass_rate": summary["pass_rate"] if summary else None,
+            "pass_rate_ci95": summary["pass_rate_ci95"] if summary else None,
+            "score": summary["score"]["mean"] if summary else None,
+            "scale": summary["profile"].get("scale", 1) if summary else 1,
+            "errors": summary["totals"]["errors"] if summary else None,
+            "gates": [gate["passed"] for gate in summary.get("gates", [])] if summary else [],
+        }
+
+
+def bot_name(target: Json) -> str:
+    """What a suite calls its target: a name, a function, an address or a command, else its kind."""
+    for key in ("name", "call", "url", "command", "model"):
+        if target.get(key):
+            value: Any = target[key]
+            return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return str(target.get("kind") or "")
+
+
+def _add_history(entries: list[Json]) -> None:
+    """For each run the previous one of its suite, and the pass rates of the suite up to it, oldest first."""
+    last: dict[str, Json] = {}
+    rates: dict[str, list[float]] = {}
+    for entry in reversed(entries):
+        if "problem" in entry:
+            continue
+        name = entry["name"]
+        before = last.get(name)
+        entry["previous"] = before["run"] if before else None
+        changed = [
+            part
+            for part, value in entry["fingerprint"].items()
+            if before and before["fingerprint"].get(part) != value
+        ]
+        entry["changed"] = [part for part in changed if part not in ("answers", "settings")]
+        if entry["pass_rate"] is not None:
+            rates.setdefault(name, []).append(entry["pass_rate"])
+        entry["trend"] = list(rates.get(name, []))[-12:]
+        last[name] = entry
 
 
 def state_of(folder: Path, manifest: Json) -> str:
-    """`finished`, `partial`, `in progress`, or `interrupted` where a run ended without saying so."""
+    """`finished`, `partial`, `in progress`, or `interrupted` where a run ended without recording it."""
     partial = manifest.get("partial", "")
     if not partial:
         return "finished"
@@ -92,7 +140,7 @@ def state_of(folder: Path, manifest: Json) -> str:
 
 
 def _held(lock: Path) -> bool:
-    """Whether a process holds the run's lock, read from the system's list: to try it could itself stand in the way."""
+    """Whether a process holds the lock of the run, from the system's list: trying to lock could get in its way."""
     with suppress(OSError):
         inode = f":{lock.stat().st_ino} "
         return any(inode in line and "FLOCK" in line for line in Path("/proc/locks").read_text().splitlines())
@@ -122,34 +170,16 @@ def _parsed(path: Path, changed: int) -> Json | None:
 
 
 def figures_of(folder: Path, manifest: Json, profile: Profile | None) -> Json:
-    """The summary of a run; counted now for one that has no reports yet."""
+    """The summary of a run; counted now for one without reports."""
     known = read_summary(folder)
     if known is not None:
         return known
     files = (folder / RESPONSES, folder / SCORES, *list_parts(folder))
-    grown = tuple(p.stat().st_size for p in files if p.is_file())
-    about = {
-        "name": manifest["name"],
-        "created": manifest.get("created", ""),
-        "partial": manifest.get("partial", ""),
-        "selected": manifest.get("count"),
-        "profile": {
-            "name": profile.name if profile else None,
-            "version": profile.version if profile else None,
-            "digest": profile.digest if profile else None,
-            "scale": profile.scale if profile else 1,
-        },
-        "notes": manifest.get("notes", []),
-        "fingerprint": manifest.get("fingerprint", {}),
-        "gates": [],
-    }
-    return {**_counted(folder, grown, profile), **about}
+    grown = tuple(path.stat().st_size for path in files if path.is_file())
+    if folder not in _counted or _counted[folder][0] != grown:
+        run = RunInfo.of_manifest(manifest)
+        _counted[folder] = grown, summarise(read_outcomes(folder), profile, run).to_json()
+    return _counted[folder][1]
 
 
-_kept: dict[Path, tuple[tuple[int, ...], Json]] = {}
-
-
-def _counted(folder: Path, grown: tuple[int, ...], profile: Profile | None) -> Json:
-    if folder not in _kept or _kept[folder][0] != grown:
-        _kept[folder] = grown, summarise(read_outcomes(folder), profile).to_json()
-    return _kept[folder][1]
+_counted: dict[Path, tuple[tuple[int, ...], Json]] = {}

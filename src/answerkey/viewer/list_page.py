@@ -1,4 +1,4 @@
-"""The list of runs and sweeps, and the page of one sweep."""
+"""The list of runs and sweeps, the trend of a suite, and the page of one sweep."""
 
 from __future__ import annotations
 
@@ -9,38 +9,50 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from answerkey.errors import AnswerkeyError, StorageError
+from answerkey.errors import InputError, StorageError, did_you_mean
+from answerkey.reports.charts.trend_chart import trend_chart
 from answerkey.types import Json
-from answerkey.viewer.library import SWEEP, RunLibrary, entry
+from answerkey.viewer.library import SWEEP, RunLibrary, read_summary
 from answerkey.viewer.render import respond
 from answerkey.viewer.run_page import send_file
+
+CHARTS_FILE = "charts.json"
+FILES = ("evaluation_results.csv", "summary_statistics.csv")
+MOST_RUNS = 40
 
 
 def runs_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
-    runs: list[Json] = []
-    for folder in library.runs():
-        try:
-            runs.append(entry(library, folder))
-        except AnswerkeyError as error:
-            runs.append({"run": library.key(folder), "problem": str(error)})
-        except (LookupError, TypeError, ValueError, AttributeError, OSError) as error:
-            problem = f"cannot be read: {type(error).__name__}: {error}"
-            runs.append({"run": library.key(folder), "problem": problem})
-    runs.sort(key=lambda run: str(run.get("created", "")), reverse=True)
+    runs = library.entries()
     sweeps = [_sweep(library, folder) for folder in library.sweeps()]
     return respond(request, "runs.html", {"folder": str(library.root), "runs": runs, "sweeps": sweeps})
 
 
+def trend_page(request: Request) -> Response:
+    """The runs of one suite over time: a chart of the pass rate, and a table of every metric."""
+    library: RunLibrary = request.app.state.library
+    entries = [entry for entry in library.entries() if "problem" not in entry]
+    names = list(dict.fromkeys(entry["name"] for entry in entries))
+    suite = request.query_params.get("suite", names[0] if names else "")
+    if suite not in names:
+        raise InputError(f'no suite "{suite}" here{did_you_mean(suite, names)}')
+    runs = [entry for entry in entries if entry["name"] == suite][:MOST_RUNS]
+    for entry in runs:
+        summary = read_summary(library.run(entry["run"])) or {}
+        averages: Json = summary.get("average_scores", {})
+        entry["means"] = {metric: about["mean"] for metric, about in averages.items()}
+    metrics = list(dict.fromkeys(metric for entry in runs for metric in entry["means"]))
+    chart = trend_chart(list(reversed(runs)))
+    charts = {"trend": chart} if chart else {}
+    data: Json = {"suite": suite, "suites": names, "runs": runs, "metrics": metrics, "charts": charts}
+    return respond(request, "trend.html", data)
+
+
 def _sweep(library: RunLibrary, folder: Path) -> Json:
     best: Json = {}
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, AttributeError):
         best = json.loads((folder / SWEEP).read_text(encoding="utf-8")).get("best", {})
     return {"sweep": library.key(folder), "sentence": best.get("sentence", "")}
-
-
-CHARTS_FILE = "charts.json"
-FILES = ("evaluation_results.csv", "summary_statistics.csv")
 
 
 def sweep_page(request: Request) -> Response:
@@ -73,9 +85,8 @@ def _rows(summary: Json) -> list[Json]:
     for setting in summary.get("settings", []):
         metrics = {name.partition("@")[0]: value for name, value in setting.items() if "@" in name}
         about = {name: setting.get(name) for name in ("setting", "alpha", "k")}
-        rows.append(
-            {**about, "metrics": metrics, "time": summary.get("milliseconds", {}).get(setting.get("setting"))}
-        )
+        times = summary.get("milliseconds", {}).get(setting.get("setting"))
+        rows.append({**about, "metrics": metrics, "time": times})
     return sorted(rows, key=lambda row: -(row["metrics"].get("f1") or 0.0))
 
 

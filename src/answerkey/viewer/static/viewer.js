@@ -22,6 +22,12 @@
     form.addEventListener("submit", (event) => { event.preventDefault(); refresh(); });
   }
 
+  // A list that is filtered in place.
+  all("input[data-filter]").forEach((input) => input.addEventListener("input", () => {
+    const wanted = input.value.trim().toLowerCase();
+    all(`#${input.dataset.filter} tbody tr`).forEach((row) => { row.hidden = !row.textContent.toLowerCase().includes(wanted); });
+  }));
+
   // Columns: chosen once, kept in this browser.
   const boxes = all(".columns input");
   const show = () => boxes.forEach((box) => table.classList.toggle(box.value === "lowest" ? "hide-lowest" : `show-${box.value}`, (box.value === "lowest") !== box.checked));
