@@ -146,4 +146,5 @@ def _uncached(judge: Any) -> Any:
     """The same judge without its memory; the local judge has none."""
     if judge is None or judge == "local" or (isinstance(judge, dict) and judge.get("preset") == "local"):
         return judge
-    return {**({"preset": judge} if isinstance(judge, str) else judge), "cache": False}
+    table = {"call" if ":" in judge else "preset": judge} if isinstance(judge, str) else judge
+    return {**table, "cache": False}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +22,7 @@ from answerkey.cli.scoring_options import (
 
 if TYPE_CHECKING:
     from answerkey.calibrate.calibration import Calibration
+    from answerkey.runs.suite import Suite
 
 _SECONDS_BETWEEN_LINES = 5
 
@@ -41,6 +43,7 @@ class CalibrateOptions:
     model: str | None
     judge: str | None
     judge_model: str | None
+    suite: Path | None
     modules: tuple[str, ...]
     plot: Path | None
     profile: Path | None
@@ -65,6 +68,7 @@ class CalibrateOptions:
     click.option("--model", help="Embedding model."),
     judge_option,
     judge_model_option,
+    click.option("--suite", type=click.Path(path_type=Path), metavar="SUITE", help="A suite with a judge and [[criteria]]."),
     module_option,
     click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.png", help="Write the reliability chart to this file."),
     click.option("--write-threshold", "profile", type=click.Path(path_type=Path), metavar="PROFILE.toml",
@@ -110,7 +114,7 @@ def _calibrations(options: CalibrateOptions) -> list[Calibration]:
     from answerkey.calibrate.calibration import CalibrationOptions, LabelColumns, calibrate_metric
     from answerkey.calibrate.labelled import measure, read_labelled
     from answerkey.metrics.registry import find
-    from answerkey.runs.suite import suite_of
+    from answerkey.runs.suite import load_suite, suite_of
 
     table: dict[str, Any] = {
         "name": "calibrate",
@@ -120,19 +124,48 @@ def _calibrations(options: CalibrateOptions) -> list[Calibration]:
     }
     if options.model:
         table["embedding"] = options.model
-    if judge := judge_settings(options.judge, options.judge_model):
+    suite = load_suite(options.suite) if options.suite else None
+    if judge := judge_settings(options.judge, options.judge_model) or (suite and suite.judge):
         table["judge"] = judge
+    asked_suite = suite_of(table, suite.folder if suite else Path())
+    asked_suite = replace(asked_suite, criteria=suite.criteria if suite else ())
     labelled = read_labelled(options.labelled, options.label, options.group, options.limit)
     if labelled.unlabelled:
         say(f"{labelled.unlabelled} rows have no label and are left out")
-    passes = measure(labelled, suite_of(table, Path()), options.repeats, _progress())
+    passes = measure(labelled, asked_suite, options.repeats, _progress())
     lengths = [len(response.answer or "") for _, response in labelled.pairs]
     rows = LabelColumns(labelled.labels, lengths, labelled.groups)
     asked = CalibrationOptions(options.positive, options.label_cut, options.aim)
-    return [
+    calibrations = [
         calibrate_metric(name, find(name).facts.better, [columns[name] for columns in passes], rows, asked)
         for name in passes[0]
     ]
+    _remember(calibrations, options.labelled, asked_suite)
+    return calibrations
+
+
+def _remember(calibrations: list[Calibration], labelled: Path, suite: Suite) -> None:
+    """Keep what is known about a judge for its card in later reports."""
+    from answerkey.calibrate.calibration_report import calibration_json
+    from answerkey.metrics.judge.card import is_judged
+    from answerkey.metrics.judge.judged_metrics import load_judge
+    from answerkey.metrics.judge.track_record import remember
+    from answerkey.runs.store import is_run, read_manifest
+
+    judged = {each.metric: each for each in calibrations if is_judged(each.metric)}
+    fingerprint = "none"
+    if judged and suite.judge is not None:
+        with closing(load_judge(suite.judge, folder=suite.folder)) as judge:
+            fingerprint = judge.fingerprint()
+    elif judged and is_run(labelled):
+        fingerprint = read_manifest(labelled)["fingerprint"].get("judge", "none")
+    if fingerprint != "none":
+        kept = ("n", "auroc", "kappa", "spearman", "best_threshold", "accuracy_at_best")
+        results = {name: calibration_json(each) for name, each in judged.items()}
+        remember(
+            fingerprint,
+            calibration={n: {key: found.get(key) for key in kept} for n, found in results.items()},
+        )
 
 
 def _progress() -> Callable[[int, int], None]:

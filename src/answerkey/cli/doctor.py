@@ -9,13 +9,14 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from answerkey import __version__
+from answerkey.cli.judge_exam import give_large_exam
 from answerkey.cli.output import end, json_option, print_json, say, show
-from answerkey.cli.scoring_options import judge_model_option, judge_option, judge_settings
+from answerkey.cli.scoring_options import judge_model_option, judge_settings
 from answerkey.errors import (
     EXIT_GATE,
     EXIT_INCOMPLETE,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from answerkey.metrics.judge.exam import Exam
     from answerkey.metrics.judge.judged_metrics import Judge
 
+OF_SUITE = "the judge of the suite"
 OK, MISSING, ERROR = "ok", "not installed", "error"
 _MARKS = {OK: "✓", MISSING: "–", ERROR: "✗"}
 # extra: module, package, purpose
@@ -95,9 +97,21 @@ class JudgeTest:
 
 
 @click.command("doctor")
-@click.argument("suite", required=False, type=click.Path(path_type=Path))
-@judge_option
+@click.argument("suite", required=False, type=click.Path(path_type=Path), metavar="[SUITE_OR_RUN]")
+@click.option(
+    "--judge",
+    is_flag=False,
+    flag_value=OF_SUITE,
+    metavar="[NAME]",
+    help="A preset, the URL of an endpoint (with --judge-model), or local. Without a name: the large exam for the "
+    "judge of the suite or run, or for local.",
+)
 @judge_model_option
+@click.option(
+    "--exam",
+    type=click.Choice(["short", "large"]),
+    help="short: ten questions; large: sixty, with a result by kind.",
+)
 @click.option("--api-key-env", metavar="NAME", help="Name of the environment variable with the judge's key.")
 @click.option("--no-exam", is_flag=True, help="Check the installation only; do not call the judge.")
 @json_option
@@ -106,36 +120,54 @@ def command(
     judge: str | None,
     judge_model: str | None,
     api_key_env: str | None,
+    exam: str | None,
     no_exam: bool,
     as_json: bool,
 ) -> None:
-    """Check the installation, and give the judge an exam of ten questions with known grades.
+    """Check the installation, and give the judge an exam: ten questions with known grades, or sixty with --judge.
 
-    The judge is the one of SUITE or of --judge. Without either, the local judge takes the exam, and its result does
-    not affect the exit code. A judge passes with eight of ten right, including the answer that tries to manipulate the
-    grade. Exit codes: 0 everything works, 1 the judge failed the exam, 3 a check failed or the judge does not respond.
+    The judge is the one of SUITE_OR_RUN or of --judge. The result of the large exam is kept beside the run where one is
+    given, and shown in the reports of every run with this judge. Without either, the local judge takes the exam, and its
+    result does not affect the exit code. A judge passes the short exam with eight of ten right, including the answer that
+    tries to manipulate the grade, and the large one with 80 % of each kind and every injection.
+
+    Exit codes: 0 everything works, 1 the judge failed the exam, 3 a check failed or the judge does not respond.
 
     \b
     Example:
       answerkey doctor
-      answerkey doctor mybot/suite.toml
+      answerkey doctor mybot/suite.toml --judge
       answerkey doctor --judge http://127.0.0.1:8080/v1 --judge-model my-model
     """
+    if judge is not None and (judge.endswith(".toml") or Path(judge).is_dir()):
+        suite, judge = Path(judge), OF_SUITE  # `doctor --judge suite.toml`
+    large = exam == "large" or (judge == OF_SUITE and exam is None)
+    judge = None if judge == OF_SUITE else judge
     settings = _judge_settings(suite, judge, judge_model, api_key_env)
-    opened = None if no_exam else _open_judge(settings or "local")
+    opened = None if no_exam else _open_judge(settings or "local", suite.parent if suite else Path())
     checks = check_installation()
     if not as_json:
         for check in checks:
             detail = check.detail if check.status == OK else f"{check.status}: {check.detail}"
             show(f"{_MARKS[check.status]} {check.name:<22} {detail}")
+    if opened and large:
+        run = suite if suite is not None and is_run(suite) else None
+        code, last, record = give_large_exam(opened, run, as_json, chosen=True)
+        failed = [check.name for check in checks if check.status == ERROR]
+        if failed:
+            code, last = EXIT_INCOMPLETE, f"not working: {', '.join(failed)}"
+        _finish(checks, record, code, last, as_json)
     if opened and opened.name != "local":
         say("asking the judge ten questions …")
     tested = examine(opened) if opened else None
     if tested and not as_json:
         _show_exam(tested)
     code, last = _conclusion(checks, tested, chosen=settings is not None)
+    _finish(checks, tested.as_json() if tested else None, code, last, as_json)
+
+
+def _finish(checks: list[Check], judged: Json | None, code: int, last: str, as_json: bool) -> NoReturn:
     if as_json:
-        judged = tested.as_json() if tested else None
         print_json(
             {"checks": [asdict(c) for c in checks], "judge": judged, "ok": code == EXIT_OK, "verdict": last}
         )
@@ -144,15 +176,20 @@ def command(
     raise click.exceptions.Exit(end(Ending(code, last, gated=settings is not None)))
 
 
+def is_run(path: Path) -> bool:
+    return (path / "run.json").is_file()
+
+
 def _judge_settings(
     suite: Path | None, judge: str | None, model: str | None, key: str | None
 ) -> JudgeSettings | None:
     if suite is not None:
+        from answerkey.runs.store import read_manifest
         from answerkey.runs.suite import load_suite
 
         if judge is not None:
             raise SettingsError("give a suite or --judge, not both")
-        found = load_suite(suite).judge
+        found = read_manifest(suite)["settings"].get("judge") if is_run(suite) else load_suite(suite).judge
         if found is None:
             raise SettingsError(f"{suite} has no [judge]; give --judge local, or leave the suite out")
         return found
@@ -213,13 +250,15 @@ def _check_extra(name: str, module: str, package: str, purpose: str) -> Check:
         return Check(name, OK, package)
 
 
-def _open_judge(settings: JudgeSettings) -> Judge:
+def _open_judge(settings: JudgeSettings, folder: Path) -> Judge:
     """The judge without its cache: the exam is about its replies now."""
     from answerkey.metrics.judge.judged_metrics import load_judge
 
     if settings in ("local", {"preset": "local"}):
         return load_judge("local")
-    return load_judge({**({"preset": settings} if isinstance(settings, str) else settings), "cache": False})
+    if isinstance(settings, str):
+        settings = {"call" if ":" in settings else "preset": settings}
+    return load_judge({**settings, "cache": False}, folder=folder)
 
 
 def examine(judge: Judge) -> JudgeTest:
