@@ -237,3 +237,20 @@ model = "x"
     def test_the_profile_passes_a_case_that_meets_them_all(self) -> None:
         profile = load_profile("criteria")
         assert [c.metric for c in profile.rules.criteria] == ["criteria"]
+
+
+def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:
+    import answerkey as ak
+
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "criteria.md").read_text("utf-8")
+    blocks = dict(re.findall(r"```(toml|json)\n(.*?)```", page, re.DOTALL))
+    (tmp_path / "cases.json").write_text(blocks["json"])
+    (tmp_path / "suite.toml").write_text(
+        blocks["toml"].replace('cases = ["cases.json"]', 'cases = ["cases.json"]\nmetrics = ["criteria"]')
+    )
+    (tmp_path / "my_judge.py").write_text(
+        "def ask(prompt):\n    v = {'quote': 'tracking link', 'met': True, 'score': 4}\n    return {'c1': v, 'c2': v, 'c3': v}\n"
+    )
+    run = ak.run_suite(tmp_path / "suite.toml", progress=False)
+    assert run.summary.mean == {"criteria": 1, "criterion.clear": 4, "criterion.no_delivery_promise": 1}
+    assert run.summary.judge is not None
