@@ -20,7 +20,7 @@ from answerkey.text import MARKS, UNSPACED, bigrams, numbers
 _TOKEN = re.compile(rf"[{UNSPACED}]+|\d+(?:[.,]\d+)*|(?:[^\W\d_{UNSPACED}]|[{MARKS}])+|\d+")
 _UNSPACED_RUN = re.compile(rf"[{UNSPACED}]")
 _BREAK = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？।]+[”’」』）]*|\n+")
-_LIST_NUMBER = re.compile(r"(?:^|\s)(?:\d{1,2}|[A-Za-z]|[ivx]{1,4})\.$")
+_LIST_NUMBER = re.compile(r"(?:^|\s)[A-Z]\.$|(?:^|[.!?:;]\s)\s*(?:\d{1,2}|[a-z]|[ivx]{1,4})\.$", re.MULTILINE)
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"“])(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|e\.g|i\.e|approx|no|inc|ltd|co|corp|fig|gen|sen|rep|gov|lt|col"
     r"|z\.b|bzw|ca|nr|sra|dra)\.$",

@@ -14,12 +14,15 @@ import numpy as np
 from answerkey.metrics.agreement.features import compare, repeats, says_more
 from answerkey.metrics.agreement.rules import log_odds
 from answerkey.metrics.boosted_trees import load_fitted
+from answerkey.metrics.facts import fact_recalls
 from answerkey.metrics.refusal import refusal, should_decline
 from answerkey.metrics.registry import metric
 from answerkey.metrics.sentences import language
 from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
+LONG_FROM = 15  # words of an expected answer from which its facts count
+FACTS = 3.0  # log-odds between all facts found and none
 LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
@@ -46,10 +49,22 @@ def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
     matrix = np.array([[row[name] for name in model.features] for row in rows], dtype=np.float32)
     fitted = iter(model.log_odds(matrix) if rows else ())
     given = iter(rows)
+    recalls = _recalls(pairs)
     return [
-        _score(pair, next(given), float(next(fitted))) if each else Score(0.0, "the answer is empty")
-        for pair, each in zip(pairs, compared, strict=True)
+        _score(pair, next(given), float(next(fitted)), recall) if each else Score(0.0, "the answer is empty")
+        for pair, each, recall in zip(pairs, compared, recalls, strict=True)
     ]
+
+
+def _recalls(pairs: Sequence[Pair]) -> list[float | None]:
+    """The share of facts found where the expected answer is long; None where it is short."""
+    long = [
+        n for n, (case, _) in enumerate(pairs) if min(len(text.split()) for text in case.expected) > LONG_FROM
+    ]
+    recalls: list[float | None] = [None] * len(pairs)
+    for n, recall in zip(long, fact_recalls([pairs[n] for n in long]), strict=True):
+        recalls[n] = recall
+    return recalls
 
 
 def _compared(case: Case, response: Response) -> list[dict[str, float]]:
@@ -115,11 +130,13 @@ def _nearness(f: Mapping[str, float]) -> float:
     return words + 0.5 * (f["figures_found"] + f["date"])
 
 
-def _score(pair: Pair, f: Mapping[str, float], fitted: float) -> Score:
+def _score(pair: Pair, f: Mapping[str, float], fitted: float, recall: float | None) -> Score:
     case, response = pair
-    total = fitted + log_odds(f)
+    total = fitted + log_odds(f) + (FACTS * (recall - 0.5) if recall is not None else 0.0)
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(total, -30, 30)))), 6)
     notes = _notes(f)
+    if recall is not None:
+        notes.append(f"{recall:.0%} of the expected facts are there")
     wanted, given = should_decline(case), refusal(response.answer or "")
     if given == "full" or (wanted and given == "none"):
         value = float(wanted and given == "full")

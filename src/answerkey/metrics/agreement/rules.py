@@ -66,7 +66,7 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
             bool(sought) and not any(found) and any(f.value not in given for f in said.figures)
         ),
         "same_names": float(bool(names) and not rivals and all(near[name][0] >= NEAR for name in names)),
-        "swapped": _swapped(said, wanted),
+        "swapped": swapped(said, wanted),
         "one_negated": float(_is_negated(said) != _is_negated(wanted)),
         "other_unit": float(
             any(
@@ -96,7 +96,7 @@ def _names(words: Sequence[Word], asked: Text) -> list[str]:
     return found
 
 
-def _swapped(said: Text, wanted: Text) -> float:
+def swapped(said: Text, wanted: Text) -> float:
     """1 for the expected words with one name exchanged, a third for another word, else 0."""
     codes = SequenceMatcher(None, wanted.tokens, said.tokens, autojunk=False).get_opcodes()
     changes = [code for code in codes if code[0] != "equal"]

@@ -1,0 +1,1 @@
+"""Does a text support, or contradict, a statement?"""

@@ -1,0 +1,143 @@
+"""Is a statement supported, or contradicted, by a text? The one question behind facts and citations.
+
+A decider answers it for many statements at once. `ByWords` uses the detector of `groundedness` and rules for figures, names,
+negations and directions; a cross-encoder can take its place, as both keep to `Decider`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from answerkey.metrics.agreement.comparable import read
+from answerkey.metrics.agreement.rules import swapped
+from answerkey.metrics.agreement.stance import direction
+from answerkey.metrics.grounding.groundedness import groundedness
+from answerkey.metrics.quantities import Figure, figures, figures_agree
+from answerkey.metrics.sentences import opposites
+from answerkey.types import Case, Json, Passage, Response
+
+SUPPORTED_FROM = 0.5
+_SAME_TOPIC, _SAME_WORDS = 0.5, 0.7  # shares of a statement's words that the evidence has
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Statements to check against texts; the question tells what both are about."""
+
+    question: str
+    texts: tuple[str, ...]
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`supported` is a probability; `quote` is the evidence nearest to the statement, empty without any."""
+
+    supported: float
+    contradicted: bool
+    quote: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.supported >= SUPPORTED_FROM and not self.contradicted
+
+
+class Decider(Protocol):
+    """Decides for each statement of each question; `name` is shown in reasons."""
+
+    name: str
+
+    def decide(self, asked: Sequence[Asked]) -> list[list[Decision]]: ...
+
+
+class ByWords:
+    """By words, and by meaning where there is an embedding model; no entailment model.
+
+    >>> ByWords().decide([Asked("", ("It opened in 1932.",), ("It opened in 1951.",))])[0][0].contradicted
+    True
+    """
+
+    name = "by words only"
+
+    def __init__(self, embed: Any = None) -> None:
+        self._embed = embed
+
+    def decide(self, asked: Sequence[Asked]) -> list[list[Decision]]:
+        pairs = [
+            (
+                Case("", one.question),
+                Response("\n".join(one.statements), tuple(Passage(text) for text in one.texts)),
+            )
+            for one in asked
+        ]
+        scores = groundedness(pairs, embed=self._embed)
+        by_meaning = self._embed is not None
+        return [
+            _decisions(one, score.details.get("sentences", ()), by_meaning)
+            for one, score in zip(asked, scores, strict=True)
+        ]
+
+
+def load_decider(embed: Any = None) -> Decider:
+    """The best decider there is: today, words and meaning."""
+    return ByWords(embed)
+
+
+def _decisions(asked: Asked, sentences: Sequence[Json], by_meaning: bool) -> list[Decision]:
+    found: list[Decision] = []
+    start = 0
+    for statement in asked.statements:
+        end = start + len(statement)
+        own = [item for item in sentences if item["start"] < end and item["end"] > start]
+        worst = max(own, key=lambda item: item["probability"], default=None)
+        quote = ""
+        if worst and worst["span"] is not None:
+            first, last = worst["span"]
+            quote = asked.texts[worst["passage"]][first:last]
+        supported = 1 - worst["probability"] if worst else 0.0
+        if not by_meaning and frozenset(read(statement).content).isdisjoint(read(quote).vocabulary):
+            supported = 0.0  # not a word in common
+        found.append(Decision(supported, bool(quote) and contradicts(statement, quote), quote))
+        start = end + 1
+    return found
+
+
+def contradicts(statement: str, evidence: str) -> bool:
+    """Whether the evidence is about the same and says something else, by rules that are sure.
+
+    >>> contradicts("The tour lasts 60 minutes.", "The tour lasts 90 minutes.")
+    True
+    """
+    said, wanted = read(statement), read(evidence)
+    content = frozenset(said.content)
+    if not content or not wanted.vocabulary:
+        return False
+    shared = len(content & wanted.vocabulary) / len(content)
+    if shared < _SAME_TOPIC:
+        return False
+    if _other_figure(statement, evidence, shared >= _SAME_WORDS) or direction(said) * direction(wanted) < 0:
+        return True
+    turned = any(
+        opposites().get(word, frozenset()) & wanted.vocabulary for word in content - wanted.vocabulary
+    )
+    negated = (said.negations > 0) != (wanted.negations > 0)
+    if shared >= _SAME_WORDS and turned != negated:
+        return True
+    return swapped(said, wanted) == 1.0
+
+
+def _other_figure(statement: str, evidence: str, counts: bool) -> bool:
+    """A figure of the statement differs from all of its kind in the evidence; of `counts` only in nearly the same words."""
+    given = figures(evidence)
+    for figure in figures(statement):
+        if (figure.count and not counts) or any(figures_agree(figure, other) for other in given):
+            continue
+        if any(_kind(figure) == _kind(other) for other in given):
+            return True
+    return False
+
+
+def _kind(figure: Figure) -> tuple[str, bool, bool, bool]:
+    return figure.dimension, figure.percent, figure.year, figure.count

@@ -1,0 +1,216 @@
+"""Facts: which statements of the expected answer are in the answer, which claims of the answer are right, and why.
+
+The expected answer is cut into facts and the answer into claims (`claims.py`); a decider (`entailment/`) says for each whether
+a text supports or contradicts it, with a quote. Of several expected answers the one nearest to the answer counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from answerkey.metrics.claims import claims
+from answerkey.metrics.entailment.decide import Asked, Decision, load_decider
+from answerkey.metrics.registry import Facts, metric_group
+from answerkey.text import counted, words
+from answerkey.types import Case, Json, Pair, Response, Score
+
+_SHOWN = 3
+_WITH_EXPECTED: Mapping[str, Any] = {
+    "needs": ("answer", "expected"),
+    "uses": ("question",),
+    "empty": "0 for an empty answer",
+}
+_CLAIMS: Mapping[str, Any] = _WITH_EXPECTED | {"empty": "not applicable to an answer without a claim"}
+_WITH_PASSAGES: Mapping[str, Any] = {"needs": ("answer", "expected", "contexts"), "uses": ("question",)}
+_OF_CLAIMS: Mapping[str, Any] = _WITH_PASSAGES | {"empty": "not applicable to an answer without a claim"}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is known of one answer: its claims and the expected facts, each decided against the other texts."""
+
+    facts: tuple[str, ...]
+    claims: tuple[str, ...]
+    in_answer: Sequence[Decision]
+    in_expected: Sequence[Decision]
+    facts_in_passages: Sequence[Decision]
+    claims_in_passages: Sequence[Decision]
+    by: str
+
+
+@metric_group(
+    Facts("fact_recall", "Share of the expected facts that the answer states: 0.5 for one of two.", **_WITH_EXPECTED),
+    Facts("fact_precision", "Share of the answer's claims that the expected answer supports.", **_CLAIMS),
+    Facts("fact_f1", "Harmonic mean of fact_recall and fact_precision.", **_WITH_EXPECTED),
+    Facts("fact_contradictions", "Share of the answer's claims that contradict the expected answer.", better="lower", **_CLAIMS),
+)  # fmt: skip
+def fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = None) -> dict[str, list[Score]]:
+    """Facts of the expected answer in the answer, and claims of the answer in the expected answer."""
+    checked = _checked(pairs, embed, passages=False)
+    return {name: [_BY_EXPECTED[name](one) for one in checked] for name in names}
+
+
+@metric_group(
+    Facts("context_fact_recall", "Share of the expected facts in the passages.", empty="0 without any", **_WITH_PASSAGES),
+    Facts("context_utilisation", "Of the expected facts in the passages, the share that the answer states.",
+          empty="not applicable where the passages have none", **_WITH_PASSAGES),
+    Facts("hallucination", "Share of claims in neither the passages nor the expected answer.", better="lower", **_OF_CLAIMS),
+    Facts("self_knowledge", "Share of claims that are right but not in the passages.", better="neither", **_OF_CLAIMS),
+    Facts("noise_sensitivity", "Share of claims that are wrong and in the passages.", better="lower", **_OF_CLAIMS),
+)  # fmt: skip
+def passage_fact_metrics(
+    pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = None
+) -> dict[str, list[Score]]:
+    """Expected facts and the answer's claims against the passages."""
+    checked = _checked(pairs, embed, passages=True)
+    return {name: [_BY_PASSAGES[name](one) for one in checked] for name in names}
+
+
+def _checked(pairs: Sequence[Pair], embed: Any, *, passages: bool) -> list[Checked]:
+    """Four questions per answer, next to each other, so that their texts are embedded once."""
+    decider = load_decider(embed)
+    asked: list[Asked] = []
+    cut: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    for case, response in pairs:
+        answer, expected = response.answer or "", _nearest(case, response)
+        facts, own = claims(expected), claims(answer)
+        cut.append((facts, own))
+        contexts = response.contexts if passages else ()
+        asked += [
+            Asked(case.question, (answer,), facts),
+            Asked(case.question, (expected,), own),
+            Asked(case.question, contexts, facts if passages else ()),
+            Asked(case.question, contexts, own if passages else ()),
+        ]
+    decided = decider.decide(asked)
+    return [
+        Checked(facts, own, *decided[4 * n : 4 * n + 4], by=decider.name)
+        for n, (facts, own) in enumerate(cut)
+    ]
+
+
+def fact_recalls(pairs: Sequence[Pair]) -> list[float | None]:
+    """For each pair the share of the expected facts that the answer states, by words only; None without a fact."""
+    return [_recall(one).value for one in _checked(pairs, None, passages=False)]
+
+
+def _nearest(case: Case, response: Response) -> str:
+    """The expected answer that shares most words with the answer."""
+    given = set(words(response.answer or ""))
+    return max(case.expected, key=lambda text: len(given & set(words(text))) / (len(set(words(text))) or 1))
+
+
+def _recall(one: Checked) -> Score:
+    if not one.facts:
+        return Score.not_applicable("the expected answer states no fact")
+    found = [decision.holds for decision in one.in_answer]
+    missing = [fact for fact, hit in zip(one.facts, found, strict=True) if not hit]
+    details: Json = {"facts": _listed(one.facts, one.in_answer, "found", "missing")}
+    return Score(
+        sum(found) / len(found),
+        _reason(one, f"{sum(found)} of {counted(len(found), 'fact')} found", missing),
+        details=details,
+    )
+
+
+def _precision(one: Checked) -> Score:
+    if not one.claims:
+        return Score.not_applicable("the answer makes no claim")
+    right = [decision.holds for decision in one.in_expected]
+    wrong = [claim for claim, ok in zip(one.claims, right, strict=True) if not ok]
+    details: Json = {
+        "claims": _listed(one.claims, one.in_expected, "supported", "not in the expected answer")
+    }
+    reason = f"{sum(right)} of {counted(len(right), 'claim')} supported by the expected answer"
+    return Score(sum(right) / len(right), _reason(one, reason, wrong), details=details)
+
+
+def _f1(one: Checked) -> Score:
+    recall, precision = _recall(one).value, _precision(one).value
+    if recall is None:
+        return Score.not_applicable("the expected answer states no fact")
+    total = recall + (precision or 0.0)
+    value = 2 * recall * (precision or 0.0) / total if total else 0.0
+    return Score(value, f"recall {recall:.2f}, precision {precision or 0.0:.2f}; {one.by}")
+
+
+def _contradictions(one: Checked) -> Score:
+    wrong = [
+        claim for claim, decision in zip(one.claims, one.in_expected, strict=True) if decision.contradicted
+    ]
+    return _share(one, wrong, "contradicted")
+
+
+def _context_recall(one: Checked) -> Score:
+    if not one.facts:
+        return Score.not_applicable("the expected answer states no fact")
+    found = [decision.holds for decision in one.facts_in_passages]
+    missing = [fact for fact, hit in zip(one.facts, found, strict=True) if not hit]
+    reason = f"{sum(found)} of {counted(len(found), 'fact')} in the passages"
+    return Score(sum(found) / len(found), _reason(one, reason, missing))
+
+
+def _utilisation(one: Checked) -> Score:
+    stated = [
+        own.holds for own, there in zip(one.in_answer, one.facts_in_passages, strict=True) if there.holds
+    ]
+    if not stated:
+        return Score.not_applicable("the passages contain no expected fact")
+    return Score(sum(stated) / len(stated), f"{sum(stated)} of {counted(len(stated), 'fact')} used; {one.by}")
+
+
+def _hallucination(one: Checked) -> Score:
+    return _share(
+        one, _which(one, in_expected=False, in_passages=False), "in neither passages nor expected answer"
+    )
+
+
+def _self_knowledge(one: Checked) -> Score:
+    return _share(one, _which(one, in_expected=True, in_passages=False), "right and not in the passages")
+
+
+def _noise(one: Checked) -> Score:
+    return _share(one, _which(one, in_expected=False, in_passages=True), "wrong and in the passages")
+
+
+def _which(one: Checked, *, in_expected: bool, in_passages: bool) -> list[str]:
+    return [
+        claim
+        for claim, expected, passages in zip(one.claims, one.in_expected, one.claims_in_passages, strict=True)
+        if (expected.holds, passages.holds) == (in_expected, in_passages)
+    ]
+
+
+def _share(one: Checked, chosen: Sequence[str], what: str) -> Score:
+    if not one.claims:
+        return Score.not_applicable("the answer makes no claim")
+    reason = f"{len(chosen)} of {counted(len(one.claims), 'claim')} {what}"
+    return Score(len(chosen) / len(one.claims), _reason(one, reason, chosen))
+
+
+def _listed(texts: Sequence[str], decisions: Sequence[Decision], yes: str, no: str) -> list[Json]:
+    return [
+        {
+            "text": text,
+            "state": yes if decision.holds else "contradicted" if decision.contradicted else no,
+            "probability": round(decision.supported, 4),
+            "quote": decision.quote,
+        }
+        for text, decision in zip(texts, decisions, strict=True)
+    ]
+
+
+def _reason(one: Checked, count: str, examples: Sequence[str]) -> str:
+    shown = ", ".join(f'"{text[:80]}"' for text in examples[:_SHOWN])
+    return "; ".join(filter(None, (count, shown, one.by)))
+
+
+_BY_EXPECTED = {
+    "fact_recall": _recall, "fact_precision": _precision, "fact_f1": _f1, "fact_contradictions": _contradictions,
+}  # fmt: skip
+_BY_PASSAGES = {
+    "context_fact_recall": _context_recall, "context_utilisation": _utilisation, "hallucination": _hallucination,
+    "self_knowledge": _self_knowledge, "noise_sensitivity": _noise,
+}  # fmt: skip
