@@ -124,7 +124,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if is_mapping(value):
-        return {_text_of(key): _plain(item, depth + 1) for key, item in value.items()}
+        return {str(_text_of(key)): _plain(item, depth + 1) for key, item in value.items()}
     if is_list(value):
         return [_plain(item, depth + 1) for item in value]
     return value if isinstance(value, str | int) or value is None else _text_of(value)
