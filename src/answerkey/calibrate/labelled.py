@@ -12,6 +12,7 @@ from answerkey.calibrate.labels import LABELS_FILE, as_label, read_labels
 from answerkey.cases.loader import checked, load_cases
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import ROW_READERS, Row
+from answerkey.coerce.values import is_mapping
 from answerkey.errors import InputError, did_you_mean
 from answerkey.runs.score import make_scorer
 from answerkey.runs.store import is_run, read_outcomes
@@ -144,7 +145,7 @@ def _chunks(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:
 
 def _uncached(judge: Any) -> Any:
     """The same judge without its memory; the local judge has none."""
-    if judge is None or judge == "local" or (isinstance(judge, dict) and judge.get("preset") == "local"):
+    if judge is None or judge == "local" or (is_mapping(judge) and judge.get("preset") == "local"):
         return judge
     table = {"call" if ":" in judge else "preset": judge} if isinstance(judge, str) else judge
     return {**table, "cache": False}

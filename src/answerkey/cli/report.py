@@ -23,10 +23,11 @@ def command(run: Path, charts: bool | None, as_json: bool) -> None:
     """
     from answerkey.reports.text import text_report
     from answerkey.reports.write import write_reports
+    from answerkey.runs.store import open_run
 
     summary = write_reports(run, charts=charts)
     if as_json:
         print_json(summary)
     else:
-        show(text_report(summary))
+        show(text_report(summary, open_run(run).profile))
     done(f"reports written to {run}")

@@ -28,7 +28,7 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
     """
     from answerkey.errors import InputError
     from answerkey.reports.text import text_report
-    from answerkey.runs.store import read_manifest
+    from answerkey.runs.store import open_run, read_manifest
 
     read_manifest(run)
     if by is not None:
@@ -42,4 +42,4 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")
     summary = json.loads(path.read_text(encoding="utf-8"))
-    return print_json(summary) if as_json else show(text_report(summary))
+    return print_json(summary) if as_json else show(text_report(summary, open_run(run).profile))

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Sequence
 from typing import IO, Any
 
+from answerkey.coerce.values import is_list
 from answerkey.text import printable, spreadsheet_text
 from answerkey.types import Json
 
@@ -44,7 +45,7 @@ def csv_cell(value: Any) -> Any:
     """
     if value is None or isinstance(value, (int, float)):
         return value
-    if isinstance(value, list):
+    if is_list(value):
         value = " | ".join(str(item) for item in value)
     text = printable(str(value).replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
     return spreadsheet_text(text)

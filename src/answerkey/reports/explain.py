@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.reports.failure_screen import expected_lines
 from answerkey.types import Criterion, Json, Outcome, Part, Profile, Score
 
@@ -153,7 +154,7 @@ def _judge(outcome: Outcome) -> list[Json]:
 
 
 def _texts(given: Any) -> list[str]:
-    several = given if isinstance(given, list | tuple) else [given]
+    several = given if is_list(given) else [given]
     return [str(text) for text in several if text]
 
 
@@ -197,8 +198,8 @@ def sentences_of(outcome: Outcome) -> list[Mapping[str, Any]]:
     looked = sorted(outcome.scores.items(), key=lambda entry: entry[0] != "groundedness")
     for _, score in looked:
         given = score.details.get("sentences")
-        if isinstance(given, list | tuple) and given:
-            return [sentence for sentence in given if isinstance(sentence, Mapping)]
+        if is_list(given) and given:
+            return [sentence for sentence in given if is_mapping(sentence)]
     return []
 
 
@@ -212,7 +213,7 @@ def _span(span: Any, text: str) -> tuple[int, int]:
     if isinstance(span, str):
         start = text.find(span) if span else -1
         return (start, start + len(span)) if start >= 0 else (0, 0)
-    if isinstance(span, list | tuple) and len(span) == 2:
+    if is_list(span) and len(span) == 2:
         return _place(span[0], span[1], text)
     return 0, 0
 

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from answerkey.errors import AnswerkeyError
 from answerkey.metrics.judge.card import card_lines
 from answerkey.text import counted, printable
-from answerkey.types import Json
+from answerkey.types import Json, Profile
 
 _BAR = 30
+_FAMILIES = {
+    "correctness": "exact_match keyword_recall token_f1 rouge_l chrf answer_agreement answer_correctness answer_hallucination "
+    "groundedness factual_accuracy information_completeness number_close number_in_range contains contains_any not_contains "
+    "regex semantic_relevance answer_relevance context_relevance context_sufficiency",
+    "communication": "politeness executive_format presentation_quality answer_length citation_coverage citation_validity "
+    "abstention refusal",
+    "operations": "latency_ms cost prompt_tokens completion_tokens route_score",
+}
+_FAMILY_OF = {metric: family for family, metrics in _FAMILIES.items() for metric in metrics.split()}
+_FAMILY_ORDER = ("correctness", "communication", "operations", "retrieval", "judged", "other")
 
 
-def text_report(summary: Mapping[str, Any]) -> str:
+def text_report(summary: Mapping[str, Any], profile: Profile | None = None) -> str:
+    """The report as plain text; with the profile, bands have their limits and scores of criteria their maximum.
+
+    >>> text_report(summary, profile)      # doctest: +SKIP
+    'support-bot: 50 cases, 48 scored, 2 errors\\n...'
+    """
     parts = [
         heading(summary),
-        _averages(summary["average_scores"]),
-        _bands(summary),
+        _averages(summary["average_scores"], profile),
+        _bands(summary, profile),
         _groups("By type", summary["by_type"]),
         _groups("By route", summary["by_route"]),
         _components(summary["by_route"]),
@@ -54,18 +71,23 @@ def heading(summary: Mapping[str, Any]) -> list[str]:
                 totals["cases"],
             )
         )
-        lines.append(f"mean score {mean(summary['score'])}")
+        scale = profile.get("scale") or 1
+        lines.append(f"mean score {mean(summary['score'], scale)}")
+        quality = summary.get("quality") or {"mean": None}
+        if quality["mean"] is not None and quality["mean"] != summary["score"]["mean"]:
+            lines.append(f"mean quality {mean(quality, scale)}")
     if summary["route_accuracy"] is not None:
         lines.append(f"route accuracy {summary['route_accuracy']:.1%} of {summary['route_accuracy_n']}")
     return lines + [f"note: {note}" for note in summary.get("notes", [])]
 
 
-def mean(entry: Mapping[str, Any]) -> str:
-    """`0.713 (95 % 0.650 to 0.770), scored 48/50`."""
+def mean(entry: Mapping[str, Any], maximum: float = 1) -> str:
+    """`0.713 (95 % 0.650 to 0.770), scored 48/50`, or `4.20/5 (…)` where the scale does not end at 1."""
     if entry["mean"] is None:
         return f"no value, scored 0/{entry['of']}"
     interval = f" (95 % {figure(entry['ci95'][0])} to {figure(entry['ci95'][1])})" if entry["ci95"] else ""
-    return f"{figure(entry['mean'])}{interval}, scored {entry['n']}/{entry['of']}"
+    value = figure(entry["mean"]) if maximum == 1 else f"{entry['mean']:.2f}/{maximum:g}"
+    return f"{value}{interval}, scored {entry['n']}/{entry['of']}"
 
 
 def rate(share: float, interval: Sequence[float] | None, count: int, of: int) -> str:
@@ -81,32 +103,58 @@ def figure(value: float | None) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
 
 
-def _averages(averages: Mapping[str, Any]) -> list[str]:
+def _averages(averages: Mapping[str, Any], profile: Profile | None) -> list[str]:
+    """One line per metric, grouped by family: correctness, communication, operations, judged, then others."""
     if not averages:
         return []
     width = max(len(name) for name in averages)
+    maxima = metric_maxima(averages, profile)
     lines = ["Average scores"]
-    for name, entry in averages.items():
-        left_out = ", ".join(
-            counted(entry[key], *words)
-            for key, words in (
-                ("not_applicable", ("not applicable", "not applicable")),
-                ("errors", ("error", "errors")),
-            )
-            if entry[key]
-        )
-        reading = f": {entry['reading']}" if entry.get("reading") else ""
-        lines.append(f"  {name:<{width}}  {mean(entry)}{f' ({left_out})' if left_out else ''}{reading}")
+    groups: dict[str, list[str]] = {}
+    for name in averages:
+        groups.setdefault(family_of(name), []).append(name)
+    for family in sorted(groups, key=_FAMILY_ORDER.index):
+        lines += [f"  {family}"] if len(groups) > 1 else []
+        indent = "    " if len(groups) > 1 else "  "
+        for name in groups[family]:
+            entry = averages[name]
+            left_out = [f"{entry['not_applicable']} not applicable"] if entry["not_applicable"] else []
+            left_out += [counted(entry["errors"], "error")] if entry["errors"] else []
+            note = f" ({', '.join(left_out)})" if left_out else ""
+            reading = f": {entry['reading']}" if entry.get("reading") else ""
+            lines.append(f"{indent}{name:<{width}}  {mean(entry, maxima[name])}{note}{reading}")
     return lines
 
 
-def _bands(summary: Mapping[str, Any]) -> list[str]:
+def family_of(metric: str) -> str:
+    """What a reader looks for in a metric; a metric of the user's own is among the others."""
+    if metric in _FAMILY_OF:
+        return _FAMILY_OF[metric]
+    return "judged" if metric.startswith(("rubric.", "judge.")) else "retrieval" if "@" in metric else "other"
+
+
+def metric_maxima(metrics: Iterable[str], profile: Profile | None) -> dict[str, float]:
+    """The largest value of each metric: of its criterion in the profile, else of the metric itself; 1 where unknown."""
+    from answerkey.metrics.registry import find
+
+    rules = (profile.rules, *profile.group_rules.values()) if profile else ()
+    known = {criterion.metric: criterion.maximum for rule in rules for criterion in rule.criteria}
+    for metric in metrics:
+        if metric not in known and metric.startswith("rubric."):
+            with suppress(AnswerkeyError):
+                known[metric] = find(metric).facts.high or 1
+    return {metric: known.get(metric, 1) for metric in metrics}
+
+
+def _bands(summary: Mapping[str, Any], profile: Profile | None) -> list[str]:
     bands = summary["performance"]["bands"]
     if not summary["totals"]["scored"]:
         return []
-    width = max((len(name) for name in bands), default=0)
+    limits = {band.name: f" (≥{band.at:g})" for band in profile.rules.bands} if profile else {}
+    labels = {name: f"{name}{limits.get(name, '')}" for name in bands}
+    width = max((len(label) for label in labels.values()), default=0)
     rows = [
-        f"  {name:<{width}}  {band['count']:>6}  {band['share']:>6.1%}  {'█' * round(_BAR * band['share'])}"
+        f"  {labels[name]:<{width}}  {band['count']:>6}  {band['share']:>6.1%}  {'█' * round(_BAR * band['share'])}"
         for name, band in bands.items()
     ]
     return ["Performance", *rows]

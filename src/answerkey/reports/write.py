@@ -59,7 +59,7 @@ def write_reports(
         ready(figures)
     write_manifest(folder, {**manifest, "fingerprint": figures["fingerprint"]})
     write_file(folder / "summary.json", json_text(figures))
-    write_file(folder / "report.txt", text_report(figures))
+    write_file(folder / "report.txt", text_report(figures, profile))
     write_file(folder / "report.md", markdown_report(figures))
     failed = tally.all.count - tally.all.passed - tally.all.statuses[Status.SCORED]
     _write_failures(index, worst, failed, profile)

@@ -57,7 +57,7 @@ def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
             Route("/run/{run:path}", run_page),
             Route("/sweep/{sweep:path}/file/{name:path}", sweep_file),
             Route("/sweep/{sweep:path}", sweep_page),
-            Route("/favicon.ico", lambda _: RedirectResponse("/static/icon.svg")),
+            Route("/favicon.ico", icon),
             Mount(
                 "/static",
                 StaticFiles(packages=[("answerkey.viewer", "static"), ("answerkey.reports", "static")]),
@@ -73,6 +73,10 @@ def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
     app.state.library = RunLibrary(root)
     app.state.labeller = labeller
     return app
+
+
+def icon(_: Request) -> Response:
+    return RedirectResponse("/static/icon.svg")
 
 
 def _failed(request: Request, error: Exception) -> Response:

@@ -79,7 +79,7 @@ def _next(rows: Rows, labels: RunLabels, by: str) -> int | None:
 
 
 def _blind(case: Json) -> Json:
-    """Question, expected answer, answer and passages: nothing that a metric or judge said."""
+    """Question, expected answer, answer and passages: no score and no reasoning."""
     kept = {key: case[key] for key in _SHOWN_BLIND}
     plain = None if case["answer"] is None else [{"text": "".join(piece["text"] for piece in case["answer"])}]
     passages = [

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from answerkey.coerce.values import is_list
 from answerkey.errors import AnswerkeyError, InputError
 from answerkey.runs.engines.parts import list_parts
 from answerkey.runs.journal import RESPONSES, SCORES
@@ -103,7 +104,7 @@ def bot_name(target: Json) -> str:
     for key in ("name", "call", "url", "command", "model"):
         if target.get(key):
             value: Any = target[key]
-            return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            return " ".join(map(str, value)) if is_list(value) else str(value)
     return str(target.get("kind") or "")
 
 

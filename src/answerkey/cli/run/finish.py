@@ -38,7 +38,7 @@ def finish_run(
         if as_json:
             print_json(summary | {"ending": ending.line, "exit_code": ending.code})
         elif not quiet:
-            show(text_report(summary))
+            show(text_report(summary, open_run(finished.folder).profile))
 
     summary = write_reports(finished.folder, charts=charts, ready=show_result)
     ending = conclude(finished, summary)

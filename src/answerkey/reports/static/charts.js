@@ -24,12 +24,12 @@
     }).then(() => figure.classList.add("drawn"));
   };
   // A chart in a closed part of the page has no width yet, and is drawn when it is first seen.
-  const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
-    if (entry.isIntersecting && !entry.target.dataset.asked) {
-      entry.target.dataset.asked = "1";
-      draw(entry.target);
-    }
-  }), { rootMargin: "2000px" });
-  library().then(() => charts.forEach((figure) => seen.observe(figure)));
+  const once = (figure) => {
+    if (figure.dataset.asked) return;
+    figure.dataset.asked = "1";
+    draw(figure);
+  };
+  const seen = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => once(entry.target)));
+  library().then(() => charts.forEach((figure) => { if (figure.clientWidth) once(figure); else seen.observe(figure); }));
   dark.addEventListener("change", () => charts.filter((figure) => figure.dataset.asked).forEach(draw));
 })();

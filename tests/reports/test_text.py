@@ -1,0 +1,43 @@
+"""report.txt: the scale of each score, the limits of the bands, and metrics in families."""
+
+from __future__ import annotations
+
+from answerkey.profiles import decide, load_profile
+from answerkey.reports.text import family_of, metric_maxima, text_report
+from answerkey.runs.summary import RunInfo, summarise
+from answerkey.types import Case, Outcome, Response, Score
+
+RUBRIC = load_profile("rubric")
+
+
+def report(profile: bool = True) -> str:
+    case, response = Case("c", "q?", ("a",)), Response("a", seconds=0.5)
+    scores = {
+        "rubric.accuracy": Score(4.0), "rubric.completeness": Score(5.0), "rubric.coherence": Score(3.0), "rubric.citation_quality": Score.not_applicable("off"),
+        "keyword_recall": Score(0.5), "politeness": Score(1.0), "latency_ms": Score(500.0), "recall@5": Score(1.0), "own": Score(0.2),
+    }  # fmt: skip
+    outcome = Outcome(case, response, scores, decide(RUBRIC, case, response, scores))
+    run = RunInfo(name="n", profile={"name": "rubric", "version": 1, "digest": "d", "scale": RUBRIC.scale})
+    return text_report(summarise([outcome], RUBRIC, run).to_json(), RUBRIC if profile else None)
+
+
+def test_scores_have_their_scale_and_bands_their_limits() -> None:
+    text = report()
+    assert "rubric.accuracy          4.00/5" in text
+    assert "rubric.coherence         3.00/3" in text
+    assert f"/{RUBRIC.scale:g}, scored 1/1" in text.split("mean score", 1)[1].split("\n", 1)[0]
+    for band in RUBRIC.rules.bands:
+        assert f"{band.name} (≥{band.at:g})" in text
+    assert "≥" not in report(profile=False)
+
+
+def test_metrics_are_grouped_by_family() -> None:
+    lines = report().split("\n")
+    families = [
+        line.strip()
+        for line in lines
+        if line.startswith("  ") and not line.startswith("   ") and line.strip().isalpha()
+    ]
+    assert families[:6] == ["correctness", "communication", "operations", "retrieval", "judged", "other"]
+    assert family_of("judge.safety") == "judged"
+    assert metric_maxima(["rubric.accuracy", "own"], None) == {"rubric.accuracy": 5.0, "own": 1}
