@@ -180,4 +180,4 @@ def test_a_closed_pipe_is_not_a_failure_and_a_poor_terminal_no_crash(run, write,
     write("cases.jsonl", [{"id": "日本", "question": "bad 東京?", "expected": "right"}])
     poor = shell(f"{python} run suite.toml --no-charts --debug", tmp_path, PYTHONIOENCODING="cp1252")
     assert poor.returncode == 0, poor.stderr
-    assert poor.stderr.splitlines()[-1].startswith("DONE: 0 of 1 case passed; failing: ??")
+    assert poor.stderr.splitlines()[-1].startswith("DONE: 0 of 1 case passed; failing: \\u65e5\\u672c")

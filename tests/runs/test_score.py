@@ -194,7 +194,10 @@ def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
         (["--profile", "route-awre"], 'did you mean "route-aware"'),
         ([], "nothing to measure"),
         (["--metrics", "rubric.accuracy"], "needs a judge"),
-        (["--metrics", "exact_match", "--module", "no_such_module"], "cannot import"),
+        (
+            ["--metrics", "exact_match", "--module", "no_such_module"],
+            "no module no_such_module next to the suite",
+        ),
     ],
 )
 def test_wrong_settings_are_one_line_and_no_run(cli, write, tmp_path, more, told):
@@ -220,12 +223,12 @@ def test_a_users_own_metric_comes_in_by_the_same_door(cli, write, tmp_path, monk
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("cases = 3\n", "expected a list of texts"),
+        ("cases = 3\n", "expected a list or text"),
         ('cases = ["a.jsonl"]\nmetric = ["x"]\n', 'did you mean "metrics"'),
         ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkrs = 3\n', 'did you mean "workers"'),
         (
             'cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkers = 0\n',
-            "expected a number of 1 or more",
+            "expected a whole number of 1 or more",
         ),
         ("cases = [\n", "not valid TOML"),
         ("", "names no cases"),

@@ -156,24 +156,26 @@ def command(
         failed = [check.name for check in checks if check.status == ERROR]
         if failed:
             code, last = EXIT_INCOMPLETE, f"not working: {', '.join(failed)}"
-        _finish(checks, record, code, last, as_json)
+        _finish(checks, record, Ending(code, last), as_json)
     if opened and opened.name != "local":
         say("asking the judge ten questions …")
     tested = examine(opened) if opened else None
     if tested and not as_json:
         _show_exam(tested)
     code, last = _conclusion(checks, tested, chosen=settings is not None)
-    _finish(checks, tested.as_json() if tested else None, code, last, as_json)
+    ending = Ending(code, last, gated=settings is not None)
+    _finish(checks, tested.as_json() if tested else None, ending, as_json)
 
 
-def _finish(checks: list[Check], judged: Json | None, code: int, last: str, as_json: bool) -> NoReturn:
+def _finish(checks: list[Check], judged: Json | None, ending: Ending, as_json: bool) -> NoReturn:
     if as_json:
+        ok = ending.code == EXIT_OK
         print_json(
-            {"checks": [asdict(c) for c in checks], "judge": judged, "ok": code == EXIT_OK, "verdict": last}
+            {"checks": [asdict(c) for c in checks], "judge": judged, "ok": ok, "verdict": ending.sentence}
         )
     else:
-        show(f"\n{last}")
-    raise click.exceptions.Exit(end(Ending(code, last, gated=settings is not None)))
+        show(f"\n{ending.sentence}")
+    raise click.exceptions.Exit(end(ending))
 
 
 def is_run(path: Path) -> bool:
