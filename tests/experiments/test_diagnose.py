@@ -11,7 +11,7 @@ from tests.support.made_documents import WordEmbedder, page_texts, question_rows
 
 from answerkey.cli.diagnose import command
 from answerkey.experiments.diagnose import Diagnosis, diagnose, sentence
-from answerkey.experiments.evidence import Evidence, Finding, from_suite
+from answerkey.experiments.evidence import RetrievalEvidence, RetrievalFinding, from_suite
 
 
 @pytest.fixture(autouse=True)
@@ -20,16 +20,16 @@ def _no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def healthy(tmp_path: Path) -> Evidence:
+def healthy(tmp_path: Path) -> RetrievalEvidence:
     return from_suite(write_suite(tmp_path))
 
 
-def found(diagnosis: Diagnosis, code: str) -> Finding:
+def found(diagnosis: Diagnosis, code: str) -> RetrievalFinding:
     assert code in [finding.code for finding in diagnosis.findings], sentence(diagnosis)
     return next(finding for finding in diagnosis.findings if finding.code == code)
 
 
-def test_a_healthy_set_is_called_healthy(healthy: Evidence) -> None:
+def test_a_healthy_set_is_called_healthy(healthy: RetrievalEvidence) -> None:
     diagnosis = diagnose(healthy)
     assert diagnosis.findings == ()
     assert diagnosis.healthy
@@ -38,7 +38,7 @@ def test_a_healthy_set_is_called_healthy(healthy: Evidence) -> None:
 
 
 @pytest.mark.parametrize("shift", [1, -1, -13, -40])
-def test_a_constant_shift_is_found_with_the_score_after_it(healthy: Evidence, shift: int) -> None:
+def test_a_constant_shift_is_found_with_the_score_after_it(healthy: RetrievalEvidence, shift: int) -> None:
     moved = {
         q: {str(int(page) - shift): grade for page, grade in row.items()} for q, row in healthy.labels.items()
     }
@@ -50,14 +50,15 @@ def test_a_constant_shift_is_found_with_the_score_after_it(healthy: Evidence, sh
     assert (diagnosis.score or 0.0) < (finding.score_if_fixed or 0.0)
 
 
-def test_a_shift_is_found_in_a_small_set_and_from_ids_alone(healthy: Evidence) -> None:
+def test_a_shift_is_found_in_a_small_set_and_from_ids_alone(healthy: RetrievalEvidence) -> None:
     few = list(healthy.labels)[:8]
     moved = {q: {str(int(page) + 23): 1.0 for page in healthy.labels[q]} for q in few}
-    small = Evidence(moved, {q: healthy.rankings[q] for q in few})
+    small = RetrievalEvidence(moved, {q: healthy.rankings[q] for q in few})
     assert "page n − 23 of the index" in found(diagnose(small), "page_shift").title
     outside = {q: {str(int(page) + 57): 1.0 for page in row} for q, row in healthy.labels.items()}
     assert (
-        found(diagnose(Evidence(outside, index_ids=healthy.index_ids)), "page_shift").score_if_fixed is None
+        found(diagnose(RetrievalEvidence(outside, index_ids=healthy.index_ids)), "page_shift").score_if_fixed
+        is None
     )
 
 
@@ -65,49 +66,57 @@ def test_a_shift_is_found_in_a_small_set_and_from_ids_alone(healthy: Evidence) -
 def test_a_shift_of_few_queries_is_told_from_its_neighbours(deep: int) -> None:
     labels = {f"q{n}": {str(n): 1.0} for n in range(10)}
     rankings = {f"q{n}": [str(n + 1 + place) for place in range(deep)] for n in range(10)}
-    assert "page n + 1 of the index" in found(diagnose(Evidence(labels, rankings)), "page_shift").title
+    assert (
+        "page n + 1 of the index" in found(diagnose(RetrievalEvidence(labels, rankings)), "page_shift").title
+    )
 
 
 def test_nothing_found_is_never_healthy() -> None:
     labels = {f"q{n}": {f"page-{n}a": 1.0} for n in range(3)}
-    diagnosis = diagnose(Evidence(labels, {q: ["elsewhere"] for q in labels}))
+    diagnosis = diagnose(RetrievalEvidence(labels, {q: ["elsewhere"] for q in labels}))
     assert diagnosis.findings == ()
     assert not diagnosis.healthy
     assert sentence(diagnosis).startswith("not one relevant page is found; f1@5 is 0.000")
 
 
-def test_absent_pages_are_named(healthy: Evidence) -> None:
+def test_absent_pages_are_named(healthy: RetrievalEvidence) -> None:
     half = {page for n, q in enumerate(healthy.labels) if n % 2 for page in healthy.labels[q]}
     ids = [page for page in healthy.index_ids or () if page not in half]
     rankings = {q: [page for page in row if page not in half] for q, row in healthy.rankings.items()}
-    diagnosis = diagnose(Evidence(healthy.labels, rankings, ids))
+    diagnosis = diagnose(RetrievalEvidence(healthy.labels, rankings, ids))
     finding = found(diagnosis, "missing_pages")
     assert set(finding.items) == half
     assert "15 of 30 (50%)" in finding.title
     assert (finding.score_if_fixed or 0) > (diagnosis.score or 1)
 
 
-def test_other_faults_each_under_its_name(healthy: Evidence) -> None:
+def test_other_faults_each_under_its_name(healthy: RetrievalEvidence) -> None:
     texts, ids = list(healthy.texts or ()), list(healthy.index_ids or ())
     twice = {q: [page for page in row for _ in range(2)] for q, row in healthy.rankings.items()}
-    assert "30 of 30 (100%)" in found(diagnose(Evidence(healthy.labels, twice, ids)), "repeated_pages").title
-    copies = diagnose(Evidence(healthy.labels, healthy.rankings, ids * 2, texts * 2))
+    assert (
+        "30 of 30 (100%)"
+        in found(diagnose(RetrievalEvidence(healthy.labels, twice, ids)), "repeated_pages").title
+    )
+    copies = diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, ids * 2, texts * 2))
     assert "60 of 120" in found(copies, "duplicate_chunks").title
-    empty = diagnose(Evidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, " – \n"]))
+    empty = diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, " – \n"]))
     assert found(empty, "empty_chunks").items == ("61",)
-    huge = diagnose(Evidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, "word " * 5000]))
+    huge = diagnose(
+        RetrievalEvidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, "word " * 5000])
+    )
     assert "5,000 words" in found(huge, "enormous_chunks").evidence
     some = {**healthy.labels, "a": {}, "b": {"1": 0.0}}
     assert found(diagnose(healthy.with_labels(some)), "unlabelled").items == ("a", "b")
     foreign = {q: f"quelle est la couleur numéro {q}" for q in healthy.labels}
     assert found(
-        diagnose(Evidence(healthy.labels, healthy.rankings, ids, texts, foreign)), "vocabulary_mismatch"
+        diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, ids, texts, foreign)),
+        "vocabulary_mismatch",
     ).items
     rest = {q: row for n, (q, row) in enumerate(healthy.rankings.items()) if n % 3}
-    assert len(found(diagnose(Evidence(healthy.labels, rest, ids)), "missing_queries").items) == 10
+    assert len(found(diagnose(RetrievalEvidence(healthy.labels, rest, ids)), "missing_queries").items) == 10
 
 
-def test_no_label_at_all_is_not_healthy(healthy: Evidence) -> None:
+def test_no_label_at_all_is_not_healthy(healthy: RetrievalEvidence) -> None:
     diagnosis = diagnose(healthy.with_labels({query: {} for query in healthy.labels}))
     assert not diagnosis.healthy
     assert "nothing to measure" in sentence(diagnosis)

@@ -9,7 +9,7 @@ from textwrap import dedent
 
 from tests.support.terminal import at_a_terminal
 
-from answerkey.runs.progress import Figures, Lines, Quiet, make_progress
+from answerkey.runs.progress import Lines, ProgressFigures, Quiet, make_progress
 from answerkey.types import Case, Outcome, Response, Verdict
 
 
@@ -29,7 +29,7 @@ def outcome(number: int, *, passed: bool = True, status: str = "", seconds: floa
 
 def test_every_figure_with_its_denominator() -> None:
     clock = Clock()
-    figures = Figures(clock)
+    figures = ProgressFigures(clock)
     figures.start(20, 10)
     assert (figures.pace(), figures.quality()) == ("-/s", "")
     clock.now += 2
@@ -50,14 +50,14 @@ def test_every_figure_with_its_denominator() -> None:
 
 
 def test_without_a_profile_nothing_has_failed() -> None:
-    figures = Figures()
+    figures = ProgressFigures()
     figures.add(outcome(1, status="SCORED"))
     assert figures.quality() == "slowest 0.5 s (qa#Q1)"
 
 
 def test_slow_paces_are_readable() -> None:
     clock = Clock()
-    figures = Figures(clock)
+    figures = ProgressFigures(clock)
     for total, left in ((3, "2 min"), (300, "5.0 h")):
         figures.start(total, 0)
         clock.now += 60
@@ -67,7 +67,7 @@ def test_slow_paces_are_readable() -> None:
 
 def test_lines_are_few(capsys) -> None:
     clock, stream = Clock(), io.StringIO()
-    lines = Lines(Figures(clock), stream, clock)
+    lines = Lines(ProgressFigures(clock), stream, clock)
     lines.start(1000, 0)
     for number in range(1000):
         clock.now += 0.03

@@ -11,7 +11,7 @@ from answerkey.cli.output import json_option, print_json, say, show
 
 if TYPE_CHECKING:
     from answerkey.experiments.diagnose import Diagnosis
-    from answerkey.experiments.evidence import Evidence
+    from answerkey.experiments.evidence import RetrievalEvidence
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -51,7 +51,7 @@ def command(
 
 def _evidence(
     source: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None
-) -> Evidence:
+) -> RetrievalEvidence:
     from answerkey.experiments.evidence import from_files, from_run, from_suite
     from answerkey.runs.store import is_run
 

@@ -63,7 +63,7 @@ class _ReaderGone(Exception):
     """The reader of our output went away, as `head` does: that is no failure."""
 
 
-class CommandTable(click.Group):
+class CommandGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -92,7 +92,7 @@ class CommandTable(click.Group):
 
 
 @click.command(
-    cls=CommandTable, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.version_option(__version__, prog_name="answerkey")
 def answerkey() -> None:

@@ -11,7 +11,7 @@ from answerkey.demo.kpi_request import Request
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class KpiQuestion:
     """A request with its period: all that the report is made from."""
 
     kpi: Kpi
@@ -19,7 +19,7 @@ class Asked:
     period: Period
 
 
-def figure_line(asked: Asked, database: KpiDatabase) -> str:
+def figure_line(asked: KpiQuestion, database: KpiDatabase) -> str:
     """The figure alone; for "which state" the best (or worst) one."""
     kpi, request, period = asked.kpi, asked.request, asked.period
     if request.group:
@@ -36,7 +36,7 @@ def figure_line(asked: Asked, database: KpiDatabase) -> str:
     return f"{kpi.title}{_who(request)}, {period.label}: {shown(value, kpi.unit)}"
 
 
-def executive_report(asked: Asked, database: KpiDatabase) -> str:
+def executive_report(asked: KpiQuestion, database: KpiDatabase) -> str:
     """Figure, benchmark, trend and insight, one a line."""
     figure = figure_line(asked, database)
     if figure.startswith("No data"):
@@ -45,7 +45,7 @@ def executive_report(asked: Asked, database: KpiDatabase) -> str:
     return "\n".join([f"**{figure}**", *(f"- {line}" for line in lines if line)])
 
 
-def benchmark_line(asked: Asked, database: KpiDatabase) -> str:
+def benchmark_line(asked: KpiQuestion, database: KpiDatabase) -> str:
     """Beside its peers where one is asked for; else beside the average of the twelve months before."""
     kpi, request, period = asked.kpi, asked.request, asked.period
     dimension = request.group or next(iter(request.filters), None)
@@ -72,7 +72,7 @@ def benchmark_line(asked: Asked, database: KpiDatabase) -> str:
     )
 
 
-def trend_line(asked: Asked, database: KpiDatabase) -> str:
+def trend_line(asked: KpiQuestion, database: KpiDatabase) -> str:
     """Against the period before and the same period a year before."""
     kpi, period = asked.kpi, asked.period
     filters = _subject(asked, database)
@@ -89,7 +89,7 @@ def trend_line(asked: Asked, database: KpiDatabase) -> str:
     )
 
 
-def insight_line(asked: Asked, database: KpiDatabase) -> str:
+def insight_line(asked: KpiQuestion, database: KpiDatabase) -> str:
     """Who drives the figure, and what that suggests."""
     kpi, period = asked.kpi, asked.period
     filters = _subject(asked, database)
@@ -122,7 +122,7 @@ def shown(value: float, unit: str) -> str:
     return f"{value:,.0f} {unit}" if value == round(value) else f"{value:,.1f} {unit}"
 
 
-def _subject(asked: Asked, database: KpiDatabase) -> dict[str, tuple[str, ...]]:
+def _subject(asked: KpiQuestion, database: KpiDatabase) -> dict[str, tuple[str, ...]]:
     """Whom the trend and the insight are about: for "which state", the state that was named in the figure."""
     request, filters = asked.request, dict(asked.request.filters)
     if request.group:

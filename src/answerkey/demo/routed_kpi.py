@@ -12,7 +12,7 @@ from answerkey.config.target_tables import RoutedKpiTable
 from answerkey.demo.kpi_catalog import Catalog, read_catalog
 from answerkey.demo.kpi_database import KpiDatabase
 from answerkey.demo.kpi_periods import find_period, month_of
-from answerkey.demo.kpi_report import Asked, executive_report, figure_line
+from answerkey.demo.kpi_report import KpiQuestion, executive_report, figure_line
 from answerkey.demo.kpi_request import Reader, Request
 from answerkey.targets.rag import OUT_OF_SCOPE
 from answerkey.targets.rag import make as make_documents_bot
@@ -56,7 +56,7 @@ class RoutedKpiBot:
             if "periods" in self._skills
             else None
         )
-        asked = Asked(request.kpi, request, named or month_of(self._database.latest))
+        asked = KpiQuestion(request.kpi, request, named or month_of(self._database.latest))
         write = executive_report if "executive" in self._skills else figure_line
         return Response(
             answer=write(asked, self._database),

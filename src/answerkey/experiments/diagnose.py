@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from answerkey.experiments import findings
-from answerkey.experiments.evidence import MEASURE, Evidence, Finding
+from answerkey.experiments.evidence import MEASURE, RetrievalEvidence, RetrievalFinding
 from answerkey.text import counted
 
 CHECKS = (
@@ -30,8 +30,8 @@ class Diagnosis:
     queries: int
     labelled: int
     score: float | None
-    findings: tuple[Finding, ...]
-    notes: tuple[Finding, ...]
+    findings: tuple[RetrievalFinding, ...]
+    notes: tuple[RetrievalFinding, ...]
     checked: tuple[str, ...]
 
     @property
@@ -47,7 +47,7 @@ class Diagnosis:
         }  # fmt: skip
 
 
-def diagnose(evidence: Evidence) -> Diagnosis:
+def diagnose(evidence: RetrievalEvidence) -> Diagnosis:
     """Every check that the evidence allows; the largest gain first."""
     now = evidence.score()
     found = [finding for check in CHECKS if (finding := check(evidence)) is not None]
@@ -59,7 +59,7 @@ def diagnose(evidence: Evidence) -> Diagnosis:
     )
 
 
-def gain(finding: Finding, now: float | None) -> float:
+def gain(finding: RetrievalFinding, now: float | None) -> float:
     """What putting it right would add to the score; 0 where that is not known."""
     if finding.score_if_fixed is None:
         return 0.0
@@ -85,7 +85,7 @@ def sentence(diagnosis: Diagnosis) -> str:
     return f"{counted(len(diagnosis.findings), 'finding')}{score}. First: {first.title}{best}"
 
 
-def _checked(evidence: Evidence) -> tuple[str, ...]:
+def _checked(evidence: RetrievalEvidence) -> tuple[str, ...]:
     """What there was to look at: a check that could not be made is not a check that passed."""
     looked = [("labels", True), ("rankings", bool(evidence.rankings)), ("index ids", evidence.index_ids is not None),
               ("chunk texts", bool(evidence.texts)), ("question words", bool(evidence.questions and evidence.texts))]  # fmt: skip

@@ -23,7 +23,7 @@ DEEP = 100
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RetrievalEvidence:
     """`rankings` keep repeats. `index_ids` holds a page id a chunk, None where the index is unknown; `texts` its text."""
 
     labels: Mapping[str, Mapping[str, float]]
@@ -47,12 +47,12 @@ class Evidence:
             MEASURE
         ]
 
-    def with_labels(self, labels: Mapping[str, Mapping[str, float]]) -> Evidence:
+    def with_labels(self, labels: Mapping[str, Mapping[str, float]]) -> RetrievalEvidence:
         return replace(self, labels=labels)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RetrievalFinding:
     """One thing that is wrong, what shows it, what to do, and the score if it were put right (None: not known)."""
 
     code: str
@@ -73,7 +73,7 @@ def share(part: int, whole: int) -> str:
     return f"{part} of {whole} ({part / whole:.0%})" if whole else f"{part} of 0"
 
 
-def from_suite(path: Path, step: Callable[[str], None] = lambda _: None) -> Evidence:
+def from_suite(path: Path, step: Callable[[str], None] = lambda _: None) -> RetrievalEvidence:
     """Cases and index of the suite, searched once with its α."""
     prepared = prepare(load_suite(path), step)
     index, cases = prepared.index, prepared.cases
@@ -81,7 +81,7 @@ def from_suite(path: Path, step: Callable[[str], None] = lambda _: None) -> Evid
     candidates = search_once(index, [case.question for case in cases], prepared.settings.pool)
     ranking: list[list[int]] = weighted_sum(candidates, [prepared.settings.alpha])[0].tolist()
     found = [[index.chunks[chunk].page for chunk in row if chunk >= 0] for row in ranking]
-    return Evidence(
+    return RetrievalEvidence(
         labels_of(cases),
         {case.id: row for case, row in zip(cases, found, strict=True)},
         [chunk.page for chunk in index.chunks],
@@ -90,7 +90,7 @@ def from_suite(path: Path, step: Callable[[str], None] = lambda _: None) -> Evid
     )
 
 
-def from_run(folder: Path) -> Evidence:
+def from_run(folder: Path) -> RetrievalEvidence:
     """What the run's target retrieved; of its index only the passages that were seen are known."""
     from answerkey.runs.store import read_outcomes
 
@@ -105,7 +105,7 @@ def from_run(folder: Path) -> Evidence:
             f"{folder}: no response of this run holds passages or a ranking; there is nothing to diagnose"
         )
     passages = {(p.id, p.page, p.text): p for o in outcomes for p in o.response.passages}.values()
-    return Evidence(
+    return RetrievalEvidence(
         labels_of([outcome.case for outcome in outcomes]),
         ranked,
         None,
@@ -114,7 +114,7 @@ def from_run(folder: Path) -> Evidence:
     )
 
 
-def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> Evidence:
+def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> RetrievalEvidence:
     """Recorded rankings, and a list of the ids in the index: JSON, or one per line.
 
     The queries of several configurations in one file are told apart as `configuration/query`.
@@ -124,10 +124,10 @@ def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> Evidenc
         setups = read_configurations(run)
     labels, ids = read_labels(qrels), None if index_ids is None else read_ids(index_ids)
     if len(setups) == 1:
-        return Evidence(labels, next(iter(setups.values())), ids)
+        return RetrievalEvidence(labels, next(iter(setups.values())), ids)
     rankings = {f"{name}/{query}": row for name, found in setups.items() for query, row in found.items()}
     named = {f"{name}/{query}": row for name in setups for query, row in labels.items()}
-    return Evidence(named, rankings, ids)
+    return RetrievalEvidence(named, rankings, ids)
 
 
 def read_ids(path: Path) -> list[str]:

@@ -7,7 +7,14 @@ from collections import Counter
 from collections.abc import Mapping
 
 from answerkey.comparison.significance import difference
-from answerkey.experiments.evidence import DEEP, MEASURE, MEASURE_K, Evidence, Finding, share
+from answerkey.experiments.evidence import (
+    DEEP,
+    MEASURE,
+    MEASURE_K,
+    RetrievalEvidence,
+    RetrievalFinding,
+    share,
+)
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.metrics.ranking.rank import rank
 from answerkey.text import words
@@ -19,7 +26,7 @@ _EQUAL = 1e-9
 _NUMBER_AT_END = re.compile(r"(.*?)(\d+)$")
 
 
-def missing_pages(evidence: Evidence) -> Finding | None:
+def missing_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Expected pages that are nowhere in the index: no retriever could find them."""
     if evidence.index_ids is None:
         return None
@@ -31,7 +38,7 @@ def missing_pages(evidence: Evidence) -> Finding | None:
     if not missing:
         return None
     kept = {q: {p: g for p, g in row.items() if p in known or g <= 0} for q, row in evidence.labels.items()}
-    return Finding(
+    return RetrievalFinding(
         "missing_pages",
         f"{share(len(missing), len(expected))} expected pages are not in the index",
         f"missing: {_some(missing)}; the index holds {len(known)} pages, such as {_some(sorted(known, key=_natural), 5)}",
@@ -41,7 +48,7 @@ def missing_pages(evidence: Evidence) -> Finding | None:
     )
 
 
-def constant_shift(evidence: Evidence) -> Finding | None:
+def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Labels that would match after adding the same number to every page, as 0-based pages or front matter cause."""
     if not evidence.rankings:
         return _shift_by_index(evidence)
@@ -68,7 +75,7 @@ def constant_shift(evidence: Evidence) -> Finding | None:
     return _shift_finding(best, shown, means[best])
 
 
-def _shift_by_index(evidence: Evidence) -> Finding | None:
+def _shift_by_index(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Without rankings: the smallest shift that brings labels into the index which are outside now."""
     if evidence.index_ids is None:
         return None
@@ -90,9 +97,9 @@ def _shift_by_index(evidence: Evidence) -> Finding | None:
     )
 
 
-def _shift_finding(shift: int, shown: str, score: float | None) -> Finding:
+def _shift_finding(shift: int, shown: str, score: float | None) -> RetrievalFinding:
     moved = f"n {'+' if shift > 0 else '−'} {abs(shift)}"
-    return Finding(
+    return RetrievalFinding(
         "page_shift",
         f"page numbers are off by a constant: page n of the labels is page {moved} of the index",
         shown,
@@ -102,13 +109,13 @@ def _shift_finding(shift: int, shown: str, score: float | None) -> Finding:
     )
 
 
-def unlabelled(evidence: Evidence) -> Finding | None:
+def unlabelled(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Queries without one relevant page: they are left out of every mean."""
     without = [query for query in evidence.labels if not evidence.relevant(query)]
     without += [query for query in evidence.rankings if query not in evidence.labels]
     if not without:
         return None
-    return Finding(
+    return RetrievalFinding(
         "unlabelled",
         f"{share(len(without), len(without) + len(evidence.labelled))} queries have no relevant page",
         f"unlabelled: {_some(without)}",
@@ -118,7 +125,7 @@ def unlabelled(evidence: Evidence) -> Finding | None:
     )
 
 
-def not_run(evidence: Evidence) -> Finding | None:
+def not_run(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Labelled queries that the rankings lack: each counts as 0."""
     if not evidence.rankings:
         return None
@@ -126,7 +133,7 @@ def not_run(evidence: Evidence) -> Finding | None:
     if not without:
         return None
     kept = {query: evidence.labels[query] for query in evidence.labelled if query in evidence.rankings}
-    return Finding(
+    return RetrievalFinding(
         "missing_queries",
         f"{share(len(without), len(evidence.labelled))} labelled queries have no ranking and count as 0",
         f"missing: {_some(without)}",
@@ -155,12 +162,14 @@ def _moved(page: str, shift: int) -> str:
     )
 
 
-def _first_hit(evidence: Evidence, shift: int) -> float:
+def _first_hit(evidence: RetrievalEvidence, shift: int) -> float:
     """The mean reciprocal rank of the first relevant page after the shift: rankings of neighbours have one F1 for many."""
     return float(_scores(evidence, shifted(evidence.labels, shift), "mrr").mean())
 
 
-def _scores(evidence: Evidence, labels: Mapping[str, Mapping[str, float]], measure: str = MEASURE) -> Floats:
+def _scores(
+    evidence: RetrievalEvidence, labels: Mapping[str, Mapping[str, float]], measure: str = MEASURE
+) -> Floats:
     """The measure of each labelled query that has a ranking; of very many the first are enough."""
     queries = [query for query in evidence.labelled if query in evidence.rankings][:_ENOUGH]
     run = {query: evidence.rankings[query][:DEEP] for query in queries}
@@ -182,13 +191,13 @@ _MANY = 0.1
 _WORTH_SAYING = 0.01
 
 
-def places_without_id(evidence: Evidence) -> Finding | None:
+def places_without_id(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Retrieved places that name no page: they can never be a hit."""
     places = [name for ranking in evidence.rankings.values() for name in ranking]
     without = sum(name == "" for name in places)
     if not without:
         return None
-    return Finding(
+    return RetrievalFinding(
         "places_without_id",
         f"{share(without, len(places))} retrieved places have no page or id (N/A, empty or null)",
         "each is counted as a non-relevant result at its rank; none is merged with another",
@@ -196,7 +205,7 @@ def places_without_id(evidence: Evidence) -> Finding | None:
     )
 
 
-def repeated_pages(evidence: Evidence) -> Finding | None:
+def repeated_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Rankings that hold one page several times: places lost to other pages."""
     rankings = [list(ranking[:MEASURE_K]) for ranking in evidence.rankings.values() if ranking]
     rankings = [[name for name in ranking if name] for ranking in rankings]
@@ -210,7 +219,7 @@ def repeated_pages(evidence: Evidence) -> Finding | None:
     told = (
         "" if plain is None else f"; counted chunk by chunk, as plain scripts do, {MEASURE} reads {plain:.3f}"
     )
-    return Finding(
+    return RetrievalFinding(
         "repeated_pages",
         f"{share(len(repeated), len(rankings))} rankings hold the same page twice or more in the first {MEASURE_K}",
         f"{lost} of {sum(map(len, rankings))} places go to a page that is already there{told}",
@@ -219,7 +228,7 @@ def repeated_pages(evidence: Evidence) -> Finding | None:
     )
 
 
-def duplicate_chunks(evidence: Evidence) -> Finding | None:
+def duplicate_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Chunks with the same words: an index that was filled twice, or boilerplate."""
     texts = [" ".join(words(text)) for text in evidence.texts or ()]
     counts = Counter(text for text in texts if text)
@@ -227,7 +236,7 @@ def duplicate_chunks(evidence: Evidence) -> Finding | None:
     if again == 0 or again < 0.01 * len(texts):
         return None
     copied, most = counts.most_common(1)[0]
-    return Finding(
+    return RetrievalFinding(
         "duplicate_chunks",
         f"{share(again, len(texts))} chunks repeat the text of another",
         f'one text is there {most} times: "{copied[:60]}…"; the index has {_chunks_a_page(evidence)} chunks a page',
@@ -235,12 +244,12 @@ def duplicate_chunks(evidence: Evidence) -> Finding | None:
     )
 
 
-def empty_chunks(evidence: Evidence) -> Finding | None:
+def empty_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     empty = [n for n, text in enumerate(evidence.texts or ()) if not words(text)]
     if not empty or evidence.texts is None:
         return None
     pages = [evidence.index_ids[n] for n in empty] if evidence.index_ids else [str(n) for n in empty]
-    return Finding(
+    return RetrievalFinding(
         "empty_chunks",
         f"{share(len(empty), len(evidence.texts))} chunks hold no word",
         f"on the pages {', '.join(pages[:12])}{' …' if len(pages) > 12 else ''}",
@@ -250,13 +259,13 @@ def empty_chunks(evidence: Evidence) -> Finding | None:
     )
 
 
-def enormous_chunks(evidence: Evidence) -> Finding | None:
+def enormous_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     sizes = [len(words(text)) for text in evidence.texts or ()]
     large = [n for n, size in enumerate(sizes) if size > ENORMOUS_WORDS]
     if not large:
         return None
     pages = [evidence.index_ids[n] for n in large] if evidence.index_ids else [str(n) for n in large]
-    return Finding(
+    return RetrievalFinding(
         "enormous_chunks",
         f"{share(len(large), len(sizes))} chunks are longer than {ENORMOUS_WORDS:,} words",
         f"the longest has {max(sizes):,} words, half have at most {sorted(sizes)[len(sizes) // 2]:,}; "
@@ -267,7 +276,7 @@ def enormous_chunks(evidence: Evidence) -> Finding | None:
     )
 
 
-def vocabulary_mismatch(evidence: Evidence) -> Finding | None:
+def vocabulary_mismatch(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Questions in words that the documents do not use: BM25 cannot match them."""
     if not evidence.texts or not evidence.questions:
         return None
@@ -278,7 +287,7 @@ def vocabulary_mismatch(evidence: Evidence) -> Finding | None:
         return None
     worst = Counter(w for q in foreign for w in set(words(evidence.questions[q])) if w not in known)
     rest = {q: evidence.labels[q] for q in evidence.labelled if q not in foreign}
-    return Finding(
+    return RetrievalFinding(
         "vocabulary_mismatch",
         f"{share(len(foreign), len(unknown))} questions use words that the documents do not",
         f"in the mean {sum(unknown.values()) / len(unknown):.0%} of a question's words are in no document; "
@@ -290,7 +299,7 @@ def vocabulary_mismatch(evidence: Evidence) -> Finding | None:
     )
 
 
-def ranked_too_low(evidence: Evidence) -> Finding | None:
+def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Not a fault of the data: pages that are found, but below the cut."""
     deep, near = f"recall@{DEEP}", f"recall@{MEASURE_K}"
     if not evidence.labelled or max((len(r) for r in evidence.rankings.values()), default=0) <= MEASURE_K:
@@ -301,7 +310,7 @@ def ranked_too_low(evidence: Evidence) -> Finding | None:
     first, all_ = means[near] or 0.0, means[deep] or 0.0
     if all_ - first < _WORTH_SAYING:
         return None
-    return Finding(
+    return RetrievalFinding(
         "ranked_low",
         f"{near} is {first:.2f} and {deep} {all_:.2f}",
         f"{all_ - first:.0%} of the relevant pages are found, but below the first {MEASURE_K}",
@@ -314,6 +323,6 @@ def _unknown(question: str, known: set[str]) -> float:
     return sum(word not in known for word in asked) / len(asked)
 
 
-def _chunks_a_page(evidence: Evidence) -> str:
+def _chunks_a_page(evidence: RetrievalEvidence) -> str:
     ids = evidence.index_ids or ()
     return f"{len(ids) / len(set(ids)):.1f}" if ids else "an unknown number of"

@@ -213,13 +213,13 @@ def _facts(index: SearchIndex, settings: RetrievalTable) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedSweep:
     settings: RetrievalTable
     cases: list[Case]
     index: SearchIndex
 
 
-def prepare(suite: Suite, step: Callable[[str], None] = lambda _: None) -> Prepared:
+def prepare(suite: Suite, step: Callable[[str], None] = lambda _: None) -> PreparedSweep:
     """Everything loaded and checked; the index comes from the cache where nothing changed."""
     if not suite.retrieval:
         raise SettingsError('the suite has no [retrieval] table: give documents = "docs" there')
@@ -233,7 +233,7 @@ def prepare(suite: Suite, step: Callable[[str], None] = lambda _: None) -> Prepa
             sys.path.insert(0, beside)
     embed = load_embedder(**suite.embedding)
     step("reading and indexing the documents (kept in the cache for the next time)")
-    return Prepared(settings, cases, open_index(settings, embed, step))
+    return PreparedSweep(settings, cases, open_index(settings, embed, step))
 
 
 TIMED = 50

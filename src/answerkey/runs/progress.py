@@ -48,17 +48,17 @@ def make_progress(
     if quiet:
         return Quiet(out)
     if "ipykernel" in sys.modules and only_interactive:
-        return NotebookBar(Figures())
+        return NotebookBar(ProgressFigures())
     if out.isatty():
         from rich.console import Console
 
         console = Console(file=out)
         if console.is_terminal and not console.is_dumb_terminal:
-            return Bar(Figures(), console)
-    return Quiet(out) if only_interactive else Lines(Figures(), out)
+            return Bar(ProgressFigures(), console)
+    return Quiet(out) if only_interactive else Lines(ProgressFigures(), out)
 
 
-class Figures:
+class ProgressFigures:
     """The figures so far. Cases done before a resume count towards the total, but not towards the rate."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -129,7 +129,7 @@ class Figures:
 class Lines:
     """A line every ten seconds and one at the end, so that a CI log stays short."""
 
-    def __init__(self, figures: Figures, stream: TextIO, clock: Clock = time.monotonic) -> None:
+    def __init__(self, figures: ProgressFigures, stream: TextIO, clock: Clock = time.monotonic) -> None:
         self._figures, self._stream, self._clock = figures, stream, clock
         self._last = clock()
         self._written = -1
@@ -175,7 +175,7 @@ class Lines:
 class Bar:
     """Two rows that are redrawn in place: the bar with its pace, and the figures so far."""
 
-    def __init__(self, figures: Figures, console: Console) -> None:
+    def __init__(self, figures: ProgressFigures, console: Console) -> None:
         self._figures, self._console = figures, console
         self._live: Live | None = None
 
@@ -219,7 +219,7 @@ class Bar:
 class NotebookBar:
     """One line under the cell with a bar, the pace and the figures so far, updated in place."""
 
-    def __init__(self, figures: Figures, clock: Clock = time.monotonic) -> None:
+    def __init__(self, figures: ProgressFigures, clock: Clock = time.monotonic) -> None:
         self._figures, self._clock, self._last = figures, clock, 0.0
         self._shown: Any = None
 

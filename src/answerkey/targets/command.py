@@ -16,7 +16,7 @@ from answerkey.config.declare import read_table, shown
 from answerkey.config.target_tables import CommandTable
 from answerkey.errors import SettingsError
 from answerkey.targets.fields import Fields, read_fields
-from answerkey.targets.process import Died, OutOfStep, Process, TooLong
+from answerkey.targets.process import Died, LineTooLong, OutOfStep, Process
 from answerkey.targets.respond import MAX_SIZE, content_error, infrastructure_error
 from answerkey.targets.template import turns
 from answerkey.types import Question, Response
@@ -56,7 +56,7 @@ class CommandTarget:
             return infrastructure_error(
                 "timed out", f"no answer within {self._timeout:g} s; the program is started again"
             )
-        except TooLong:
+        except LineTooLong:
             process.kill()
             return content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB")
         except OutOfStep as error:

@@ -35,7 +35,7 @@ class OutOfStep(Exception):
     """The program wrote a line that nobody asked for; the message is that line."""
 
 
-class TooLong(Exception):
+class LineTooLong(Exception):
     """A line beyond the size limit."""
 
 
@@ -49,7 +49,7 @@ class Process:
         self._last_words: deque[str] = deque(maxlen=3)
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
-        """The line that the program answers with; TimeoutError, Died, OutOfStep or TooLong where it does not."""
+        """The line that the program answers with; TimeoutError, Died, OutOfStep or LineTooLong where it does not."""
         child = self._running()
         if not self._lines.empty() and (unasked := self._lines.get()):
             raise OutOfStep(unasked.decode("utf-8", "replace").strip()[:150])
@@ -61,7 +61,7 @@ class Process:
         if not reply:
             raise Died(self._epitaph(child))
         if len(reply) > MAX_SIZE:
-            raise TooLong
+            raise LineTooLong
         return reply
 
     def kill(self) -> None:

@@ -13,9 +13,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from answerkey.runs.store import RESPONSES, SCORES, read_manifest
+from answerkey.runs.journal import JournalTail
+from answerkey.runs.store import read_manifest
 from answerkey.text import short_label
-from answerkey.types import Json
+from answerkey.types import Json, Verdict
 from answerkey.viewer.library import RunLibrary, state_of
 from answerkey.viewer.render import respond
 
@@ -28,7 +29,7 @@ class LiveRun:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._at = {RESPONSES: 0, SCORES: 0}
+        self._tail = JournalTail(folder)
         self._answered: set[int] = set()
         self._verdicts: dict[int, tuple[str, bool, float | None]] = {}
         self._latest: deque[Json] = deque(maxlen=_LATEST)
@@ -36,34 +37,17 @@ class LiveRun:
 
     def look(self) -> Json:
         """The run as it stands now."""
-        for record in self._new(RESPONSES):
-            (self._answered.discard if record.get("removed") else self._answered.add)(record["n"])
-        for record in self._new(SCORES):
-            verdict = record["verdict"]
-            self._verdicts[record["n"]] = (
-                verdict["status"],
-                verdict.get("passed", False),
-                verdict.get("score"),
-            )
-            self._latest.appendleft(_latest_line(record["id"], verdict))
+        for n, removed in self._tail.answered():
+            (self._answered.discard if removed else self._answered.add)(n)
+        for n, case, verdict in self._tail.scored():
+            self._verdicts[n] = (verdict.status, verdict.passed, verdict.score)
+            self._latest.appendleft(_latest_line(case, verdict))
         manifest = read_manifest(self.folder)
         return {
             **self._figures(manifest),
             "state": state_of(self.folder, manifest),
             "latest": list(self._latest),
         }
-
-    def _new(self, name: str) -> list[Json]:
-        """Whole lines that were added since the last look; the header has no `n`."""
-        path = self.folder / name
-        if not path.is_file():
-            return []
-        with path.open("rb") as file:
-            file.seek(self._at[name])
-            added = file.read()
-        whole = added[: added.rfind(b"\n") + 1]
-        self._at[name] += len(whole)
-        return [record for line in whole.splitlines() if "n" in (record := json.loads(line))]
 
     def _figures(self, manifest: Json) -> Json:
         done, of = len(self._verdicts), manifest.get("count") or 0
@@ -94,13 +78,13 @@ class LiveRun:
         return (done - before) / (now - began) if now > began and done > before else None
 
 
-def _latest_line(case: str, verdict: Json) -> Json:
+def _latest_line(case: str, verdict: Verdict) -> Json:
     """A line of the page. It is put there by script, so its text is made inert here."""
-    why = short_label(verdict.get("justification", ""), 160)
+    why = short_label(verdict.justification, 160)
     return {
         "id": short_label(case),
-        "status": short_label(verdict["status"]),
-        "score": verdict.get("score"),
+        "status": short_label(verdict.status),
+        "score": verdict.score,
         "why": why,
     }
 
