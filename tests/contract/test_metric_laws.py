@@ -14,7 +14,8 @@ from answerkey.profiles import load_profile
 from answerkey.types import AnswerCriteria, Case, Passage, Response
 
 RULES = load_profile("route-aware")
-NAMES = [metric.name.replace("@k", "@3") for metric in all_metrics()]
+# `criterion.NAME` stands for the criteria of a suite, which has none here.
+NAMES = [m.name.replace("@k", "@3") for m in all_metrics() if m.name != "criterion.NAME"]
 
 
 class HashEmbedder:

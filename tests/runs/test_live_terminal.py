@@ -41,8 +41,8 @@ def test_the_bar_and_the_failure_screen(tmp_path: Path) -> None:
         question(30),
         "topic30 explained",
         "Scores",
-        "What the profile wanted",
-        "To go on",
+        "What the profile requires",
+        "Next",
     ):
         assert part in seen
     again = f"answerkey run {suite.path} --workers 2 --no-charts --resume"
