@@ -26,9 +26,7 @@ KEPT = ROOT / "benchmarks" / "results.json"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default=",".join(BENCHMARKS), help="names, parted by commas")
     parser.add_argument("--data", type=Path, help="a folder with public collections")
@@ -40,16 +38,10 @@ def main() -> int:
     for name in asked.only.split(","):
         print(f"{name} …", file=sys.stderr, flush=True)
         result = run(name, BENCHMARKS[name], quick=asked.quick, data=asked.data and asked.data.resolve())
-        print(
-            "\n".join(f"  {line}" for line in (result["lines"] or [result["problem"]])),
-            file=sys.stderr,
-            flush=True,
-        )
+        print("\n".join(f"  {line}" for line in (result["lines"] or [result["problem"]])), file=sys.stderr, flush=True)
         kept[name] = result
         KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        write_results(
-            ROOT / "benchmarks" / "RESULTS.md", {each: kept[each] for each in BENCHMARKS if each in kept}
-        )
+        write_results(ROOT / "benchmarks" / "RESULTS.md", {each: kept[each] for each in BENCHMARKS if each in kept})
     return 1 if any(kept[name]["state"] == "failed" for name in asked.only.split(",")) else 0
 
 
@@ -57,18 +49,10 @@ def run(name: str, benchmark: Benchmark, *, quick: bool, data: Path | None) -> R
     """What a benchmark printed; or why it was left out or failed."""
     words = list(benchmark.quick if quick else benchmark.full)
     command = ["python", "-m", f"benchmarks.{name}", *words]
-    about = {
-        "command": " ".join(command),
-        "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "machine": machine(),
-    }
+    about = {"command": " ".join(command), "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "machine": machine()}
     if benchmark.needs_data and data is None:
         return Result(
-            **about,
-            state="left out",
-            problem="it needs --data DIR with public collections",
-            lines=[],
-            seconds=0.0,
+            **about, state="left out", problem="it needs --data DIR with public collections", lines=[], seconds=0.0
         )
     if benchmark.needs_data:
         words += ["--data", str(data)]
@@ -84,14 +68,10 @@ def run(name: str, benchmark: Benchmark, *, quick: bool, data: Path | None) -> R
         return Result(**about, state="failed", problem=late, lines=[], seconds=benchmark.minutes * 60.0)
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     problem = (
-        ""
-        if done.returncode == 0
-        else (done.stderr.strip().splitlines() or lines or [f"code {done.returncode}"])[-1]
+        "" if done.returncode == 0 else (done.stderr.strip().splitlines() or lines or [f"code {done.returncode}"])[-1]
     )
     state = "done" if done.returncode == 0 else "failed"
-    return Result(
-        **about, state=state, problem=problem, lines=lines, seconds=round(time.monotonic() - began, 1)
-    )
+    return Result(**about, state=state, problem=problem, lines=lines, seconds=round(time.monotonic() - began, 1))
 
 
 if __name__ == "__main__":

@@ -14,13 +14,9 @@ from answerkey import assess_answer
 from answerkey.embed import load_embedder
 
 CONTEXT = (
-    "Goods may be returned within 30 days of purchase, unopened or faulty, with the receipt or the member number. "
-    * 8
+    "Goods may be returned within 30 days of purchase, unopened or faulty, with the receipt or the member number. " * 8
 )
-ANSWER = (
-    "- Bring the goods and the receipt to any store within 30 days [1].\n- Electronics have 14 days [2].\n"
-    * 6
-)
+ANSWER = "- Bring the goods and the receipt to any store within 30 days [1].\n- Electronics have 14 days [2].\n" * 6
 CONTEXTS = [CONTEXT] * 5
 SCORES = [0.71, 0.66, 0.52, 0.47, 0.41]
 QUESTION = "What are the steps to return goods that were bought online?"

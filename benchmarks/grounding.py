@@ -43,9 +43,7 @@ def _text(rng: random.Random, words: list[str], length: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answers", type=int, default=1000)
     count = parser.parse_args().answers
     embed = load_embedder(cache=False)
@@ -57,9 +55,7 @@ def main() -> None:
     first = _seconds(lambda: groundedness(pairs[:half], embed=embed))
     memory_half = _peak()
     second = _seconds(lambda: groundedness(pairs[half:whole], embed=embed))
-    print(
-        f"embedding {len(texts):,} texts: {plain:.1f} s; groundedness of {count:,} answers: {first + second:.1f} s"
-    )
+    print(f"embedding {len(texts):,} texts: {plain:.1f} s; groundedness of {count:,} answers: {first + second:.1f} s")
     print(
         f"ratio {(first + second) / plain:.2f} (budget 3); peak memory {memory_half:,} MB at half, {_peak():,} MB at the end"
     )

@@ -40,9 +40,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
     ours, mine = multiprocessing.Pipe()
-    endpoint = multiprocessing.get_context("spawn").Process(
-        target=serve, args=(mine, asked.latency), daemon=True
-    )
+    endpoint = multiprocessing.get_context("spawn").Process(target=serve, args=(mine, asked.latency), daemon=True)
     endpoint.start()
     url = f"http://127.0.0.1:{ours.recv()}/v1"
     tools = {"answerkey": Path(sys.executable)}
@@ -128,14 +126,7 @@ def completion(asked: dict[str, object]) -> bytes:
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if tools else "stop"}
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     return json.dumps(
-        {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "fake",
-            "choices": [choice],
-            "usage": usage,
-        }
+        {"id": "1", "object": "chat.completion", "created": 1, "model": "fake", "choices": [choice], "usage": usage}
     ).encode()
 
 

@@ -24,9 +24,7 @@ def answerkey(url, concurrency):
     plan = make_plan(["judge.relevance"], {"judge": judge})
 
     def run(texts):
-        pairs = [
-            (Case(f"c{n}", QUESTION, expected=(EXPECTED,)), Response(text)) for n, text in enumerate(texts)
-        ]
+        pairs = [(Case(f"c{n}", QUESTION, expected=(EXPECTED,)), Response(text)) for n, text in enumerate(texts)]
         return sum(row["judge.relevance"].value is not None for row in plan.score(pairs))
 
     return run
@@ -39,16 +37,13 @@ def autoevals(url, concurrency):
     from openai import OpenAI
 
     client = OpenAI(base_url=url, api_key="none")
-    prompt = (
-        f"Question: {QUESTION}\nExpected: {{{{expected}}}}\nAnswer: {{{{output}}}}\n{RUBRIC} A: yes, B: no."
-    )
+    prompt = f"Question: {QUESTION}\nExpected: {{{{expected}}}}\nAnswer: {{{{output}}}}\n{RUBRIC} A: yes, B: no."
     judge = LLMClassifier("fact", prompt, {"A": 1, "B": 0}, model="fake", client=client)
     pool = ThreadPoolExecutor(concurrency)
 
     def run(texts):
         return sum(
-            r.score is not None
-            for r in pool.map(lambda text: judge.eval(output=text, expected=EXPECTED), texts)
+            r.score is not None for r in pool.map(lambda text: judge.eval(output=text, expected=EXPECTED), texts)
         )
 
     return run
@@ -106,12 +101,7 @@ def deepeval(url, concurrency):
 
 def main():
     name, url, count, concurrency = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    made = {
-        "answerkey": answerkey,
-        "autoevals": autoevals,
-        "pydantic-evals": pydantic_evals,
-        "deepeval": deepeval,
-    }
+    made = {"answerkey": answerkey, "autoevals": autoevals, "pydantic-evals": pydantic_evals, "deepeval": deepeval}
     run = made[name](url, concurrency)
     run(["One to begin with."])
     began, used = time.perf_counter(), time.process_time()

@@ -52,9 +52,7 @@ def main() -> None:
     bare = loop_over_threads(url, asked.cases, asked.workers)
     run, whole, answering = full_run(url, asked.cases, asked.workers)
     bot.terminate()
-    print(
-        f"{asked.cases} cases, {asked.workers} workers, {asked.latency * 1000:g} ms a question; ideal {ideal:.2f} s"
-    )
+    print(f"{asked.cases} cases, {asked.workers} workers, {asked.latency * 1000:g} ms a question; ideal {ideal:.2f} s")
     print(f"bare loop  {bare:6.2f} s, {bare / ideal:.3f} times the ideal")
     print(f"a run      {run:6.2f} s, {run / ideal:.3f} times the ideal (first question to last verdict)")
     print(
@@ -79,9 +77,7 @@ def full_run(url: str, cases: int, workers: int) -> tuple[float, float, float]:
     """Seconds from the first question to the last verdict, of the whole call, and of the answers, `workers` at once."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        lines = [
-            {"id": f"c{n}", "question": f"Question {n}", "expected": f"Answer {n}"} for n in range(cases)
-        ]
+        lines = [{"id": f"c{n}", "question": f"Question {n}", "expected": f"Answer {n}"} for n in range(cases)]
         (folder / "cases.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         (folder / "suite.toml").write_text(SUITE.format(url=url, workers=workers))
         marks: list[float] = []
@@ -103,9 +99,7 @@ def full_run(url: str, cases: int, workers: int) -> tuple[float, float, float]:
 def serve(told: Connection, latency: float) -> None:
     """A bot that costs next to no processor time, so that what is measured is the asking."""
     body = json.dumps({"answer": "Answer"}).encode()
-    reply = (
-        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
-    )
+    reply = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

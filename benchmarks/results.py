@@ -103,9 +103,7 @@ def _quicker_peer(name: str, result: Result) -> list[str]:
     if lines is None or result["state"] != "done":
         return []
     times = [
-        next(
-            float(found[1]) for line in result["lines"] if (found := re.match(rf"{start} +([\d.]+) s", line))
-        )
+        next(float(found[1]) for line in result["lines"] if (found := re.match(rf"{start} +([\d.]+) s", line)))
         for start in lines
     ]
     return [f"- {name}: {lines[0]} {times[0]:g} s, {lines[1]} {times[1]:g} s"] if times[0] < times[1] else []

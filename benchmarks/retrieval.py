@@ -28,9 +28,7 @@ LEAST_DENSE = {"cranfield": 0.38}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--collections", default="cranfield,scifact")
     parser.add_argument("--model", default="all-MiniLM-L6-v2")
@@ -56,15 +54,11 @@ def measured(folder: Path, model: str) -> bool:
     values = measure_grid(to_pages(index, chunks, "page", K), labels, (K,))
     means = values[:, 0, labels.labelled, METRICS.index("ndcg")].mean(axis=1)
     taken = f"{time.perf_counter() - start:.0f} s"
-    print(
-        f"{folder.name}: {len(index.pages)} documents, {int(labels.labelled.sum())} queries, {model}, {taken}"
-    )
+    print(f"{folder.name}: {len(index.pages)} documents, {int(labels.labelled.sum())} queries, {model}, {taken}")
     for variant, mean in zip(variants, means, strict=True):
         print(f"  nDCG@{K} {mean:.4f}  {variant.name}")
     sparse, dense, hybrid = means[0], means[len(ALPHAS) - 1], max(*means[1 : len(ALPHAS) - 1], means[-1])
-    return folder.name not in LEAST_DENSE or bool(
-        dense >= LEAST_DENSE[folder.name] and hybrid > max(dense, sparse)
-    )
+    return folder.name not in LEAST_DENSE or bool(dense >= LEAST_DENSE[folder.name] and hybrid > max(dense, sparse))
 
 
 if __name__ == "__main__":

@@ -50,17 +50,13 @@ NOT_THE_RUN = ("timestamp", "created")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=1_000_000)
     parser.add_argument("--small", type=int, default=10_000)
     parser.add_argument("--ray", action="store_true")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument(
-        "--home",
-        type=Path,
-        help="where the log and the runs are made and kept; else in a place that is removed",
+        "--home", type=Path, help="where the log and the runs are made and kept; else in a place that is removed"
     )
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as aside:
@@ -72,9 +68,7 @@ def main() -> int:
 def measure(home: Path, asked: argparse.Namespace) -> int:
     missed: list[str] = []
     size = make_log(home / f"log_{asked.cases}.jsonl", asked.cases).stat().st_size / asked.cases
-    print(
-        f"{asked.cases:,} recorded interactions of {size:,.0f} bytes, {len(METRICS)} metrics, processor time"
-    )
+    print(f"{asked.cases:,} recorded interactions of {size:,.0f} bytes, {len(METRICS)} metrics, processor time")
     # The small run before and after the large one: a machine that others use is not the same at both ends of an hour.
     before, small_memory, _ = run(home, asked.small)
     large, memory, summary = run(home, asked.cases)
@@ -152,10 +146,7 @@ def make_log(path: Path, count: int) -> Path:
                 "expected_route": route if chance.random() < 0.8 else "documents",
                 "type": chance.choice(("kpi", "policy", "howto")),
                 "response_time": round(chance.lognormvariate(0, 0.5), 3),
-                "answer_criteria": {
-                    "must_contain": [chance.choice(VOCABULARY)],
-                    "numerical_range": [1000, 50_000],
-                },
+                "answer_criteria": {"must_contain": [chance.choice(VOCABULARY)], "numerical_range": [1000, 50_000]},
             }
             file.write(json.dumps(row) + "\n")
     return path.with_suffix(".new").rename(path)

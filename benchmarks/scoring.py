@@ -58,14 +58,10 @@ def main() -> None:
             f"answerkey {seconds:.1f} s, {asked.cases / seconds:,.0f} cases/s with its start, {1 / each:,.0f} without; "
             f"most memory {memory} MB ({few_memory} MB for a tenth of them)"
         )
-        python = peer_python(
-            "pydantic-evals", ["pydantic-evals", "sacrebleu", "rouge-score", "rapidfuzz", "numpy"]
-        )
+        python = peer_python("pydantic-evals", ["pydantic-evals", "sacrebleu", "rouge-score", "rapidfuzz", "numpy"])
         version = version_of(python, "pydantic-evals")
         for how, told in HOWS.items():
-            many, start = (
-                measure_peer(python, make_cases(home, n), how) for n in (asked.peer_cases, peer_few)
-            )
+            many, start = (measure_peer(python, make_cases(home, n), how) for n in (asked.peer_cases, peer_few))
             peer_each = (many - start) / (asked.peer_cases - peer_few)
             print(
                 f"pydantic-evals {version}, {told}: {1 / peer_each:,.0f} cases/s without its start "
@@ -82,16 +78,7 @@ def measure_peer(python: Path, cases: Path, how: str) -> float:
 def measure_ours(home: Path, count: int) -> tuple[float, int]:
     """Processor seconds and the most memory, in MB, of `answerkey score` on so many cases."""
     path = make_cases(home, count)
-    command = [
-        "score",
-        path,
-        "--metrics",
-        ",".join(METRICS),
-        "--quiet",
-        "--no-charts",
-        "--out",
-        home / "results",
-    ]
+    command = ["score", path, "--metrics", ",".join(METRICS), "--quiet", "--no-charts", "--out", home / "results"]
     seconds, shown = processor_seconds([sys.executable, "-c", PROGRAM, *command])
     return seconds, int(shown.strip().splitlines()[-1])
 

@@ -40,9 +40,7 @@ def main() -> None:
     for label, module, package, python in peers():
         problem = why_not(python, module)
         if problem:
-            print(
-                f"{label} {version_of(python, package)}: left out, as installed it cannot be imported: {problem}"
-            )
+            print(f"{label} {version_of(python, package)}: left out, as installed it cannot be imported: {problem}")
             continue
         programs[label] = (python, f"import {module}")
         versions[label] = version_of(python, package)
@@ -62,9 +60,7 @@ def main() -> None:
 def peers() -> list[tuple[str, str, str, Path]]:
     """Label, module, package and Python of each peer; the environments of the judge benchmark serve here too."""
     judging = {"autoevals": "autoevals", "pydantic-evals": "pydantic_evals", "deepeval": "deepeval"}
-    found = [
-        (name, module, name, peer_python(f"judge-{name}", JUDGING[name])) for name, module in judging.items()
-    ]
+    found = [(name, module, name, peer_python(f"judge-{name}", JUDGING[name])) for name, module in judging.items()]
     for name, module, package in (("inspect", "inspect_ai", "inspect-ai"), ("ragas", "ragas", "ragas")):
         found.append((name, module, package, peer_python(name, [package])))
     return found
@@ -73,11 +69,7 @@ def peers() -> list[tuple[str, str, str, Path]]:
 def why_not(python: Path, module: str) -> str:
     """The last line of what a failing import says; empty where it works."""
     done = subprocess.run(
-        [python, "-c", f"import {module}"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **QUIET},
-        check=False,
+        [python, "-c", f"import {module}"], capture_output=True, text=True, env={**os.environ, **QUIET}, check=False
     )
     return done.stderr.strip().splitlines()[-1] if done.returncode else ""
 

@@ -31,9 +31,7 @@ TARGETS = (500, 10)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("pages", 5000), ("queries", 133), ("sample", 2)):
         parser.add_argument(f"--{name}", type=int, default=default)
     asked = parser.parse_args()
@@ -49,9 +47,7 @@ def main() -> None:
         "processor time"
     )
     print(f"answerkey                  {ours:10.3f} s")
-    print(
-        f"retrieve once, loops       {once:10.3f} s   {once / ours:8.0f} times as long (target {TARGETS[1]})"
-    )
+    print(f"retrieve once, loops       {once:10.3f} s   {once / ours:8.0f} times as long (target {TARGETS[1]})")
     print(
         f"retrieve per setting       {naive:10.3f} s   {naive / ours:8.0f} times as long "
         f"(target {TARGETS[0]}; {asked.sample} queries, scaled)"
@@ -88,18 +84,14 @@ class World:
 
     def sweep(self) -> np.ndarray:
         questions = [" ".join(question) for question in self.questions]
-        candidates = pool_candidates(
-            Exact(self.vectors).search(self.asked, POOL), self.bm25.search(questions, POOL)
-        )
+        candidates = pool_candidates(Exact(self.vectors).search(self.asked, POOL), self.bm25.search(questions, POOL))
         return measure_grid(weighted_sum(candidates, ALPHAS)[..., : max(KS)], self.labels, KS)
 
     def retrieve(self, query: int) -> tuple[dict[int, float], dict[int, float]]:
         score, row = self.faiss.search(self.asked[query : query + 1], POOL)
         words = self.okapi.get_scores(self.questions[query])
         best = sorted(range(len(words)), key=lambda n: (-words[n], n))[:POOL]
-        return dict(zip(row[0].tolist(), score[0].tolist(), strict=True)), {
-            n: words[n] for n in best if words[n] > 0
-        }
+        return dict(zip(row[0].tolist(), score[0].tolist(), strict=True)), {n: words[n] for n in best if words[n] > 0}
 
     def naive(self, query: int) -> list[list[list[float]]]:
         return [[self.score(query, fuse(*self.retrieve(query), alpha), k) for k in KS] for alpha in ALPHAS]

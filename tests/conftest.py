@@ -33,9 +33,7 @@ def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         host = address[0] if isinstance(address, tuple) else address
         if allowed and host in {"127.0.0.1", "::1", "localhost"}:
             return real_connect(self, address)  # type: ignore[arg-type]
-        raise AssertionError(
-            f"a test tried to reach {address}; mark it `network` if it starts a server of its own"
-        )
+        raise AssertionError(f"a test tried to reach {address}; mark it `network` if it starts a server of its own")
 
     monkeypatch.setattr(socket.socket, "connect", connect)
 
@@ -118,6 +116,4 @@ UNVERIFIED = ("llm/test_judged_runs.py", "runs/test_engine_ray.py", "runs/test_l
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow") and str(item.path).endswith(UNVERIFIED):
-            item.add_marker(
-                pytest.mark.xfail(reason="not yet verified after the reorganisation", strict=False)
-            )
+            item.add_marker(pytest.mark.xfail(reason="not yet verified after the reorganisation", strict=False))

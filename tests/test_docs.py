@@ -170,9 +170,7 @@ def test_the_make_targets_do_what_the_readme_says() -> None:
         ("lint", "ruff"),
         ("bench", "benchmarks"),
     ):
-        plan = subprocess.run(
-            ["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True
-        ).stdout
+        plan = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         assert part in plan
 
 
@@ -193,9 +191,7 @@ def test_each_readme_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         if command.startswith("answerkey view"):
             assert "my-bot" in _viewed(command)
         else:
-            done = subprocess.run(
-                ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=300
-            )
+            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=300)
             assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         ran += 1
     assert ran >= 6
@@ -203,14 +199,10 @@ def test_each_readme_command_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def _viewed(command: str) -> str:
     """What the viewer's first page says; it is stopped as a person stops it."""
-    with subprocess.Popen(
-        shlex.split(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as viewer:
+    with subprocess.Popen(shlex.split(command), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as viewer:
         assert viewer.stdout is not None
         try:
-            told = next(
-                found for line in viewer.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+\S*", line))
-            )
+            told = next(found for line in viewer.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+\S*", line)))
             with urlopen(told[0], timeout=60) as page:
                 return page.read().decode()
         finally:

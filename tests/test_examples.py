@@ -41,9 +41,7 @@ def results(out: Path) -> dict[str, dict[str, object]]:
 
 @pytest.mark.parametrize("example", SUITES)
 def test_a_suite_runs(example: str, tmp_path: Path) -> None:
-    done = run(
-        "run", str(EXAMPLES / example / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet"
-    )
+    done = run("run", str(EXAMPLES / example / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--quiet")
     assert done.exit_code == SUITES[example], done.output
     lines = results(tmp_path)
     assert lines
@@ -77,12 +75,7 @@ def test_the_documents_are_found_and_the_answers_are_good_as_the_readme_says(tmp
 
 def test_stop_on_fail_stops_at_the_wrong_answer(tmp_path: Path) -> None:
     done = run(
-        "run",
-        str(EXAMPLES / "judged-qa" / "suite.toml"),
-        "--out",
-        str(tmp_path),
-        "--no-charts",
-        "--stop-on-fail",
+        "run", str(EXAMPLES / "judged-qa" / "suite.toml"), "--out", str(tmp_path), "--no-charts", "--stop-on-fail"
     )
     assert done.exit_code == 1
     assert "90 degrees" in done.output
@@ -141,9 +134,7 @@ def test_the_pytest_example(tmp_path: Path) -> None:
         str(tmp_path),
         "in-your-tests",
     ]
-    done = subprocess.run(
-        command, cwd=tmp_path / "examples", capture_output=True, text=True, check=False, timeout=300
-    )
+    done = subprocess.run(command, cwd=tmp_path / "examples", capture_output=True, text=True, check=False, timeout=300)
     assert "4 passed, 1 xfailed" in done.stdout, done.stdout + done.stderr
 
 
@@ -168,9 +159,7 @@ def test_the_notebook_runs() -> None:
 
 def test_every_example_is_listed_and_explained() -> None:
     listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    for folder in (
-        path for path in EXAMPLES.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))
-    ):
+    for folder in (path for path in EXAMPLES.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))):
         assert f"({folder.name})" in listed
         assert (folder / "README.md").is_file()
 

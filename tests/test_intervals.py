@@ -22,9 +22,7 @@ def test_fewer_than_two_values_have_no_interval():
 def test_the_bootstrap_is_near_scipys_and_the_same_every_time():
     values = np.random.default_rng(1).beta(2, 3, size=200)
     ours = mean_interval(values)
-    theirs = stats.bootstrap(
-        (values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(2)
-    )
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=np.random.default_rng(2))
     assert ours is not None
     assert ours.method == "bootstrap"
     assert ours[:2] == pytest.approx(theirs.confidence_interval, abs=0.002)
@@ -36,9 +34,7 @@ def test_many_values_get_the_t_interval():
     ours = mean_interval(list(values))
     assert ours is not None
     assert ours.method == "t"
-    assert ours[:2] == pytest.approx(
-        stats.t.interval(0.95, 2000, values.mean(), stats.sem(values)), abs=1e-12
-    )
+    assert ours[:2] == pytest.approx(stats.t.interval(0.95, 2000, values.mean(), stats.sem(values)), abs=1e-12)
 
 
 def test_equal_values_have_an_interval_of_no_width():

@@ -90,9 +90,7 @@ def files() -> list[Path]:
         if "static" not in path.parts and not any(part in path.as_posix() for part in DATA)
     ]
     pages = [
-        path
-        for folder in ("docs", "examples", "benchmarks", "tools")
-        for path in sorted((ROOT / folder).rglob("*.md"))
+        path for folder in ("docs", "examples", "benchmarks", "tools") for path in sorted((ROOT / folder).rglob("*.md"))
     ]
     examples = [path for suffix in ("*.toml", "*.py") for path in sorted((ROOT / "examples").rglob(suffix))]
     return [*source, *pages, *examples, *sorted(ROOT.glob("*.md"))]
@@ -132,9 +130,7 @@ def test_the_help_is_in_plain_english_with_defaults_and_an_example(name: str) ->
 
 def _has_default(option: click.Option) -> bool:
     return (
-        not option.is_flag
-        and not option.multiple
-        and str(option.to_info_dict()["default"]) not in ("None", "", "()")
+        not option.is_flag and not option.multiple and str(option.to_info_dict()["default"]) not in ("None", "", "()")
     )
 
 

@@ -79,8 +79,7 @@ def test_a_bot_is_asked_by_the_suite(pytester: pytest.Pytester) -> None:
 
 def test_settings_can_be_given_in_the_mark(pytester: pytest.Pytester) -> None:
     write(
-        pytester,
-        TEST.replace('"suite.toml"', '"suite.toml", profile__pass=0.0').replace('"PASSED"', "verdict.status"),
+        pytester, TEST.replace('"suite.toml"', '"suite.toml", profile__pass=0.0').replace('"PASSED"', "verdict.status")
     )
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(passed=2)
@@ -91,9 +90,7 @@ def test_settings_can_be_given_in_the_mark(pytester: pytest.Pytester) -> None:
     [
         (TEST.replace("suite.toml", "sweet.toml"), "sweet.toml"),
         (
-            TEST.replace("answerkey_case", "x").replace(
-                "def test_bot(answerkey, x)", "def test_bot(answerkey)"
-            ),
+            TEST.replace("answerkey_case", "x").replace("def test_bot(answerkey, x)", "def test_bot(answerkey)"),
             "takes the argument answerkey_case",
         ),
     ],

@@ -33,10 +33,7 @@ def imports(tree: ast.AST, known: set[str]) -> list[tuple[str, bool]]:
     for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("answerkey"):
-            names = [
-                full if (full := f"{node.module}.{alias.name}") in known else node.module
-                for alias in node.names
-            ]
+            names = [full if (full := f"{node.module}.{alias.name}") in known else node.module for alias in node.names]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names if alias.name in known]
         found += [(name, id(node) in inside) for name in dict.fromkeys(names)]
@@ -66,9 +63,7 @@ def figures() -> dict[str, int]:
     return {
         "Python lines in src": lines,
         "files": len(files),
-        "files under 60 lines": sum(
-            path.read_text(encoding="utf-8").count("\n") < 60 for path in files.values()
-        ),
+        "files under 60 lines": sum(path.read_text(encoding="utf-8").count("\n") < 60 for path in files.values()),
         "modules with a single importer": len(single),
         "first-party imports inside functions": in_functions,
         "uses of Any": any_count,

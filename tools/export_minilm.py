@@ -86,9 +86,7 @@ def layout(shapes: dict[str, tuple[str, tuple[int, ...]]]) -> list[dict[str, Any
     for name, (dtype, shape) in shapes.items():
         start = -(-end // ALIGNMENT) * ALIGNMENT
         length = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        tensors.append(
-            {"name": name, "dtype": dtype, "shape": list(shape), "offset": start, "length": length}
-        )
+        tensors.append({"name": name, "dtype": dtype, "shape": list(shape), "offset": start, "length": length})
         end = start + length
     return tensors
 
@@ -198,9 +196,7 @@ def _pool(graph: Graph, x: str) -> None:
     last, middle = graph.constant([-1], "int64"), graph.constant([1], "int64")
     mask = graph.add("Unsqueeze", graph.add("Cast", "mask", to=TensorProto.FLOAT), last)
     total = graph.add("ReduceSum", graph.add("Mul", x, mask), middle, keepdims=0)
-    count = graph.add(
-        "Max", graph.add("ReduceSum", mask, middle, keepdims=0), graph.constant(1e-9, "float32")
-    )
+    count = graph.add("Max", graph.add("ReduceSum", mask, middle, keepdims=0), graph.constant(1e-9, "float32"))
     mean = graph.add("Div", total, count)
     size = graph.add("Max", graph.add("ReduceL2", mean, last), graph.constant(1e-12, "float32"))
     graph.add("Div", mean, size, out="vectors")
@@ -214,9 +210,7 @@ def measure(graph: onnx.ModelProto, out: Path) -> Ranges:
 
     open_graph = onnx.ModelProto.FromString(graph.SerializeToString())
     inputs = {
-        node.output[0].removesuffix(".product"): node.input[0]
-        for node in graph.graph.node
-        if node.op_type == "MatMul"
+        node.output[0].removesuffix(".product"): node.input[0] for node in graph.graph.node if node.op_type == "MatMul"
     }
     for name in inputs.values():
         open_graph.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
@@ -271,12 +265,8 @@ def write(model: Path, out: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "model", type=Path, help="the folder with the official model.safetensors and tokenizer.json"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path, help="the folder with the official model.safetensors and tokenizer.json")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     write(options.model, options.out)

@@ -87,9 +87,7 @@ def metrics() -> str:
         )
         parts += [_metric_row(metric) for metric in members]
         own = [
-            f"- `{m.name}`: {', '.join(f'`{key}`' for key in _own_settings(m))}"
-            for m in members
-            if _own_settings(m)
+            f"- `{m.name}`: {', '.join(f'`{key}`' for key in _own_settings(m))}" for m in members if _own_settings(m)
         ]
         parts += ["", "Settings, in `[settings]`:\n", *own, ""] if own else [""]
     return "\n".join(parts)
@@ -97,9 +95,7 @@ def metrics() -> str:
 
 def _metric_row(metric: Metric) -> str:
     facts = metric.facts
-    span = (
-        f"{'' if facts.low is None else f'{facts.low:g}'}–{'' if facts.high is None else f'{facts.high:g}'}"
-    )
+    span = f"{'' if facts.low is None else f'{facts.low:g}'}–{'' if facts.high is None else f'{facts.high:g}'}"
     cells = (f"`{metric.name}`", span, facts.better, ", ".join(facts.needs), facts.summary, facts.empty)
     return f"| {' | '.join(cell.replace('|', '∣') for cell in cells)} |"
 
@@ -116,9 +112,7 @@ def profiles() -> str:
     ]
     for name in builtin_names():
         profile = load_profile(name)
-        parts.append(
-            f"## {name}\n\nVersion {profile.version}.\n\n```toml\n{builtin_text(name).rstrip()}\n```\n"
-        )
+        parts.append(f"## {name}\n\nVersion {profile.version}.\n\n```toml\n{builtin_text(name).rstrip()}\n```\n")
     parts.append("## The keys of a profile\n\n" + _rows({key: ("", PROFILE[key]) for key in _profile_keys()}))
     return "\n".join(parts)
 
@@ -195,9 +189,7 @@ def python() -> str:
     for name in sorted(set(answerkey.__all__) - {"__version__"}):
         thing = getattr(answerkey, name)
         about = inspect.getdoc(thing) or ""
-        if name == "AnswerkeyError" or about.startswith(
-            f"{name}("
-        ):  # what Python writes where nobody wrote anything
+        if name == "AnswerkeyError" or about.startswith(f"{name}("):  # what Python writes where nobody wrote anything
             about = PYTHON.get(name, "")
         parts.append(
             f"## {name}\n\n```python\nfrom answerkey import {name}\n\n{_signature(name, thing)}\n```\n\n{about}\n"
@@ -224,11 +216,7 @@ def _argument(parameter: inspect.Parameter) -> str:
         return f"{stars}{parameter.name}{annotation}"
     default = repr(parameter.default)
     default = (
-        "{}"
-        if "factory" in default
-        else re.sub(r"^(\w+)\(.*", r"\1()", default)
-        if "(" in default[1:]
-        else default
+        "{}" if "factory" in default else re.sub(r"^(\w+)\(.*", r"\1()", default) if "(" in default[1:] else default
     )
     return f"{parameter.name}{annotation} = {default}"
 
@@ -242,18 +230,12 @@ def stale() -> list[str]:
     """The pages that differ from what the code says now."""
     texts = {name: NOTE + make().rstrip() + "\n" for name, make in PAGES.items()}
     paths = {name: FOLDER / f"{name}.md" for name in texts}
-    return [
-        name
-        for name, text in texts.items()
-        if not paths[name].is_file() or paths[name].read_text("utf-8") != text
-    ]
+    return [name for name, text in texts.items() if not paths[name].is_file() or paths[name].read_text("utf-8") != text]
 
 
 def main() -> None:
     if "--check" in sys.argv:
-        raise SystemExit(
-            f"stale: {', '.join(old)}; run python tools/make_reference.py" if (old := stale()) else 0
-        )
+        raise SystemExit(f"stale: {', '.join(old)}; run python tools/make_reference.py" if (old := stale()) else 0)
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, make in PAGES.items():
         (FOLDER / f"{name}.md").write_text(NOTE + make().rstrip() + "\n", encoding="utf-8")

@@ -63,9 +63,7 @@ def staff_rows(rng: random.Random) -> Iterable[Sequence[object]]:
         for _ in range(people):
             number += 1
             role = rng.choices(ROLES, weights=(6, 3, 1))[0]
-            salary = round(
-                DEPARTMENTS[department] * (1 + 0.35 * ROLES.index(role)) * rng.uniform(0.9, 1.15), -1
-            )
+            salary = round(DEPARTMENTS[department] * (1 + 0.35 * ROLES.index(role)) * rng.uniform(0.9, 1.15), -1)
             joined = date(2016, 1, 4) + timedelta(days=rng.randrange(0, 3620))
             left: object = ""
             if rng.random() < 0.2:

@@ -63,10 +63,7 @@ def fit_grounding(options: argparse.Namespace) -> tuple[dict[str, list[Line]], d
     fitted: dict[str, Any] = {}
     for name, uses in (("by_words", COVERAGE_BY_WORDS), ("by_meaning", COVERAGE)):
         _say(f"fitting {name}")
-        found = (
-            grounding_study.cross_validated(tables, uses, seed),
-            grounding_study.left_out(tables, uses, seed),
-        )
+        found = (grounding_study.cross_validated(tables, uses, seed), grounding_study.left_out(tables, uses, seed))
         # With meanings the detector takes the mean of both, as `answerkey.metrics.grounding.groundedness` does.
         by_words = fitted.get("by_words", found)
         fitted[name] = tuple(
@@ -91,22 +88,14 @@ def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
     scores = correctness_study.cross_validated(answers, options.seed)
     _write("agreement/agreement", correctness_study.written(answers, scores, options.seed))
     _say("measuring agreement")
-    return {
-        "correctness": correctness_lines(answers, scores, options.seed),
-        "written": written_lines(options.seed),
-    }
+    return {"correctness": correctness_lines(answers, scores, options.seed), "written": written_lines(options.seed)}
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder of the labelled sets")
     parser.add_argument(
-        "--keep",
-        type=Path,
-        default=Path.home() / ".cache" / "answerkey" / "training",
-        help="where features are kept",
+        "--keep", type=Path, default=Path.home() / ".cache" / "answerkey" / "training", help="where features are kept"
     )
     parser.add_argument("--only", choices=("agreement",), help="fit this part alone")
     parser.add_argument("--seed", type=int, default=7)
@@ -186,16 +175,13 @@ def sentence_lines(data: Table, fitted: Mapping[str, Any], seed: int) -> list[Li
     return lines
 
 
-def grounding_facts(
-    tables: Mapping[str, Table], fitted: Mapping[str, Any], lines: list[Line]
-) -> dict[str, str]:
+def grounding_facts(tables: Mapping[str, Table], fitted: Mapping[str, Any], lines: list[Line]) -> dict[str, str]:
     human = [line for line in lines if line.name != SANITY_SET]
     mean = lambda column: f"{np.mean([line.figures[column][0] for line in human]):.3f}"  # noqa: E731
     own = fitted["by_meaning"][0]
     curve = grounding_study.curves(tables, own)["answer"]
     errors = [
-        _calibration_error(tables[name], probability(answer_scores(own[name], tables[name]), curve))
-        for name in own
+        _calibration_error(tables[name], probability(answer_scores(own[name], tables[name]), curve)) for name in own
     ]
     return {
         "loso_mean": mean("set left out"),

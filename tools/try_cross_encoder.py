@@ -72,9 +72,7 @@ def labelled_pairs(data: Table, sentences: Sequence[Sentences]) -> list[Pair]:
     That holds where answers are edits of one another (SummEdits); in BEGIN it marks some fair sentences too. To train on only.
     """
     texts = [
-        (row, row.answer[s["start"] : s["end"]])
-        for row, part in zip(data.rows, sentences, strict=True)
-        for s in part
+        (row, row.answer[s["start"] : s["end"]]) for row, part in zip(data.rows, sentences, strict=True) for s in part
     ]
     fine = {(row.group, text) for row, text in texts if row.label == 0}
     groups = {row.group for row, _ in texts if row.label == 0}
@@ -103,14 +101,10 @@ def others_pairs(sets: Mapping[str, Set], name: str, options: argparse.Namespace
 
 def best_weight(parts: Sequence[tuple[Set, Array, Array]]) -> float:
     """Of the cross-encoder's log-odds beside the detector's: the one with the best mean AUROC over these sets."""
-    return max(
-        WEIGHTS, key=lambda w: np.mean([given.auroc(ours + w * theirs) for given, ours, theirs in parts])
-    )
+    return max(WEIGHTS, key=lambda w: np.mean([given.auroc(ours + w * theirs) for given, ours, theirs in parts]))
 
 
-def report(
-    sets: Mapping[str, Set], detector: Mapping[str, Array], scores: Mapping[str, Mapping[str, Array]]
-) -> None:
+def report(sets: Mapping[str, Set], detector: Mapping[str, Array], scores: Mapping[str, Mapping[str, Array]]) -> None:
     lines: list[list[float]] = []
     for name, given in sets.items():
         line = [given.auroc(detector[name])]
@@ -136,9 +130,7 @@ def main() -> None:
     detector = left_out({name: given.data for name, given in sets.items()}, COVERAGE, options.seed)
     model = CrossEncoder(options.model)
     made = synthetic_pairs(
-        [text for name in CORPORA for text in corpus(options.data, name)],
-        options.synthetic + 300,
-        options.seed,
+        [text for name in CORPORA for text in corpus(options.data, name)], options.synthetic + 300, options.seed
     )
     _say(f"training on {options.synthetic} synthetic pairs")
     train(model, made[:-300], 2e-4, options.seed)
@@ -164,16 +156,12 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder of the labelled sets")
     parser.add_argument(
         "--model", type=Path, required=True, help="the folder with model.safetensors and tokenizer.json"
     )
-    parser.add_argument(
-        "--keep", type=Path, default=Path.home() / ".cache" / "answerkey" / "training", help="features"
-    )
+    parser.add_argument("--keep", type=Path, default=Path.home() / ".cache" / "answerkey" / "training", help="features")
     parser.add_argument("--synthetic", type=int, default=8000, help="synthetic pairs to train on first")
     parser.add_argument(
         "--labelled", type=int, default=1280, help="labelled pairs of the other sets, for each set left out"

@@ -66,9 +66,7 @@ class QualityMiddleware:
 def _quality(body: bytes) -> str:
     try:
         reply = json.loads(body)
-        result = assess_answer(
-            reply["question"], reply["answer"], reply.get("contexts", ()), reply.get("scores")
-        )
+        result = assess_answer(reply["question"], reply["answer"], reply.get("contexts", ()), reply.get("scores"))
     except (ValueError, KeyError, TypeError):
         return "unknown"
     for finding in result.findings:
@@ -79,9 +77,7 @@ def _quality(body: bytes) -> str:
 @checked
 def bot(question: str) -> Reply:
     contexts = ["Goods may be returned within 30 days of purchase."]
-    answer = (
-        "Within 30 days of purchase [1]." if "return" in question.lower() else "Unable to generate an answer."
-    )
+    answer = "Within 30 days of purchase [1]." if "return" in question.lower() else "Unable to generate an answer."
     return {"question": question, "answer": answer, "contexts": contexts, "scores": [0.72]}
 
 

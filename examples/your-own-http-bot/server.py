@@ -4,10 +4,7 @@ import json
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-KNOWN = {
-    "paris": "Paris is the capital of France.",
-    "rome": "Rome is the capital of Italy.",
-}
+KNOWN = {"paris": "Paris is the capital of France.", "rome": "Rome is the capital of Italy."}
 
 
 class Bot(BaseHTTPRequestHandler):
@@ -15,12 +12,7 @@ class Bot(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         words = asked["q"].lower().strip("?").split()
         found = [text for city, text in KNOWN.items() if city in words]
-        reply = {
-            "data": {
-                "answer": found[0] if found else "I do not know.",
-                "sources": [{"text": t} for t in found],
-            }
-        }
+        reply = {"data": {"answer": found[0] if found else "I do not know.", "sources": [{"text": t} for t in found]}}
         body = json.dumps(reply).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

@@ -96,9 +96,7 @@ class DiskCache:
 
     def _trim(self) -> None:
         """Past the limit the oldest quarter goes; its pages are used again, so the file stops growing."""
-        pages = (
-            "(SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)"
-        )
+        pages = "(SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)"
         size = self._run(f"SELECT ({pages}) * page_size FROM pragma_page_size", ())
         if size and size[0][0] > self.limit_bytes:
             oldest = "SELECT id FROM entries ORDER BY id LIMIT (SELECT count(*) / 4 + 1 FROM entries)"

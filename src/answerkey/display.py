@@ -28,8 +28,7 @@ def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> 
     """A table; every cell is shown as text."""
     head = "".join(f'<th style="{_CELL}">{html_text(name)}</th>' for name in header)
     body = "".join(
-        "<tr>" + "".join(f'<td style="{_CELL}">{html_text(cell)}</td>' for cell in row) + "</tr>"
-        for row in rows
+        "<tr>" + "".join(f'<td style="{_CELL}">{html_text(cell)}</td>' for cell in row) + "</tr>" for row in rows
     )
     return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
 

@@ -110,9 +110,7 @@ def _text_of(value: Any) -> Any:
 _FAST = msgspec.json.Encoder(enc_hook=_text_of)
 _SORTED = msgspec.json.Encoder(enc_hook=_text_of, order="deterministic")
 _SLOW, _SLOW_SORTED = (
-    json.JSONEncoder(
-        ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_text_of, sort_keys=sort
-    )
+    json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_text_of, sort_keys=sort)
     for sort in (False, True)
 )
 

@@ -84,9 +84,7 @@ def rate_interval(successes: int, n: int) -> Interval | None:
     return Interval(low, high, "wilson")
 
 
-def cluster_interval(
-    counts: Sequence[float], sums: Sequence[float], *, rate: bool = False
-) -> Interval | None:
+def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bool = False) -> Interval | None:
     """Interval of Σ sums / Σ counts, where each cluster has `counts` dependent values that add up to `sums`.
 
     A `rate` stays within 0..1. None for fewer than two clusters.

@@ -110,9 +110,7 @@ class HttpClient:
         """The reply as it arrives; read its body with `chunks`."""
         sent = [*self._headers, *headers.items()] if headers else self._headers
         try:
-            with self._pool.stream(
-                method, url, headers=sent, content=content, extensions=self._limits
-            ) as reply:
+            with self._pool.stream(method, url, headers=sent, content=content, extensions=self._limits) as reply:
                 yield reply
         except httpcore2.TimeoutException:
             raise TimedOutReply(f"no full reply within {self.timeout:g} s") from None

@@ -38,9 +38,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if mark is None:
         return
     if "answerkey_case" not in metafunc.fixturenames:
-        raise pytest.UsageError(
-            f"{metafunc.definition.nodeid}: a test with @{MARK} takes the argument answerkey_case"
-        )
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: a test with @{MARK} takes the argument answerkey_case")
     from answerkey.cases import load_cases
     from answerkey.errors import AnswerkeyError
 

@@ -296,11 +296,7 @@ class Outcome:
         <Outcome q1: FAILED 0.20, recall 0.2 < 0.5>
         """
         score = "" if self.verdict.score is None else f" {self.verdict.score:.2f}"
-        why = (
-            "; ".join(self.verdict.shortfalls)
-            or self.response.error
-            or repr((self.response.answer or "")[:60])
-        )
+        why = "; ".join(self.verdict.shortfalls) or self.response.error or repr((self.response.answer or "")[:60])
         return f"<Outcome {self.case.id}: {self.verdict.status}{score}, {why}>"
 
 

@@ -56,9 +56,7 @@ def load_object(spec: str, folder: Path, setting: str) -> Any:
 
 def _import_module(name: str, folder: Path, what: str) -> Any:
     top = name.partition(".")[0]
-    beside = (
-        any((folder / entry).exists() for entry in (f"{top}.py", top)) and top not in sys.stdlib_module_names
-    )
+    beside = any((folder / entry).exists() for entry in (f"{top}.py", top)) and top not in sys.stdlib_module_names
     if beside:
         _forget_other(top, folder)
         # It stays on the path: the bot may import its neighbours later, inside a function.
@@ -95,9 +93,7 @@ def error_text(error: BaseException, longest: int = _LONGEST) -> str:
 def environment_secrets() -> Secrets:
     """The values of variables such as OPENAI_API_KEY: what a client library puts into its messages."""
     named = (value for name, value in os.environ.items() if _SECRET_NAME.search(name))
-    return _secrets(
-        frozenset(v for value in named if len(v := value.strip()) >= _SHORTEST_VALUE and " " not in v)
-    )
+    return _secrets(frozenset(v for value in named if len(v := value.strip()) >= _SHORTEST_VALUE and " " not in v))
 
 
 @cache

@@ -71,9 +71,7 @@ def write_suite(
     (folder / "cases.jsonl").write_text(lines, encoding="utf-8")
     (folder / "bot.py").write_text(bot, encoding="utf-8")
     (folder / "profile.toml").write_text(PROFILE, encoding="utf-8")
-    suite = (
-        f'cases = ["cases.jsonl"]\nprofile = "profile.toml"\n{head}\n[target]\ncall = "bot:answer"\n{more}\n'
-    )
+    suite = f'cases = ["cases.jsonl"]\nprofile = "profile.toml"\n{head}\n[target]\ncall = "bot:answer"\n{more}\n'
     (folder / "suite.toml").write_text(suite, encoding="utf-8")
     return folder / "suite.toml"
 

@@ -10,9 +10,7 @@ import pytest
 
 from adversary.attack import COMMAND, attack, results, write_suite
 
-BOT = (
-    "def answer(question):\n    return 'It is ' + question.split()[-1].strip('?') + '. ✓ é 日本 \\u2028 🎉'\n"
-)
+BOT = "def answer(question):\n    return 'It is ' + question.split()[-1].strip('?') + '. ✓ é 日本 \\u2028 🎉'\n"
 ROWS = [
     {"id": "q→1", "question": "Wie heißt 1?", "expected": "It is 1. ✓ é 日本 🎉"},
     {"id": "q2", "question": "What is 日本?", "expected": "It is 日本. ✓ é 🎉"},
@@ -53,20 +51,13 @@ def test_every_command_under_another_encoding(ran: Path, command: tuple[str, ...
     suite = ran.parents[1] / "suite.toml"
     names = {"RUN": str(ran), "CASES": str(ran.parents[1] / "cases.jsonl"), "SUITE": str(suite)}
     check = json.dumps({"question": "Wie? ✓", "answer": "日本 🎉"}).encode()
-    ended = attack(
-        *(names.get(word, word) for word in command), env={"PYTHONIOENCODING": encoding}, stdin=check
-    )
+    ended = attack(*(names.get(word, word) for word in command), env={"PYTHONIOENCODING": encoding}, stdin=check)
     assert ended.is_clean(), ended.err[-1500:]
 
 
-@pytest.mark.parametrize(
-    "command", [("summary",), ("summary", "--json"), ("compare",), ("cases",), ("report",)]
-)
+@pytest.mark.parametrize("command", [("summary",), ("summary", "--json"), ("compare",), ("cases",), ("report",)])
 def test_a_pipe_that_ends_and_a_full_disk_and_closed_output(ran: Path, command: tuple[str, ...]) -> None:
-    arguments = [
-        command[0],
-        *{"compare": [ran, ran], "cases": [ran.parents[1] / "cases.jsonl"]}.get(command[0], [ran]),
-    ]
+    arguments = [command[0], *{"compare": [ran, ran], "cases": [ran.parents[1] / "cases.jsonl"]}.get(command[0], [ran])]
     line = " ".join(map(str, [*COMMAND, *arguments, *command[1:]]))
     for rest, codes in ((" | true", {0}), (" > /dev/full", {0, 3}), (" >&-", {0, 3}), (" >&- 2>&-", {0, 3})):
         shell = f"set -o pipefail; {line}{rest}"
@@ -86,14 +77,10 @@ def test_a_run_with_closed_output_is_a_run(tmp_path: Path) -> None:
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\u202e"
 
 
-@pytest.mark.parametrize(
-    "where", ["id", "key", "metric", "profile", "gate", "module", "option", "case key", "path"]
-)
+@pytest.mark.parametrize("where", ["id", "key", "metric", "profile", "gate", "module", "option", "case key", "path"])
 def test_no_escape_reaches_the_terminal(tmp_path: Path, where: str) -> None:
     quoted = json.dumps(ESCAPE)
-    head = {"metric": f"metrics = [{quoted}]", "module": f"modules = [{quoted}]", "key": f"{quoted} = 3"}.get(
-        where, ""
-    )
+    head = {"metric": f"metrics = [{quoted}]", "module": f"modules = [{quoted}]", "key": f"{quoted} = 3"}.get(where, "")
     more = {"gate": f"[gate]\nrequire = [{json.dumps(ESCAPE + ' >= 3')}]"}.get(where, "")
     rows = [{"id": ESCAPE, "question": "What is 1?", "expected": "x"}] * (2 if where == "id" else 1)
     if where == "case key":
@@ -102,9 +89,7 @@ def test_no_escape_reaches_the_terminal(tmp_path: Path, where: str) -> None:
     if where == "profile":
         text = suite.read_text().replace('profile = "profile.toml"', f"profile = {quoted}")
         suite.write_text(text)
-    arguments = {"option": ["--set", f"run.{ESCAPE}=3"], "path": ["--resume", tmp_path / ESCAPE]}.get(
-        where, []
-    )
+    arguments = {"option": ["--set", f"run.{ESCAPE}=3"], "path": ["--resume", tmp_path / ESCAPE]}.get(where, [])
     ended = attack("run", suite, "--no-charts", *arguments)
     assert ended.is_clean(), ended.err[-1500:]
     for shown in (ended.out, ended.err):
@@ -126,10 +111,7 @@ def test_full_width_signs_start_no_formula_in_a_csv(tmp_path: Path) -> None:
     with (run / "results.csv").open(encoding="utf-8-sig", newline="") as file:
         for row in csv.reader(file):
             for cell in row:
-                assert (
-                    cell.lstrip()[:1] not in set("=+-@＝＋－＠")
-                    or cell.replace(".", "").lstrip("-").isdigit()
-                ), cell
+                assert cell.lstrip()[:1] not in set("=+-@＝＋－＠") or cell.replace(".", "").lstrip("-").isdigit(), cell
 
 
 def test_eleven_environments_give_the_same_bytes(tmp_path: Path) -> None:

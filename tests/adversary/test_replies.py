@@ -51,10 +51,7 @@ RAISING = {
 
 
 def check(folder: Path, bot: str) -> None:
-    rows = [
-        {"id": name, "question": f"{name} one?", "expected": "It is good."}
-        for name in ("Good", "Bad", "Good2")
-    ]
+    rows = [{"id": name, "question": f"{name} one?", "expected": "It is good."} for name in ("Good", "Bad", "Good2")]
     suite = write_suite(folder, bot, rows)
     ended = attack("run", suite, "--no-charts")
     assert ended.is_clean(), ended.err[-2000:]

@@ -49,8 +49,7 @@ def test_the_same_job_as_in_other_tools(code: str) -> None:
         for r in ROWS
     ]  # fmt: skip
     deepeval = [
-        {"input": r["question"], "actual_output": r["answer"], "retrieval_context": r["contexts"]}
-        for r in ROWS
+        {"input": r["question"], "actual_output": r["answer"], "retrieval_context": r["contexts"]} for r in ROWS
     ]
     scope: dict[str, Any] = {"rows": deepeval if "gates" in code else ragas}
     exec(code, scope)

@@ -45,9 +45,7 @@ def frames() -> dict[str, Callable[[list[dict[str, Any]]], Any]]:
         "lazy polars": lambda rows: polars.DataFrame(rows).lazy(),
         "hugging face": datasets.Dataset.from_list,
         "arrow": pyarrow.Table.from_pylist,
-        "namespaces with model_dump": lambda rows: [
-            SimpleNamespace(model_dump=lambda row=row: row) for row in rows
-        ],
+        "namespaces with model_dump": lambda rows: [SimpleNamespace(model_dump=lambda row=row: row) for row in rows],
     }
 
 
@@ -140,9 +138,7 @@ class QueryEngine:
     """A LlamaIndex query engine by shape."""
 
     def query(self, question: str) -> Any:
-        node = SimpleNamespace(
-            node=SimpleNamespace(text="Within 30 days.", metadata={}, node_id="n1"), score=0.9
-        )
+        node = SimpleNamespace(node=SimpleNamespace(text="Within 30 days.", metadata={}, node_id="n1"), score=0.9)
         return SimpleNamespace(response="30 days", source_nodes=[node])
 
 
@@ -220,11 +216,7 @@ async def async_judge(prompt: str) -> str:
 
 @pytest.mark.parametrize(
     "judge",
-    [
-        lambda prompt: RUBRIC,
-        async_judge,
-        SimpleNamespace(invoke=lambda prompt: SimpleNamespace(content=RUBRIC)),
-    ],
+    [lambda prompt: RUBRIC, async_judge, SimpleNamespace(invoke=lambda prompt: SimpleNamespace(content=RUBRIC))],
     ids=["lambda", "async", "chat model"],
 )
 def test_judges_as_functions(judge: Any) -> None:
@@ -242,9 +234,7 @@ def test_the_judge_by_name_and_a_judge_that_raises() -> None:
         raise RuntimeError("out of credit")
 
     run = quiet(metrics=["judge.relevance"], judge=broken)
-    assert "the judge function raised RuntimeError: out of credit" in str(
-        run["q1"].scores["judge.relevance"].error
-    )
+    assert "the judge function raised RuntimeError: out of credit" in str(run["q1"].scores["judge.relevance"].error)
     with pytest.raises(SettingsError, match='did you mean "groq"'):
         quiet(metrics=["judge.relevance"], judge="grok")
 
@@ -308,19 +298,14 @@ def test_compare_rank_and_score(tmp_path: Path) -> None:
     both = ak.score(["exact_match", length], answer="30 days", expected="no")
     assert (both["exact_match"].value, both["length"].value) == (0.0, 7.0)
     assert (
-        ak.score(
-            "judge.relevance", question="q", answer="a", judge=lambda p: '{"score": 1, "reason": ""}'
-        ).value
-        == 1
+        ak.score("judge.relevance", question="q", answer="a", judge=lambda p: '{"score": 1, "reason": ""}').value == 1
     )
 
 
 def test_run_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     suite = tmp_path / "suite.toml"
-    suite.write_text(
-        'cases = ["rows.jsonl"]\nmetrics = ["token_f1"]\n[gate]\nrequire = ["mean[token_f1] >= 0.5"]\n'
-    )
+    suite.write_text('cases = ["rows.jsonl"]\nmetrics = ["token_f1"]\n[gate]\nrequire = ["mean[token_f1] >= 0.5"]\n')
     run = ak.run_suite(suite, limit=2, progress=False)
     assert len(run) == 2
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []
@@ -412,17 +397,7 @@ def test_everything_public_is_typed_documented_and_importable() -> None:
         thing = getattr(ak, name)
         if callable(thing):
             assert thing.__doc__, name
-    for name in (
-        "evaluate",
-        "aevaluate",
-        "run_suite",
-        "open_run",
-        "load_cases",
-        "compare",
-        "rank",
-        "score",
-        "Run",
-    ):
+    for name in ("evaluate", "aevaluate", "run_suite", "open_run", "load_cases", "compare", "rank", "score", "Run"):
         assert ">>>" in (getattr(ak, name).__doc__ or ""), f"{name} has no example"
     project = tomllib.loads((root.parents[1] / "pyproject.toml").read_text())["project"]
     assert project["version"] == ak.__version__

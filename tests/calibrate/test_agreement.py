@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score, recall_score, roc_auc_score
 
-from answerkey.calibrate.agreement import (
-    agreement,
-    auroc,
-    best_threshold,
-    cross_validated,
-    reliability,
-    spearman,
-)
+from answerkey.calibrate.agreement import agreement, auroc, best_threshold, cross_validated, reliability, spearman
 from answerkey.calibrate.resampling import auroc_draws, interval95
 
 labelled_values = st.lists(
@@ -34,9 +27,7 @@ def test_auroc_spearman_and_agreement_equal_the_references(rows: list[tuple[floa
     values, positive = columns(rows)
     assert auroc(values, positive) == pytest.approx(roc_auc_score(positive, values), abs=1e-12)
     if np.ptp(values) > 0:
-        assert spearman(values, positive.astype(float)) == pytest.approx(
-            stats.spearmanr(values, positive)[0], abs=1e-9
-        )
+        assert spearman(values, positive.astype(float)) == pytest.approx(stats.spearmanr(values, positive)[0], abs=1e-9)
     decided = values > 0.5
     ours = agreement(decided, positive)
     assert ours.accuracy == pytest.approx(np.mean(decided == positive))

@@ -60,9 +60,7 @@ def test_a_metric_that_only_measures_length_is_unmasked():
     labels = (random.random(300) < 0.4).astype(float)
     lengths = (100 + 100 * labels + random.normal(0, 60, 300)).astype(int)
     values = lengths / 500 + random.normal(0, 0.05, 300)
-    found = calibrate_metric(
-        "m", "lower", [scores_of(values)], LabelColumns(labels.tolist(), lengths.tolist())
-    )
+    found = calibrate_metric("m", "lower", [scores_of(values)], LabelColumns(labels.tolist(), lengths.tolist()))
     assert found.length_auroc is not None
     assert found.length_auroc > 0.8
     assert any("answer length alone" in note for note in found.notes)
@@ -74,15 +72,7 @@ def test_the_json_keeps_its_keys_and_its_numbers_can_be_checked():
     rows = LabelColumns([*labels.tolist(), 1.0, 0.0], [5] * (len(labels) + 2))
     found = calibrate_metric("m", "higher", [scores], rows, CalibrationOptions(positive="good"))
     data = json.loads(json.dumps(calibration_json(found), allow_nan=False))
-    assert {
-        "n",
-        "auroc",
-        "auroc_ci95",
-        "kappa",
-        "spearman",
-        "best_threshold",
-        "accuracy_at_best",
-    } <= data.keys()
+    assert {"n", "auroc", "auroc_ci95", "kappa", "spearman", "best_threshold", "accuracy_at_best"} <= data.keys()
     assert (data["n"], data["labelled"], data["broken"]) == (120, 122, 1)
     assert data["auroc"] == pytest.approx(roc_auc_score(labels, values))
     assert data["accuracy_at_best"] == pytest.approx(np.mean((values > data["best_threshold"]) == labels))
@@ -105,9 +95,7 @@ def test_labels_that_are_grades_are_cut_in_the_middle_unless_told():
 
 
 def test_one_sided_labels_and_no_values_are_said():
-    found = calibrate_metric(
-        "m", "higher", [scores_of(np.linspace(0, 1, 9))], LabelColumns([1.0] * 9, [5] * 9)
-    )
+    found = calibrate_metric("m", "higher", [scores_of(np.linspace(0, 1, 9))], LabelColumns([1.0] * 9, [5] * 9))
     assert found.auroc is None
     assert "one side" in found.notes[0]
     json.dumps(calibration_json(found), allow_nan=False)

@@ -44,9 +44,7 @@ def test_fewer_labels_give_the_same_interval_without_bias() -> None:
         share = sum(truth) / CASES
         errors.append(mean - share)
         covered += abs(mean - share) <= half
-        plain = next(
-            k for k in range(30, CASES) if 1.96 * math.sqrt(share * (1 - share) / k * (1 - k / CASES)) <= half
-        )
+        plain = next(k for k in range(30, CASES) if 1.96 * math.sqrt(share * (1 - share) / k * (1 - k / CASES)) <= half)
         ratios.append(120 / plain)
     assert abs(sum(errors) / len(errors)) < 0.015
     assert covered >= 10

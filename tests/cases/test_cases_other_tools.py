@@ -65,13 +65,7 @@ def test_promptfoo_tests(tmp_path: Path) -> None:
     assert case.criteria.must_not_contain == ("sorry",)
     assert case.criteria.regex == r"\d+ days"
     assert case.extra["x_tone"] == "kind"
-    assert [each.kind for each in case.requirements] == [
-        "icontains",
-        "contains-any",
-        "contains",
-        "regex",
-        "pass",
-    ]
+    assert [each.kind for each in case.requirements] == ["icontains", "contains-any", "contains", "regex", "pass"]
     assert case.requirements[-1].ask == "is polite"
 
 
@@ -80,9 +74,7 @@ def test_promptfoo_tests(tmp_path: Path) -> None:
     [("30 days", ("30 days",), ()), ("contains: 30 days", (), ("30 days",)), ("contains-all: 30, days", (), ("30", "days")),
      ("similar(0.8): Within 30 days", ("Within 30 days",), ())],
 )  # fmt: skip
-def test_promptfoo_columns(
-    tmp_path: Path, cell: str, expected: tuple[str, ...], must_contain: tuple[str, ...]
-) -> None:
+def test_promptfoo_columns(tmp_path: Path, cell: str, expected: tuple[str, ...], must_contain: tuple[str, ...]) -> None:
     path = tmp_path / "tests.csv"
     path.write_text(f'question,__expected,__description\nHow long?,"{cell}",first\n')
     case = one(path)

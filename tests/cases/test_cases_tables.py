@@ -90,9 +90,7 @@ def test_cp1252_is_announced(write, caplog):
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["[1] See page 3.", "[Figure 3: the valve", "[sic]", "[0, 1)", "[", "[a](b)"]
-)
+@pytest.mark.parametrize("text", ["[1] See page 3.", "[Figure 3: the valve", "[sic]", "[0, 1)", "[", "[a](b)"])
 def test_a_text_may_begin_with_a_bracket(text, write):
     (case,) = load_cases([write("a.csv", f'question,expected,contexts\na,"{text}","{text}"\n')])
     assert case.expected == (text,)
@@ -104,14 +102,8 @@ BAD = {
     "blank.jsonl": ("\n\n", "no case found"),
     "nul.csv": (b"question\nwhat\0?\n", "NUL"),
     "list.jsonl": ('{"question": ["a"]}\n', 'line 1, column "question": found'),
-    "turns.jsonl": (
-        '{"question": "a", "history": 5}\n',
-        'column "history": found 5, expected a list of earlier turns',
-    ),
-    "regex.jsonl": (
-        '{"question": "a", "answer_criteria": {"regex": "("}}\n',
-        "expected a regular expression",
-    ),
+    "turns.jsonl": ('{"question": "a", "history": 5}\n', 'column "history": found 5, expected a list of earlier turns'),
+    "regex.jsonl": ('{"question": "a", "answer_criteria": {"regex": "("}}\n', "expected a regular expression"),
     "nan.jsonl": ('{"question": "a", "response_time": NaN}\n', "line 1: not valid JSON: NaN"),
     "broken.jsonl": ('{"question": "a"}\n{"question": \n', "line 2: not valid JSON"),
     "twice.jsonl": (
@@ -126,10 +118,7 @@ BAD = {
     ),
     "texts.csv": ("question,contexts\na,\"['x', 'y\"\n", 'line 2, column "contexts": found'),
     "expected.csv": ('question,expected\na,"[""x"", ""y"\n', 'line 2, column "expected": found'),
-    "near.csv": (
-        "qestion,expected\na,b\n",
-        'no column "question" among qestion, expected; did you mean "qestion"?',
-    ),
+    "near.csv": ("qestion,expected\na,b\n", 'no column "question" among qestion, expected; did you mean "qestion"?'),
     "noquestion.jsonl": ('{"question": "  "}\n', "expected a question"),
     "cells.csv": ("question,expected\na,b,c\n", "line 2: found 3 cells, expected 2"),
     "criteria.jsonl": (
@@ -140,10 +129,7 @@ BAD = {
     "text.json": ('"hello"', "expected a list of cases"),
     "number.jsonl": ("3\n", "expected an object"),
     "cases.docx": ("x", "unknown kind of case file"),
-    "quote.csv": (
-        'question,expected\na,b\nc,"d\ne,f\n',
-        "line 3: a quoted cell begins here and does not end",
-    ),
+    "quote.csv": ('question,expected\na,b\nc,"d\ne,f\n', "line 3: a quoted cell begins here and does not end"),
     "deep.jsonl": (
         '{"question": "a", "x": ' + "[" * 600 + "]" * 600 + "}",
         "line 1: not valid JSON: nested more than 100",
@@ -159,9 +145,7 @@ BAD = {
     "huge.csv": ("question,response_time\na,1e400\n", "expected a number"),
     "bomb.yaml": (
         "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
-        + "".join(
-            f"{n}: &{n} [{','.join(['*' + p] * 10)}]\n" for p, n in zip("abcdefg", "bcdefgh", strict=True)
-        ),
+        + "".join(f"{n}: &{n} [{','.join(['*' + p] * 10)}]\n" for p, n in zip("abcdefg", "bcdefgh", strict=True)),
         "more than 1,000,000 values",
     ),
     "columns.csv": (
@@ -193,9 +177,7 @@ def test_a_missing_file_suggests_the_near_one(write, cli):
 
 def test_beir_folder_and_trec_qrels(write, caplog):
     write("beir/corpus.jsonl", [{"_id": "d1", "text": "x"}])
-    folder = write(
-        "beir/queries.jsonl", [{"_id": "q1", "text": "What?"}, {"_id": "q2", "text": "Not labelled"}]
-    ).parent
+    folder = write("beir/queries.jsonl", [{"_id": "q1", "text": "What?"}, {"_id": "q2", "text": "Not labelled"}]).parent
     write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n")
     for _ in range(2):
         (case,) = load_cases([folder])

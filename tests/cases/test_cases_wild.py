@@ -55,8 +55,7 @@ def test_routes_are_scored_as_recorded(name: str, cli: Cli, wild: Path, tmp_path
     assert shown.code == 0, shown.err
     (path,) = tmp_path.glob("*/results.jsonl")
     ours = {
-        line["id"]: line["scores"]["route_score"]["value"]
-        for line in map(json.loads, path.read_text().splitlines())
+        line["id"]: line["scores"]["route_score"]["value"] for line in map(json.loads, path.read_text().splitlines())
     }
     if name.endswith(".csv"):
         with (wild / name).open(encoding="utf-8", newline="") as file:
@@ -70,16 +69,7 @@ def test_the_route_aware_scores_equal_the_recorded_ones(cli: Cli, wild: Path, tm
     """All but completeness and one clarification, whose criteria are not in this file of results."""
     metrics = {"factual_accuracy": "factual_accuracy", "presentation_quality": "presentation_quality", "executive_format": "executive_format",
                "semantic_similarity": "semantic_relevance"}  # fmt: skip
-    cli(
-        "score",
-        wild / "kpi_results.json",
-        "--profile",
-        "route-aware",
-        "--out",
-        tmp_path,
-        "--no-charts",
-        "--quiet",
-    )
+    cli("score", wild / "kpi_results.json", "--profile", "route-aware", "--out", tmp_path, "--no-charts", "--quiet")
     (path,) = tmp_path.glob("*/results.jsonl")
     ours = {line["id"]: line["scores"] for line in map(json.loads, path.read_text().splitlines())}
     rows = json.loads((wild / "kpi_results.json").read_text())["results"]
@@ -100,6 +90,4 @@ def test_the_faq_bot_answers_from_its_own_table(cli: Cli, wild: Path, tmp_path: 
     )
     assert cli("run", suite, "--no-charts", "--quiet").code == 0
     (path,) = tmp_path.glob("results/*/results.jsonl")
-    assert all(
-        json.loads(line)["scores"]["exact_match"]["value"] == 1 for line in path.read_text().splitlines()
-    )
+    assert all(json.loads(line)["scores"]["exact_match"]["value"] == 1 for line in path.read_text().splitlines())

@@ -40,12 +40,8 @@ class Bot:
 
 def judge(messages: Any) -> str:
     """Everything is met but what is said of New York."""
-    asked = re.findall(
-        r"^- (c\d+) \((met or not|scale 0 to 5)\): (.*)$", messages[0]["content"], re.MULTILINE
-    )
-    return json.dumps(
-        {name: {"quote": "no quote", "met": "Albany" not in ask, "score": 4} for name, _, ask in asked}
-    )
+    asked = re.findall(r"^- (c\d+) \((met or not|scale 0 to 5)\): (.*)$", messages[0]["content"], re.MULTILINE)
+    return json.dumps({name: {"quote": "no quote", "met": "Albany" not in ask, "score": 4} for name, _, ask in asked})
 
 
 def run(name: str) -> dict[str, Outcome]:
@@ -83,13 +79,7 @@ def test_defaults_templates_sets_and_weights(caplog: pytest.LogCaptureFixture) -
 def test_a_csv_with_expected_columns(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         found = run("tests.csv")
-    assert [met(outcome) for outcome in found.values()] == [
-        [True, True],
-        [True],
-        [False, False],
-        [True],
-        [False, True],
-    ]
+    assert [met(outcome) for outcome in found.values()] == [[True, True], [True], [False, False], [True], [False, True]]
     assert "python (1)" in caplog.text
 
 

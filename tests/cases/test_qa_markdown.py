@@ -5,9 +5,7 @@ import pytest
 from answerkey.cases import load_cases
 from answerkey.errors import InputError
 
-ANSWER_1 = (
-    "Yes.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n#### A section inside\n\nIts last line."
-)
+ANSWER_1 = "Yes.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n#### A section inside\n\nIts last line."
 ANSWER_2 = "No, never."
 
 LAYOUTS = {
@@ -49,8 +47,7 @@ def test_what_does_not_fit_names_file_and_line(text, line, told, write):
 
 def test_a_question_in_a_code_fence_is_part_of_the_answer(write):
     path = write(
-        "faq.md",
-        "Q1: How?\nA1: Like this:\n```\nQ2: not a question\nA2: no\n# no heading\n```\n\nQ2: Why?\nA2: So.\n",
+        "faq.md", "Q1: How?\nA1: Like this:\n```\nQ2: not a question\nA2: no\n# no heading\n```\n\nQ2: Why?\nA2: So.\n"
     )
     cases = list(load_cases([path]))
     assert [case.question for case in cases] == ["How?", "Why?"]

@@ -39,9 +39,7 @@ def labelled_rows(n: int = 60) -> list[dict[str, Any]]:
 def test_a_labelled_file(cli: Callable[..., Any], write: Callable[..., Path], tmp_path: Path):
     path = write("labelled.jsonl", labelled_rows())
     plot = tmp_path / "reliability.png"
-    shown = cli(
-        "calibrate", path, "--metric", "keyword_recall", "--positive", "good", "--plot", plot, "--json"
-    )
+    shown = cli("calibrate", path, "--metric", "keyword_recall", "--positive", "good", "--plot", plot, "--json")
     assert shown.code == 0, shown.err
     data = shown.json
     assert (data["n"], data["groups"]) == (60, 20)
@@ -79,11 +77,7 @@ def test_rows_without_a_question_are_claims_and_welcome(cli: Callable[..., Any],
     ],
 )
 def test_bad_labels_are_one_line(
-    cli: Callable[..., Any],
-    write: Callable[..., Path],
-    change: dict[str, Any],
-    options: tuple[str, ...],
-    told: str,
+    cli: Callable[..., Any], write: Callable[..., Path], change: dict[str, Any], options: tuple[str, ...], told: str
 ):
     path = write("labelled.jsonl", [{**row, **change} for row in labelled_rows(5)])
     shown = cli("calibrate", path, "--metric", "keyword_recall", *options)
@@ -96,9 +90,7 @@ def test_a_run_with_labels_beside_it(
 ):
     monkeypatch.chdir(tmp_path)
     cases = labelled_rows()
-    path = write(
-        "cases.jsonl", [{k: v for k, v in row.items() if k not in {"label", "human"}} for row in cases]
-    )
+    path = write("cases.jsonl", [{k: v for k, v in row.items() if k not in {"label", "human"}} for row in cases])
     assert cli("score", path, "--metrics", "keyword_recall", "--no-charts", "--quiet").code == 0
     run = next(Path("results").iterdir())
     unlabelled = cli("calibrate", run, "--metric", "keyword_recall")
@@ -118,15 +110,7 @@ def test_the_threshold_goes_into_a_profile(cli: Callable[..., Any], write: Calla
     toml = '# ours\npass = 0.5\n[[criteria]]\nmetric = "keyword_recall"\nfloor = 0.1 # old\nweight = 2\n[[criteria]]\nmetric = "token_f1"\n'
     profile = write("mine.toml", toml)
     shown = cli(
-        "calibrate",
-        path,
-        "--metric",
-        "keyword_recall",
-        "--positive",
-        "good",
-        "--write-threshold",
-        profile,
-        "--json",
+        "calibrate", path, "--metric", "keyword_recall", "--positive", "good", "--write-threshold", profile, "--json"
     )
     assert shown.code == 0, shown.err
     table = tomllib.loads(profile.read_text())
@@ -145,10 +129,7 @@ def test_a_judge_is_asked_anew_for_every_repeat(cli: Callable[..., Any], write: 
 
     def reply(_: Any) -> Any:
         verdict = {"score": round(0.4 + 0.1 * (next(turns) % 3), 1), "reason": "by turns"}
-        return {
-            "model": "m",
-            "choices": [{"message": {"content": json.dumps(verdict)}, "finish_reason": "stop"}],
-        }
+        return {"model": "m", "choices": [{"message": {"content": json.dumps(verdict)}, "finish_reason": "stop"}]}
 
     path = write("labelled.jsonl", labelled_rows(8))
     judged = ("--metric", "judge.relevance", "--judge-model", "m", "--json")

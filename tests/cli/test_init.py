@@ -25,9 +25,7 @@ def test_the_suite_runs_and_the_fix_shows_in_the_comparison(tmp_path: Path) -> N
     assert "Do kettles come with a warranty?" in failures.read_text(encoding="utf-8")
     assert RunLibrary(tmp_path).runs() == [failures.parent], "seen from the folder above too"
     bot = tmp_path / "mybot" / "bot.py"
-    bot.write_text(
-        bot.read_text().replace("question.lower().split()\n", 'question.lower().strip("?").split()\n')
-    )
+    bot.write_text(bot.read_text().replace("question.lower().split()\n", 'question.lower().strip("?").split()\n'))
     out = str(tmp_path / "fixed")
     again = [sys.executable, "-m", "answerkey", "run", tmp_path / "mybot" / "suite.toml", "--out", out]
     subprocess.run([*again, "--no-charts"], check=True, capture_output=True)

@@ -46,9 +46,7 @@ def test_1_the_page_number_wins_over_the_0_based_page(cli: Cli, write: Write, tm
     assert line["scores"]["recall@5"]["value"] == 1.0
 
 
-def test_2_documents_as_objects_and_under_other_names_are_read_live(
-    cli: Cli, write: Write, tmp_path: Path
-) -> None:
+def test_2_documents_as_objects_and_under_other_names_are_read_live(cli: Cli, write: Write, tmp_path: Path) -> None:
     write("cases.jsonl", [{"id": "a", "question": "How long?"}, {"id": "b", "question": "Which?"}])
     suite = bot(
         tmp_path,
@@ -63,9 +61,7 @@ def test_2_documents_as_objects_and_under_other_names_are_read_live(
     assert contexts == [["You have 30 days."], ["The red one."]]
 
 
-def test_2_an_object_without_text_is_an_error_that_names_its_type(
-    cli: Cli, write: Write, tmp_path: Path
-) -> None:
+def test_2_an_object_without_text_is_an_error_that_names_its_type(cli: Cli, write: Write, tmp_path: Path) -> None:
     write("cases.jsonl", [{"id": "a", "question": "How long?"}])
     suite = bot(tmp_path, "def answer(q): return {'answer': 'x', 'contexts': [range(3)]}\n")
     cli("run", suite, "--no-charts", "--quiet")
@@ -87,17 +83,13 @@ def test_3_a_carried_column_changes_no_verdict(
             "--model",
             "none",
         )
-    (plain,) = score(
-        cli, tmp_path / "plain", write("b.jsonl", [row]), "--profile", "uniform", "--model", "none"
-    )
+    (plain,) = score(cli, tmp_path / "plain", write("b.jsonl", [row]), "--profile", "uniform", "--model", "none")
     assert line["verdict"] == plain["verdict"]
     assert 'a.csv: carried along, not scored: "min_score"' in caplog.text.replace(f"{tmp_path}/", "")
 
 
 def test_5_places_without_an_id_are_never_merged(cli: Cli, write: Write) -> None:
-    path = write(
-        "r.csv", "query_id,retrieved_pages,relevant_pages\nq,\"['N/A', 'N/A', None, '7']\",\"['7']\"\n"
-    )
+    path = write("r.csv", "query_id,retrieved_pages,relevant_pages\nq,\"['N/A', 'N/A', None, '7']\",\"['7']\"\n")
     shown = cli("rank", "--run", path, "--metrics", "mrr,precision@5", "--json")
     assert shown.json["mean"] == {"mrr": 0.25, "precision@5": 0.2}
     assert shown.json["places_without_id"] == 3
@@ -132,10 +124,7 @@ def test_8_duplicate_keys_are_reported(cli: Cli, write: Write, caplog: pytest.Lo
 
 def test_8_duplicate_questions_are_reported(cli: Cli, write: Write, caplog: pytest.LogCaptureFixture) -> None:
     cli("cases", write("a.csv", "id,question\n1,same\n2,other\n3,same\n"))
-    assert (
-        "1 cases repeat a question of an earlier case (3)" in caplog.text
-        or "repeat a question" in caplog.text
-    )
+    assert "1 cases repeat a question of an earlier case (3)" in caplog.text or "repeat a question" in caplog.text
 
 
 def test_9_both_routes_and_harmless_columns(cli: Cli, write: Write) -> None:
@@ -195,8 +184,7 @@ def test_10_ground_truth_in_a_second_file(name: str, truth: Any, cli: Cli, write
 def test_11_the_faq_bot_takes_question_and_expected_answer(cli: Cli, write: Write, tmp_path: Path) -> None:
     faq = write("faq.csv", "question,expected_answer\nHow can I reset my password?,Use the reset option.\n")
     suite = write(
-        "suite.toml",
-        f'cases = ["{faq.name}"]\nmetrics = ["exact_match"]\n[target]\nkind = "faq"\nfaq = "faq.csv"\n',
+        "suite.toml", f'cases = ["{faq.name}"]\nmetrics = ["exact_match"]\n[target]\nkind = "faq"\nfaq = "faq.csv"\n'
     )
     assert cli("run", suite, "--no-charts", "--quiet").code == 0
     assert results(tmp_path / "results")[0]["scores"]["exact_match"]["value"] == 1.0
@@ -249,10 +237,7 @@ def test_a_bare_page_matches_no_page_of_several_documents(cli: Cli, write: Write
 
 
 def test_a_null_answer_is_an_error(cli: Cli, write: Write, tmp_path: Path) -> None:
-    rows = [
-        {"id": "a", "question": "q", "answer": None, "route": "x"},
-        {"id": "b", "question": "r", "answer": ""},
-    ]
+    rows = [{"id": "a", "question": "q", "answer": None, "route": "x"}, {"id": "b", "question": "r", "answer": ""}]
     lines = score(cli, tmp_path, write("a.jsonl", rows), "--metrics", "exact_match")
     assert [line["error"] for line in lines] == ['no recorded answer: for case "a"', None]
 
@@ -286,10 +271,7 @@ def test_16_resume_without_a_run_starts_one(cli: Cli, write: Write, tmp_path: Pa
 def test_16_debug_shows_the_case_that_was_asked_again(cli: Cli, write: Write, tmp_path: Path) -> None:
     write(
         "cases.jsonl",
-        [
-            {"id": "a", "question": "first", "expected": "x"},
-            {"id": "b", "question": "second", "expected": "x"},
-        ],
+        [{"id": "a", "question": "first", "expected": "x"}, {"id": "b", "question": "second", "expected": "x"}],
     )
     suite = bot(tmp_path, "def answer(q): return 'x'\n")
     cli("run", suite, "--limit", "2", "--max-minutes", "0", "--no-charts", "--quiet")
@@ -298,9 +280,7 @@ def test_16_debug_shows_the_case_that_was_asked_again(cli: Cli, write: Write, tm
 
 
 @pytest.mark.parametrize("model", ["all-mpnet-base-v2", "bge-small-en-v1.5"])
-def test_14_models_by_their_short_names(
-    model: str, cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_14_models_by_their_short_names(model: str, cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     path = write("a.jsonl", [{"question": "q", "answer": "a", "expected": "b"}])
     shown = cli("score", path, "--metrics", "answer_correctness", "--model", model)

@@ -116,8 +116,7 @@ def rows(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
 def write(folder: Path, name: str, row: dict[str, Any]) -> Path:
     path = folder / name
     texts = {
-        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for key, value in row.items()
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in row.items()
     }
     if name.endswith(".csv"):
         with path.open("w", encoding="utf-8", newline="") as file:
@@ -136,9 +135,7 @@ def without_place(case: Case) -> Case:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows())
-def test_every_name_and_shape_in_every_format(
-    tmp_path: Path, both: tuple[dict[str, Any], dict[str, Any]]
-) -> None:
+def test_every_name_and_shape_in_every_format(tmp_path: Path, both: tuple[dict[str, Any], dict[str, Any]]) -> None:
     plain, named = both
     (expected,) = map(without_place, cases_of([plain]))
     assert expected.recorded is not None

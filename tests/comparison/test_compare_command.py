@@ -38,9 +38,7 @@ def rows(good: int, total: int = 40, wording: str = "the river runs") -> list[di
 
 
 @pytest.fixture
-def score(
-    cli: Callable[..., Any], write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def score(cli: Callable[..., Any], write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """`score("a", rows)`: a run in the test's folder, without models and pictures."""
     monkeypatch.chdir(tmp_path)
     profile = write("words.toml", PROFILE)
@@ -168,9 +166,7 @@ def test_a_run_that_stopped_early_is_called_partial_and_fails_the_gate(
     assert data["partial"]["b"].startswith("15 of 40 cases")
 
 
-def test_a_folder_that_is_no_run_is_one_line(
-    cli: Callable[..., Any], score: Callable[..., str], tmp_path: Path
-):
+def test_a_folder_that_is_no_run_is_one_line(cli: Callable[..., Any], score: Callable[..., str], tmp_path: Path):
     shown = cli("compare", tmp_path, tmp_path)
     assert shown.code == 2
     assert "not a run folder" in shown.err

@@ -139,8 +139,7 @@ def test_lower_is_better_turns_wins_and_gain_round():
 
 
 @pytest.mark.parametrize(
-    ("d", "reading"),
-    [(0.0, "negligible"), (-0.2, "small"), (0.5, "medium"), (-3.0, "large"), (None, "unknown")],
+    ("d", "reading"), [(0.0, "negligible"), (-0.2, "small"), (0.5, "medium"), (-3.0, "large"), (None, "unknown")]
 )
 def test_the_reading_of_an_effect_size(d: float | None, reading: str):
     assert effect_size(d) == reading

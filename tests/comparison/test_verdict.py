@@ -21,9 +21,7 @@ HIGH = [0.5, 0.7, 0.6, 0.8, 0.9, 0.4, 0.9, 0.6, 0.8, 0.9]
 def test_same_answers_under_another_profile_are_no_improvement():
     found = compare_sides(simple("old", LOW), simple("new", HIGH, profile="p2", metrics="m2"))
     assert found.verdict == "not comparable"
-    assert found.sentence.startswith(
-        "the bot did not change: 10 of 10 answers are identical; the profile did"
-    )
+    assert found.sentence.startswith("the bot did not change: 10 of 10 answers are identical; the profile did")
     assert found.overall.diff == pytest.approx(np.mean(HIGH) - np.mean(LOW))
     assert found.overall.p is not None
     assert gate_failures(found) == [found.sentence]
@@ -115,15 +113,9 @@ def test_the_same_words_from_other_passages_are_a_change_of_the_bot():
 
 def test_added_removed_and_edited_cases_are_left_out_and_said():
     a = side("a", [outcome("same", 0.1), outcome("gone", 0.2), outcome("edited", 0.3, expected=("old",))])
-    b = side(
-        "b", [outcome("edited", 0.9, expected=("new",)), outcome("fresh", 0.9), outcome("same", 0.2, "no")]
-    )
+    b = side("b", [outcome("edited", 0.9, expected=("new",)), outcome("fresh", 0.9), outcome("same", 0.2, "no")])
     found = compare_sides(a, b)
-    assert (found.changed.added, found.changed.removed, found.changed.edited) == (
-        ("fresh",),
-        ("gone",),
-        ("edited",),
-    )
+    assert (found.changed.added, found.changed.removed, found.changed.edited) == (("fresh",), ("gone",), ("edited",))
     assert found.overall.n == 1
     assert found.verdict == "no detectable difference"
     assert "one case" in found.sentence
@@ -145,15 +137,11 @@ def test_errors_on_one_side_are_counted_and_close_the_gate():
 
 
 def test_near_identical_answers_are_told_from_changed_ones():
-    a = side(
-        "a", [outcome("q", 0.5, "It is  Blue."), outcome("r", 0.5, "12 months"), outcome("s", 0.5, "one")]
-    )
+    a = side("a", [outcome("q", 0.5, "It is  Blue."), outcome("r", 0.5, "12 months"), outcome("s", 0.5, "one")])
     b = side("b", [outcome("q", 0.5, "it is blue"), outcome("r", 0.5, "24 months"), outcome("s", 0.5, "one")])
     changed = compare_sides(a, b).changed
     assert (changed.identical, changed.near_identical, changed.different) == (1, 1, 1)
-    assert changed.sentences() == [
-        "answers: 1 of 3 identical, 1 differ only in case or punctuation, 1 changed"
-    ]
+    assert changed.sentences() == ["answers: 1 of 3 identical, 1 differ only in case or punctuation, 1 changed"]
 
 
 def test_one_more_metric_does_not_make_another_ruler():
@@ -205,26 +193,12 @@ def test_a_repeat_under_another_ruler_is_refused():
 
 
 def test_the_json_has_the_promised_keys_and_no_nan():
-    a = side(
-        "a", [outcome(f"q{n}", s, "x", {"m": s, "n": Score.not_applicable("no")}) for n, s in enumerate(LOW)]
-    )
-    b = side(
-        "b", [outcome(f"q{n}", s, "y", {"m": s, "n": Score.not_applicable("no")}) for n, s in enumerate(HIGH)]
-    )
+    a = side("a", [outcome(f"q{n}", s, "x", {"m": s, "n": Score.not_applicable("no")}) for n, s in enumerate(LOW)])
+    b = side("b", [outcome(f"q{n}", s, "y", {"m": s, "n": Score.not_applicable("no")}) for n, s in enumerate(HIGH)])
     data = json.loads(json.dumps(comparison_json(compare_sides(a, b)), allow_nan=False))
-    promised = {
-        "verdict",
-        "sentence",
-        "changed",
-        "identical_answers",
-        "metrics",
-        "mcnemar_p",
-        "smallest_detectable",
-    }
+    promised = {"verdict", "sentence", "changed", "identical_answers", "metrics", "mcnemar_p", "smallest_detectable"}
     assert promised <= data.keys()
-    assert {"cases", "answers", "profile", "metrics", "judge", "embedding", "settings"} <= data[
-        "changed"
-    ].keys()
+    assert {"cases", "answers", "profile", "metrics", "judge", "embedding", "settings"} <= data["changed"].keys()
     row = "mean_a mean_b diff ci95 t p p_holm wilcoxon_p d_pooled d_z wins losses ties"
     assert set(row.split()) <= data["metrics"]["m"].keys()
     assert data["metrics"]["n"]["note"] == "no case has this value in both runs"

@@ -9,26 +9,11 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from answerkey.config.declare import Table, about, check_settings, existing, read_table, settings_of, shown
-from answerkey.config.tables import (
-    EmbeddingTable,
-    GateTable,
-    JudgeTable,
-    RetrievalTable,
-    RunTable,
-    SuiteTable,
-)
+from answerkey.config.tables import EmbeddingTable, GateTable, JudgeTable, RetrievalTable, RunTable, SuiteTable
 from answerkey.config.target_tables import TARGET_TABLES
 from answerkey.errors import SettingsError
 
-EVERY_TABLE = [
-    RunTable,
-    GateTable,
-    JudgeTable,
-    EmbeddingTable,
-    RetrievalTable,
-    SuiteTable,
-    *TARGET_TABLES.values(),
-]
+EVERY_TABLE = [RunTable, GateTable, JudgeTable, EmbeddingTable, RetrievalTable, SuiteTable, *TARGET_TABLES.values()]
 
 
 class Bread(Table, frozen=True):
@@ -99,9 +84,7 @@ def test_every_setting_has_a_sentence_of_help(table: type[Table]) -> None:
 
 
 @pytest.mark.parametrize("table", EVERY_TABLE)
-@pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), 10**400, "\ud800", b"x", object(), [[[]]], {1: 2}]
-)
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400, "\ud800", b"x", object(), [[[]]], {1: 2}])
 def test_no_value_is_a_crash(table: type[Table], value: Any) -> None:
     for name in settings_of(table):
         with suppress(SettingsError):

@@ -96,8 +96,7 @@ def test_each_question_gets_its_own_answer(target: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["{question} {id} ${HOME} %s", '"quoted" \\ back', "línea\nnueva\ttab", "😀 مرحبا \u202e", "x" * 100_000],
+    "text", ["{question} {id} ${HOME} %s", '"quoted" \\ back', "línea\nnueva\ttab", "😀 مرحبا \u202e", "x" * 100_000]
 )
 def test_the_question_arrives_as_it_was_asked(target: Any, text: str) -> None:
     got = target.ask(Question("c", text))

@@ -31,12 +31,7 @@ class HashEmbedder:
 
 def score(names, pairs):
     metrics = [find(name) for name in names]
-    given = {
-        "embed": HashEmbedder(),
-        "words": RULES.words,
-        "routes": RULES.routes,
-        "judge": load_judge("local"),
-    }
+    given = {"embed": HashEmbedder(), "words": RULES.words, "routes": RULES.routes, "judge": load_judge("local")}
     wanted = provided_for(metrics)
     return make_plan(names, {key: value for key, value in given.items() if key in wanted}).score(pairs)
 

@@ -77,9 +77,7 @@ def test_figures_equal_plain_python(bot: RoutedKpiBot, question: str, expected: 
         ("What is the refund policy for sales?", "rag_docs", None),
     ],
 )
-def test_the_route_is_reported_with_a_confidence(
-    bot: RoutedKpiBot, question: str, route: str, kpi: str | None
-) -> None:
+def test_the_route_is_reported_with_a_confidence(bot: RoutedKpiBot, question: str, route: str, kpi: str | None) -> None:
     response = ask(bot, question)
     assert response.route == route
     assert response.extra.get("kpi") == kpi
@@ -89,15 +87,7 @@ def test_the_route_is_reported_with_a_confidence(
 def test_an_executive_answer_has_figure_benchmark_trend_and_insight(bot: RoutedKpiBot) -> None:
     answer = ask(bot, "Revenue in Selangor in December 2025?").answer or ""
     assert answer.startswith("**Revenue, Selangor, December 2025: RM ")
-    for part in (
-        "Benchmark:",
-        "average state",
-        "ranking 1 of 6",
-        "Trend:",
-        "year-over-year",
-        "Insight:",
-        "driver",
-    ):
+    for part in ("Benchmark:", "average state", "ranking 1 of 6", "Trend:", "year-over-year", "Insight:", "driver"):
         assert part in answer
 
 

@@ -28,10 +28,7 @@ class Counting:
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         self.asked += texts
-        rows = [
-            np.random.default_rng(crc32(text.encode("utf-8", "surrogatepass"))).normal(size=8)
-            for text in texts
-        ]
+        rows = [np.random.default_rng(crc32(text.encode("utf-8", "surrogatepass"))).normal(size=8) for text in texts]
         return np.array([row / np.linalg.norm(row) for row in rows], np.float32)
 
 
@@ -103,19 +100,12 @@ def test_rows_that_are_no_unit_vectors_are_asked_again(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         blobs = [
             _summed(blob)
-            for blob in (
-                b"",
-                b"abc",
-                np.full(8, np.nan, "<f4").tobytes(),
-                np.eye(1, 16, dtype="<f4").tobytes(),
-            )
+            for blob in (b"", b"abc", np.full(8, np.nan, "<f4").tobytes(), np.eye(1, 16, dtype="<f4").tobytes())
         ]
         for n, blob in enumerate(blobs, start=1):
             connection.execute("UPDATE entries SET value = ? WHERE id = ?", (blob, n))
     connection.close()
-    np.testing.assert_array_equal(
-        CachedEmbedder(Counting(), DiskCache(path)).embed(["a", "b", "c", "d"]), expected
-    )
+    np.testing.assert_array_equal(CachedEmbedder(Counting(), DiskCache(path)).embed(["a", "b", "c", "d"]), expected)
 
 
 def test_a_folder_that_cannot_be_written_means_no_cache(tmp_path: Path) -> None:

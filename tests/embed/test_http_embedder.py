@@ -77,9 +77,7 @@ def test_vectors_come_in_order_as_unit_rows_in_batches(endpoint: Endpoint) -> No
     assert len(endpoint.asked) == 3
 
 
-def test_the_key_is_sent_and_never_kept(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_key_is_sent_and_never_kept(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path))
     monkeypatch.setenv("SOME_KEY", "sk-secret-value")
     embedder = load_embedder("m", base_url=endpoint.url, api_key_env="SOME_KEY")
@@ -148,9 +146,7 @@ def test_an_endpoint_that_is_down_is_one_clear_line(endpoint: Endpoint) -> None:
         HttpEmbedder("m", endpoint.url).embed(["a"])
 
 
-@pytest.mark.parametrize(
-    "url", ["", "localhost:8080", "ftp://host/x", "http://", "http://user:secret@host/v1"]
-)
+@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://host/x", "http://", "http://user:secret@host/v1"])
 def test_a_bad_address_is_refused_and_a_password_not_shown(url: str) -> None:
     with pytest.raises(SettingsError, match=r"base_url|an address") as caught:
         load_embedder("m", backend="http", base_url=url)

@@ -48,18 +48,14 @@ def reference() -> tuple[list[str], np.ndarray]:
 
 
 @pytest.mark.slow
-def test_equals_sentence_transformers_on_300_texts(
-    model: MiniLM, reference: tuple[list[str], np.ndarray]
-) -> None:
+def test_equals_sentence_transformers_on_300_texts(model: MiniLM, reference: tuple[list[str], np.ndarray]) -> None:
     texts, expected = reference
     assert len(texts) == 300
     cosines = (model.embed(texts) * expected).sum(axis=1)
     assert cosines.min() >= 0.9999, texts[int(cosines.argmin())][:80]
 
 
-def test_equals_sentence_transformers_on_the_odd_texts(
-    model: MiniLM, reference: tuple[list[str], np.ndarray]
-) -> None:
+def test_equals_sentence_transformers_on_the_odd_texts(model: MiniLM, reference: tuple[list[str], np.ndarray]) -> None:
     texts, expected = reference
     short = [n for n, text in enumerate(texts) if len(text) < 60][:80]
     cosines = (model.embed([texts[n] for n in short]) * expected[short]).sum(axis=1)
@@ -111,9 +107,7 @@ def test_token_vectors_point_into_the_text(model: MiniLM) -> None:
     empty, found = model.embed_tokens(["", text])
     assert empty.tokens == ()
     assert empty.vectors.shape == (0, 384)
-    assert [text[a:b].lower() for a, b in found.offsets] == [
-        token.removeprefix("##") for token in found.tokens
-    ]
+    assert [text[a:b].lower() for a, b in found.offsets] == [token.removeprefix("##") for token in found.tokens]
     np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1, atol=1e-5)
     same, other = model.embed_tokens(["the warm city", "a ship in the harbour"])
     warm = found.vectors[-1]

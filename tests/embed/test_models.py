@@ -19,9 +19,7 @@ def test_the_default_is_the_packaged_model_loaded_once() -> None:
     assert (embedder.name, embedder.precision, embedder.dimension) == ("all-MiniLM-L6-v2", "fp32", 384)
     assert embedder is load_embedder("all-MiniLM-L6-v2")
     assert load_embedder("sentence-transformers/all-MiniLM-L6-v2").digest == embedder.digest
-    question, near, far = embedder.embed(
-        ["How do I get a refund?", "Getting money back", "The moon is far away"]
-    )
+    question, near, far = embedder.embed(["How do I get a refund?", "Getting money back", "The moon is far away"])
     assert question @ near > question @ far
 
 

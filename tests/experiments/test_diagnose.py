@@ -39,9 +39,7 @@ def test_a_healthy_set_is_called_healthy(healthy: RetrievalEvidence) -> None:
 
 @pytest.mark.parametrize("shift", [1, -1, -13, -40])
 def test_a_constant_shift_is_found_with_the_score_after_it(healthy: RetrievalEvidence, shift: int) -> None:
-    moved = {
-        q: {str(int(page) - shift): grade for page, grade in row.items()} for q, row in healthy.labels.items()
-    }
+    moved = {q: {str(int(page) - shift): grade for page, grade in row.items()} for q, row in healthy.labels.items()}
     diagnosis = diagnose(healthy.with_labels(moved))
     finding = found(diagnosis, "page_shift")
     assert f"page n {'+' if shift > 0 else '−'} {abs(shift)} of the index" in finding.title
@@ -56,19 +54,14 @@ def test_a_shift_is_found_in_a_small_set_and_from_ids_alone(healthy: RetrievalEv
     small = RetrievalEvidence(moved, {q: healthy.rankings[q] for q in few})
     assert "page n − 23 of the index" in found(diagnose(small), "page_shift").title
     outside = {q: {str(int(page) + 57): 1.0 for page in row} for q, row in healthy.labels.items()}
-    assert (
-        found(diagnose(RetrievalEvidence(outside, index_ids=healthy.index_ids)), "page_shift").score_if_fixed
-        is None
-    )
+    assert found(diagnose(RetrievalEvidence(outside, index_ids=healthy.index_ids)), "page_shift").score_if_fixed is None
 
 
 @pytest.mark.parametrize("deep", [1, 5, 10])
 def test_a_shift_of_few_queries_is_told_from_its_neighbours(deep: int) -> None:
     labels = {f"q{n}": {str(n): 1.0} for n in range(10)}
     rankings = {f"q{n}": [str(n + 1 + place) for place in range(deep)] for n in range(10)}
-    assert (
-        "page n + 1 of the index" in found(diagnose(RetrievalEvidence(labels, rankings)), "page_shift").title
-    )
+    assert "page n + 1 of the index" in found(diagnose(RetrievalEvidence(labels, rankings)), "page_shift").title
 
 
 def test_nothing_found_is_never_healthy() -> None:
@@ -93,24 +86,18 @@ def test_absent_pages_are_named(healthy: RetrievalEvidence) -> None:
 def test_other_faults_each_under_its_name(healthy: RetrievalEvidence) -> None:
     texts, ids = list(healthy.texts or ()), list(healthy.index_ids or ())
     twice = {q: [page for page in row for _ in range(2)] for q, row in healthy.rankings.items()}
-    assert (
-        "30 of 30 (100%)"
-        in found(diagnose(RetrievalEvidence(healthy.labels, twice, ids)), "repeated_pages").title
-    )
+    assert "30 of 30 (100%)" in found(diagnose(RetrievalEvidence(healthy.labels, twice, ids)), "repeated_pages").title
     copies = diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, ids * 2, texts * 2))
     assert "60 of 120" in found(copies, "duplicate_chunks").title
     empty = diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, " – \n"]))
     assert found(empty, "empty_chunks").items == ("61",)
-    huge = diagnose(
-        RetrievalEvidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, "word " * 5000])
-    )
+    huge = diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, [*ids, "61"], [*texts, "word " * 5000]))
     assert "5,000 words" in found(huge, "enormous_chunks").evidence
     some = {**healthy.labels, "a": {}, "b": {"1": 0.0}}
     assert found(diagnose(healthy.with_labels(some)), "unlabelled").items == ("a", "b")
     foreign = {q: f"quelle est la couleur numéro {q}" for q in healthy.labels}
     assert found(
-        diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, ids, texts, foreign)),
-        "vocabulary_mismatch",
+        diagnose(RetrievalEvidence(healthy.labels, healthy.rankings, ids, texts, foreign)), "vocabulary_mismatch"
     ).items
     rest = {q: row for n, (q, row) in enumerate(healthy.rankings.items()) if n % 3}
     assert len(found(diagnose(RetrievalEvidence(healthy.labels, rest, ids)), "missing_queries").items) == 10

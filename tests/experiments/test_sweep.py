@@ -75,9 +75,7 @@ def test_every_value_is_what_rank_says(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_chunk_unit_can_leave_the_range_and_is_warned_of(tmp_path: Path) -> None:
-    suite = write_suite(
-        tmp_path, more='unit = "chunk"\nchunk_by = "words"\nchunk_size = 4\nchunk_overlap = 3'
-    )
+    suite = write_suite(tmp_path, more='unit = "chunk"\nchunk_by = "words"\nchunk_size = 4\nchunk_overlap = 3')
     result = CliRunner().invoke(command, [str(suite), "--no-plots"], catch_exceptions=False)
     assert "above 1" in result.stderr
     assert "scored 30/30" in result.stdout
@@ -103,11 +101,7 @@ def test_the_trace_shows_every_sum(tmp_path: Path) -> None:
     assert "✗" in shown
     assert all(f"{name}@5" in shown for name in METRICS)
     assert not (tmp_path / "results").exists()
-    by_text = (
-        CliRunner()
-        .invoke(command, [suite, "--trace", "safety of the harbour"], catch_exceptions=False)
-        .stdout
-    )
+    by_text = CliRunner().invoke(command, [suite, "--trace", "safety of the harbour"], catch_exceptions=False).stdout
     assert by_text == shown
     traced = json.loads(CliRunner().invoke(command, [suite, "--trace", "q4", "--json"]).stdout)
     assert traced["expected"] == {"5": 1}
@@ -157,9 +151,7 @@ def test_bad_options_are_one_clear_line(tmp_path: Path, options: list[str], says
 
 def test_no_label_at_all(tmp_path: Path) -> None:
     with pytest.raises(AnswerkeyError, match="none of the 2 cases has a relevant page"):
-        made_sweep(
-            tmp_path, questions=[{"id": "a", "question": "x"}, {"id": "b", "question": "y", "relevant": []}]
-        )
+        made_sweep(tmp_path, questions=[{"id": "a", "question": "x"}, {"id": "b", "question": "y", "relevant": []}])
 
 
 def test_the_made_pages_are_sixty() -> None:

@@ -12,9 +12,7 @@ from answerkey.llm.chat import Reply, ReplyCache, Usage, in_threads
 from answerkey.llm.scripted import ScriptedChat
 
 KEY = digest("a question")
-REPLY = Reply(
-    "text é \u2028", reasoning="r", prompt_tokens=3, completion_tokens=None, model="m", cost=0.5, rung="tool"
-)
+REPLY = Reply("text é \u2028", reasoning="r", prompt_tokens=3, completion_tokens=None, model="m", cost=0.5, rung="tool")
 
 
 def test_a_reply_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -93,9 +91,7 @@ def test_the_scripted_chat_follows_its_script() -> None:
             chat.complete([])
     assert [len(messages) for messages in chat.asked] == [1, 0, 0, 0]
     assert (
-        ScriptedChat(lambda messages: messages[-1]["content"].upper())
-        .complete([{"role": "user", "content": "a"}])
-        .text
+        ScriptedChat(lambda messages: messages[-1]["content"].upper()).complete([{"role": "user", "content": "a"}]).text
         == "A"
     )
     with pytest.raises(ValueError, match="empty script"):

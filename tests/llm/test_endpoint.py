@@ -10,17 +10,7 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from tests.support.fake_endpoint import (
-    Drip,
-    FakeEndpoint,
-    Hang,
-    Request,
-    Reset,
-    Said,
-    completion,
-    error,
-    verdict,
-)
+from tests.support.fake_endpoint import Drip, FakeEndpoint, Hang, Request, Reset, Said, completion, error, verdict
 
 from answerkey.config.tables import ChatTable
 from answerkey.errors import EndpointError
@@ -86,9 +76,7 @@ class TestLadder:
             if request.rung != works:
                 return error(status, "response_format is not supported")
             if works == "tool":
-                return completion(
-                    None, tool_calls=[{"function": {"name": "verdict", "arguments": '{"score": 1}'}}]
-                )
+                return completion(None, tool_calls=[{"function": {"name": "verdict", "arguments": '{"score": 1}'}}])
             return completion('{"score": 1}')
 
         with FakeEndpoint(answer) as endpoint:
@@ -180,9 +168,7 @@ class TestRefusals:
         assert len(endpoint.requests) <= 20 + 10 + 11 * 5
 
     def test_the_wait_that_is_asked_for_is_kept_by_every_call(self) -> None:
-        with FakeEndpoint(
-            lambda r: error(429, retry_after="1") if r.n == 0 else completion("hi")
-        ) as endpoint:
+        with FakeEndpoint(lambda r: error(429, retry_after="1") if r.n == 0 else completion("hi")) as endpoint:
             ask_many(open_chat(endpoint, concurrency=1), 3)
         first, second = endpoint.requests[0].at, endpoint.requests[1].at
         assert second - first >= 1.0
@@ -236,10 +222,7 @@ class TestFatal:
             (error(404, "no such model"), "model and base_url"),
             (error(402, "pay"), "no credit"),
             (error(429, "You exceeded your current quota, please check your plan"), "quota is used up"),
-            (
-                Said(429, '{"error": {"code": "insufficient_quota", "message": "x"}}', {"retry-after": "1"}),
-                "quota",
-            ),
+            (Said(429, '{"error": {"code": "insufficient_quota", "message": "x"}}', {"retry-after": "1"}), "quota"),
             (Said(302, "", {"location": "https://elsewhere.example/v1"}), "elsewhere.example"),
         ],
     )
@@ -278,10 +261,7 @@ class TestBadWeather:
         assert len(endpoint.requests) == 5
 
     def test_the_raw_body_is_kept(self) -> None:
-        with (
-            FakeEndpoint(lambda r: Said(200, "<html>Sign in</html>")) as endpoint,
-            pytest.raises(CallFailed) as caught,
-        ):
+        with FakeEndpoint(lambda r: Said(200, "<html>Sign in</html>")) as endpoint, pytest.raises(CallFailed) as caught:
             open_chat(endpoint).complete(HELLO)
         assert caught.value.raw == "<html>Sign in</html>"
 
@@ -291,10 +271,7 @@ class TestBadWeather:
         ids=["hang", "drip headers", "drip body"],
     )
     def test_a_call_that_never_returns_ends_at_its_deadline(self, mischief: Any) -> None:
-        with (
-            FakeEndpoint(lambda r: mischief) as endpoint,
-            pytest.raises(CallFailed, match="no full reply within"),
-        ):
+        with FakeEndpoint(lambda r: mischief) as endpoint, pytest.raises(CallFailed, match="no full reply within"):
             open_chat(endpoint, timeout=0.2).complete(HELLO)
         assert len(endpoint.requests) == 2
 
@@ -353,18 +330,14 @@ class TestSecrets:
             with pytest.raises(EndpointError) as caught:
                 chat.complete(HELLO)
         assert endpoint.requests[0].headers["authorization"] == "Bearer sk-very-secret-123"
-        shown = (
-            f"{caught.value} {caught.value.__cause__!r} {chat.settings!r} {chat.fingerprint()} {caplog.text}"
-        )
+        shown = f"{caught.value} {caught.value.__cause__!r} {chat.settings!r} {chat.fingerprint()} {caplog.text}"
         assert "secret" not in shown
 
     def test_a_redirect_does_not_carry_the_key_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MY_KEY", "sk-very-secret-123")
         with (
             FakeEndpoint(lambda r: completion("hi")) as other,
-            FakeEndpoint(
-                lambda r: Said(307, "", {"location": f"{other.base_url}/chat/completions"})
-            ) as endpoint,
+            FakeEndpoint(lambda r: Said(307, "", {"location": f"{other.base_url}/chat/completions"})) as endpoint,
             pytest.raises(EndpointError),
         ):
             open_chat(endpoint, api_key_env="MY_KEY").complete(HELLO)

@@ -24,17 +24,10 @@ ANSWERKEY = [sys.executable, "-c", "from answerkey.cli.main import main; main()"
 class Suite:
     """A folder with a suite of recorded answers, and the command line on it."""
 
-    def __init__(
-        self, folder: Path, judge: dict[str, Any], count: int, head: str = 'profile = "rubric"'
-    ) -> None:
+    def __init__(self, folder: Path, judge: dict[str, Any], count: int, head: str = 'profile = "rubric"') -> None:
         self.folder = folder
         rows = [
-            {
-                "id": f"c{n:02}",
-                "question": f"What is {n} and 1?",
-                "expected": str(n + 1),
-                "answer": f"It is {n + 1}.",
-            }
+            {"id": f"c{n:02}", "question": f"What is {n} and 1?", "expected": str(n + 1), "answer": f"It is {n + 1}."}
             for n in range(count)
         ]
         (folder / "cases.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
@@ -44,9 +37,7 @@ class Suite:
 
     def start(self, *options: str) -> subprocess.Popen[str]:
         command = [*ANSWERKEY, "run", "suite.toml", "--no-charts", *options]
-        return subprocess.Popen(
-            command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        return subprocess.Popen(command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run(self, *options: str) -> tuple[int, str]:
         process = self.start(*options)
@@ -59,9 +50,7 @@ class Suite:
         return {row["id"]: row for row in rows}
 
     def errors(self) -> set[str]:
-        return {
-            name for name, row in self.results().items() if any(s["error"] for s in row["scores"].values())
-        }
+        return {name for name, row in self.results().items() if any(s["error"] for s in row["scores"].values())}
 
 
 @pytest.fixture
@@ -97,16 +86,10 @@ def test_a_run_completes_and_a_second_one_asks_nothing(suite: Any, monkeypatch: 
 
 @pytest.mark.parametrize(
     ("said", "words"),
-    [
-        (error(401, "bad key"), "401"),
-        (error(404, "no such model"), "404"),
-        (error(429, "insufficient_quota"), "quota"),
-    ],
+    [(error(401, "bad key"), "401"), (error(404, "no such model"), "404"), (error(429, "insufficient_quota"), "quota")],
     ids=["401", "404", "quota"],
 )
-def test_what_cannot_get_better_stops_the_run_which_can_be_resumed(
-    suite: Any, said: Said, words: str
-) -> None:
+def test_what_cannot_get_better_stops_the_run_which_can_be_resumed(suite: Any, said: Said, words: str) -> None:
     run, endpoint = suite(lambda r: said, count=100, concurrency=5)
     code, told = run.run()
     assert code == 3

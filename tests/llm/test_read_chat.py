@@ -30,9 +30,7 @@ def test_defaults() -> None:
     assert settings.base_url == "http://127.0.0.1:8080/v1"
 
 
-@pytest.mark.parametrize(
-    "written", ["http://x/v1/", "http://x/v1", "http://x/v1/chat/completions", " http://x/v1 "]
-)
+@pytest.mark.parametrize("written", ["http://x/v1/", "http://x/v1", "http://x/v1/chat/completions", " http://x/v1 "])
 def test_the_address_as_people_write_it(written: str) -> None:
     assert read_settings({"base_url": written, "model": "m"}).base_url == "http://x/v1"
 

@@ -18,10 +18,7 @@ TOWNS = ["Paris", "Rome", "Oslo", "Lima", "Cairo", "Delhi", "Tokyo", "Quito", "S
 
 def pairs(count: int) -> list[Pair]:
     return [
-        (
-            Case(f"c{n}", f"Which town is number {n}?", expected=(TOWNS[n % 10],)),
-            Response(f"It is {TOWNS[n % 10]}."),
-        )
+        (Case(f"c{n}", f"Which town is number {n}?", expected=(TOWNS[n % 10],)), Response(f"It is {TOWNS[n % 10]}."))
         for n in range(count)
     ]
 

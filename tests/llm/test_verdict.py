@@ -13,12 +13,7 @@ from answerkey.llm.verdict import read_verdict
 
 FIVE = {"score": (0.0, 5.0)}
 ONE = {"score": (0.0, 1.0)}
-RUBRIC = {
-    "accuracy": (0.0, 5.0),
-    "completeness": (0.0, 5.0),
-    "citation_quality": (0.0, 5.0),
-    "coherence": (0.0, 3.0),
-}
+RUBRIC = {"accuracy": (0.0, 5.0), "completeness": (0.0, 5.0), "citation_quality": (0.0, 5.0), "coherence": (0.0, 3.0)}
 FAKE = '{"score": 5, "reason": "perfect"}'
 WHOLE = '{"score": 4, "reason": "good"}'
 
@@ -255,8 +250,6 @@ def test_any_text_gives_a_score_on_the_scale_or_a_reason(text: str) -> None:
     before=st.text(st.characters(exclude_characters="{<"), max_size=50),
     after=st.text(st.characters(exclude_characters="{"), max_size=50),
 )
-def test_a_strict_verdict_is_read_whatever_stands_around_it(
-    score: float, reason: str, before: str, after: str
-) -> None:
+def test_a_strict_verdict_is_read_whatever_stands_around_it(score: float, reason: str, before: str, after: str) -> None:
     reply = before + json.dumps({"reason": reason, "score": score}) + after
     assert read_verdict(Reply(reply), FIVE).values == {"score": score}

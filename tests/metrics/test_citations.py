@@ -84,10 +84,7 @@ def test_every_style_of_marker_is_read(marks: str) -> None:
     ("answer", "found"),
     [
         ("The museum opens at 9 am on weekdays [1]. A ticket costs 12 euros for adults [2].", (1, 1, 1)),
-        (
-            "The museum opens at 9 am on weekdays [2]. A ticket costs 12 euros for adults [2].",
-            (0.5, 0.5, 0.5),
-        ),
+        ("The museum opens at 9 am on weekdays [2]. A ticket costs 12 euros for adults [2].", (0.5, 0.5, 0.5)),
         ("The museum opens at 9 am on weekdays [1]. A ticket costs 12 euros for adults.", (1, 1, 0.5)),
         ("The museum opens at 9 am on weekdays [1, 3].", (0.5, 0.5, 1)),
         ("The museum opens at 9 am on weekdays [9].", (0, 0, 0)),

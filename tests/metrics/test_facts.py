@@ -17,8 +17,7 @@ NAMES = (
 EXPECTED = "The museum opens at 9 am on weekdays. A ticket costs 12 euros."
 PASSAGES = ("The museum opens at 9 am on weekdays.", "The garden closes at 6 pm in winter.")
 ROWS = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "graded_facts.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line) for line in (Path(__file__).parent / "graded_facts.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 
 
@@ -60,8 +59,7 @@ def test_an_answer_without_a_claim(answer):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["这座桥建于1902年。", "पुल 1902 में बना था।", "بُني الجسر عام 1902.", "Die Brücke wurde 1902 gebaut."],
+    "text", ["这座桥建于1902年。", "पुल 1902 में बना था।", "بُني الجسر عام 1902.", "Die Brücke wurde 1902 gebaut."]
 )
 def test_other_languages_never_fail(text):
     found = score(text, text, (text,))
@@ -70,10 +68,7 @@ def test_other_languages_never_fail(text):
 
 
 def test_completeness_follows_the_number_of_facts_that_are_right():
-    pairs = [
-        (Case(row["id"], row["question"], expected=(row["expected"],)), Response(row["answer"]))
-        for row in ROWS
-    ]
+    pairs = [(Case(row["id"], row["question"], expected=(row["expected"],)), Response(row["answer"])) for row in ROWS]
     found = make_plan(["fact_recall"], {"embed": load_embedder()}).score(pairs)
     values = [one["fact_recall"].value for one in found]
     assert spearmanr(values, [row["facts_right"] for row in ROWS]).statistic >= 0.85

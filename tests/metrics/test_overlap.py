@@ -80,8 +80,7 @@ def test_equal_texts_in_other_characters_are_equal_in_every_metric(answer, expec
 
 
 @pytest.mark.parametrize(
-    ("answer", "expected"),
-    [("东京是日本的首都。", "日本的首都是东京。"), ("กรุงเทพเป็นเมืองหลวง", "เมืองหลวงเป็นกรุงเทพ")],
+    ("answer", "expected"), [("东京是日本的首都。", "日本的首都是东京。"), ("กรุงเทพเป็นเมืองหลวง", "เมืองหลวงเป็นกรุงเทพ")]
 )
 def test_reordered_text_without_spaces_is_compared_by_pairs_of_characters(answer, expected):
     assert 0.5 < score(overlap.token_f1, answer, expected) < 1

@@ -39,18 +39,7 @@ def test_a_batch_that_breaks_on_one_pair_breaks_only_that_pair(registered):
 
 
 @pytest.mark.parametrize(
-    "given",
-    [
-        float("nan"),
-        float("inf"),
-        "0.5",
-        [1],
-        1e200,
-        10**400,
-        Score(10**400),
-        Score(-(10**5000)),
-        Score("0.5x"),
-    ],
+    "given", [float("nan"), float("inf"), "0.5", [1], 1e200, 10**400, Score(10**400), Score(-(10**5000)), Score("0.5x")]
 )
 def test_what_is_no_number_is_broken(registered, given):
     @metric("odd", needs=("answer",), empty="0")

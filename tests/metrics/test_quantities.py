@@ -34,9 +34,7 @@ def test_the_first_of_a_range_has_the_unit_of_the_second():
     assert [figure.dimension for figure in figures("2 to 8 °C")] == ["temperature"] * 2
 
 
-@pytest.mark.parametrize(
-    "text", ["3 July 2020", "July 3rd, 2020", "2020-07-03", "03.07.2020", "3/7/2020", "7/3/2020"]
-)
+@pytest.mark.parametrize("text", ["3 July 2020", "July 3rd, 2020", "2020-07-03", "03.07.2020", "3/7/2020", "7/3/2020"])
 def test_a_date_is_read_in_several_notations(text):
     assert Date(2020, 7, 3) in dates(text)
 

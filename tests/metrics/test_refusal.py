@@ -53,9 +53,7 @@ def test_at_most_one_percent_of_ordinary_answers_are_called_refusals():
     assert sum(refusal(text) == "partial" for text in sample) <= 0.03 * len(sample)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "?!", "Iron", "...", "“I don't know,” said the king to the crowd outside."]
-)
+@pytest.mark.parametrize("text", ["", "?!", "Iron", "...", "“I don't know,” said the king to the crowd outside."])
 def test_short_and_quoted_texts_are_no_refusal(text):
     assert refusal(text) == "none"
 
@@ -71,8 +69,6 @@ def test_short_and_quoted_texts_are_no_refusal(text):
         ("The salary is not mentioned in the documents. The director started in 2015.", ("The documents do not say.",), False, 1),
     ],
 )  # fmt: skip
-def test_abstention_is_right_when_the_bot_declines_exactly_when_it_should(
-    answer, expected, out_of_scope, value
-):
+def test_abstention_is_right_when_the_bot_declines_exactly_when_it_should(answer, expected, out_of_scope, value):
     case = Case("c", "q", expected=expected, criteria=AnswerCriteria(out_of_scope=out_of_scope))
     assert abstention(case, Response(answer=answer), words=WORDS).value == value

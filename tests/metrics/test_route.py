@@ -47,10 +47,7 @@ def value(
     [
         ("RM 12", "cosine 0.20"),
         ("RM 12, the trend is up", "cosine 0.20, 0.30 with bonus for trend"),
-        (
-            "RM 12 vs 10, growth " + "x" * 300,
-            "cosine 0.20, 0.45 with bonus for benchmark and trend and length",
-        ),
+        ("RM 12 vs 10, growth " + "x" * 300, "cosine 0.20, 0.45 with bonus for benchmark and trend and length"),
     ],
 )
 def test_the_reason_names_only_the_bonuses_that_were_given(answer, told):
@@ -65,9 +62,7 @@ def test_executive_format_of_the_worked_example():
     assert value("executive_format", EXECUTIVE + " growth", "sales_kpi") == pytest.approx(1.0)
     assert value("executive_format", EXECUTIVE, "rag_docs") == 1.0
     assert value("executive_format", "There were 12 of them", "hr_kpi") == pytest.approx(0.20)
-    assert value("executive_format", "alarm 12", "hr_kpi") == pytest.approx(
-        0.20
-    )  # "rm" in a word is no currency
+    assert value("executive_format", "alarm 12", "hr_kpi") == pytest.approx(0.20)  # "rm" in a word is no currency
 
 
 @pytest.mark.parametrize(

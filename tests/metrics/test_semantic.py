@@ -75,25 +75,13 @@ def test_thresholds_are_those_of_contexts_and_of_sentences() -> None:
         ("  \n", EXPECTED, [], {"answer_correctness": 0, "answer_hallucination": 0, "context_relevance": 0}),
         (None, None, None, {"answer_relevance": 0, "answer_correctness": None, "answer_hallucination": 0}),
         (ANSWER, EXPECTED, [], {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1}),
-        (
-            ANSWER,
-            EXPECTED,
-            None,
-            {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1},
-        ),
-        (
-            ANSWER,
-            EXPECTED,
-            [""],
-            {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1},
-        ),
+        (ANSWER, EXPECTED, None, {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1}),
+        (ANSWER, EXPECTED, [""], {"context_relevance": 0, "context_sufficiency": 0, "answer_hallucination": 1}),
         (ANSWER, EXPECTED, [None], {"context_relevance": 0, "answer_hallucination": 1}),
         ("...!?", "", CONTEXTS, {"answer_correctness": None, "answer_hallucination": 0}),
     ],
 )
-def test_empty_input(
-    answer: str | None, reference: str | None, contexts: list[str] | None, expected: dict
-) -> None:
+def test_empty_input(answer: str | None, reference: str | None, contexts: list[str] | None, expected: dict) -> None:
     found = answerkey.evaluate_all(QUESTION, answer, reference, contexts)
     assert {name: found[name] for name in expected} == expected
     assert all(value is None or 0 <= value <= 1 for value in found.values())
@@ -102,9 +90,7 @@ def test_empty_input(
 def test_without_an_expected_answer_the_question_is_the_measure() -> None:
     found = answerkey.evaluate_all(QUESTION, ANSWER, None, CONTEXTS)
     assert found["answer_correctness"] is None
-    assert found["answer_relevance"] == pytest.approx(
-        plain(QUESTION, ANSWER, "", CONTEXTS)["answer_relevance"]
-    )
+    assert found["answer_relevance"] == pytest.approx(plain(QUESTION, ANSWER, "", CONTEXTS)["answer_relevance"])
 
 
 def test_the_best_of_several_expected_answers_counts() -> None:
@@ -131,15 +117,10 @@ def test_a_plan_gives_the_same_from_one_batch_and_the_readings() -> None:
     for name, value in answerkey.evaluate_all(QUESTION, ANSWER, EXPECTED, CONTEXTS).items():
         assert table[0][name].value == pytest.approx(value, abs=1e-6)
     assert "significant unsupported claims" in table[0]["answer_hallucination"].reason
-    assert table[0]["answer_hallucination"].details["unsupported"] == [
-        "The rocket was launched into orbit yesterday"
-    ]
+    assert table[0]["answer_hallucination"].details["unsupported"] == ["The rocket was launched into orbit yesterday"]
     assert table[1]["answer_correctness"].value == pytest.approx(1)
     assert [table[2][name].applies for name in FIVE] == [True, True, False, False, False]
-    for name, reading in (
-        ("context_relevance", "off-topic"),
-        ("answer_correctness", "likely factual issues"),
-    ):
+    for name, reading in (("context_relevance", "off-topic"), ("answer_correctness", "likely factual issues")):
         assert reading in table[3][name].reason
 
 
@@ -150,9 +131,7 @@ def test_a_cosine_below_zero_is_shown_as_zero_and_said() -> None:
         def embed(self, texts: Sequence[str]) -> np.ndarray:
             return np.array([[1, 0] if text == ANSWER else [-1, 0] for text in texts], np.float32)
 
-    score = embedding_metrics([pair(ANSWER)], names=["answer_correctness"], embed=Opposite())[
-        "answer_correctness"
-    ][0]
+    score = embedding_metrics([pair(ANSWER)], names=["answer_correctness"], embed=Opposite())["answer_correctness"][0]
     assert score.value == 0
     assert "the cosine is -1.000, shown as 0" in score.reason
     assert score.details["cosine"] == -1
@@ -184,9 +163,7 @@ def test_the_command_scores_and_stores_all_five(tmp_path: Path) -> None:
     (stored,) = (tmp_path / "out").glob("*/results.jsonl")
     lines = [json.loads(line) for line in stored.read_text(encoding="utf-8").splitlines()]
     for row, line in zip(rows, lines, strict=True):
-        expected = answerkey.evaluate_all(
-            row["question"], row["answer"], row["reference_answer"], row["contexts"]
-        )
+        expected = answerkey.evaluate_all(row["question"], row["answer"], row["reference_answer"], row["contexts"])
         found = {name: line["scores"][name]["value"] for name in FIVE}
         assert found == pytest.approx(expected, abs=1e-6)
         assert all(line["scores"][name]["error"] is None for name in FIVE)

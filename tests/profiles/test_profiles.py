@@ -64,12 +64,7 @@ def test_marks_of_route_aware(quality, route, route_score, status):
     assert found.passed == (status != "FAILED")
 
 
-RUBRIC = {
-    "rubric.accuracy": 4.2,
-    "rubric.completeness": 3.8,
-    "rubric.citation_quality": 4.5,
-    "rubric.coherence": 2.9,
-}
+RUBRIC = {"rubric.accuracy": 4.2, "rubric.completeness": 3.8, "rubric.citation_quality": 4.5, "rubric.coherence": 2.9}
 
 
 def test_rubric_divides_each_criterion_by_its_own_maximum():
@@ -93,10 +88,7 @@ def test_citations_can_be_switched_off_and_the_rest_renormalised():
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [
-        ("rubric.citation", 'did you mean "rubric.citation_quality"'),
-        ("foo", "its criteria are rubric.accuracy"),
-    ],
+    [("rubric.citation", 'did you mean "rubric.citation_quality"'), ("foo", "its criteria are rubric.accuracy")],
 )
 def test_a_criterion_that_is_not_there_cannot_be_left_out(name, told):
     with pytest.raises(SettingsError, match=told):
@@ -115,9 +107,7 @@ def test_a_ranking_passes_that_found_the_one_relevant_page(hits, relevant, passe
 
 def test_zero_not_applicable_and_broken_are_three_things():
     zero = verdict("rubric", {**RUBRIC, "rubric.citation_quality": 0.0})
-    left_out = verdict(
-        "rubric", {**RUBRIC, "rubric.citation_quality": Score.not_applicable("no citations wanted")}
-    )
+    left_out = verdict("rubric", {**RUBRIC, "rubric.citation_quality": Score.not_applicable("no citations wanted")})
     broke = verdict("rubric", {**RUBRIC, "rubric.citation_quality": Score.failed("no reply")})
     assert zero.score == pytest.approx(83.4667 - 9, abs=1e-3)
     assert left_out.score == pytest.approx((42 + 22.8 + 2.9 / 3 * 10) / 0.9)
@@ -143,16 +133,11 @@ def test_the_readings_of_rag_cosine_are_shortfalls():
         "off-topic retrieval",
         "significant unsupported claims",
     ]
-    assert found.quality == pytest.approx(
-        (0.4 + 0.6 + 0.9 + 0.9 + 0.5) / 5
-    )  # lower is better is turned round
+    assert found.quality == pytest.approx((0.4 + 0.6 + 0.9 + 0.9 + 0.5) / 5)  # lower is better is turned round
 
 
 def test_a_required_floor_fails_the_case_whatever_the_rest():
-    profile = {
-        "criteria": [{"metric": "a", "floor": 0.5, "required": True}, {"metric": "b", "weight": 9}],
-        "pass": 0.5,
-    }
+    profile = {"criteria": [{"metric": "a", "floor": 0.5, "required": True}, {"metric": "b", "weight": 9}], "pass": 0.5}
     assert verdict(profile, {"a": 0.4, "b": 1.0}).status == "FAILED"
     assert verdict(profile, {"a": 0.5, "b": 1.0}).status == "PASSED"
 
@@ -166,11 +151,7 @@ def test_an_overlay_of_one_key_in_a_route_group_changes_that_key_and_nothing_els
     assert own.routes == base.routes
     kpi, plain = own.rules_for("sales_kpi"), base.rules_for("sales_kpi")
     assert (kpi.criteria, kpi.pass_mark) == (plain.criteria, 0.60)
-    assert [(band.name, band.at) for band in kpi.bands] == [
-        ("excellent", 0.75),
-        ("acceptable", 0.60),
-        ("failed", 0.0),
-    ]
+    assert [(band.name, band.at) for band in kpi.bands] == [("excellent", 0.75), ("acceptable", 0.60), ("failed", 0.0)]
 
 
 def test_an_overlay_of_one_weight_keeps_the_other_criteria():
@@ -194,18 +175,12 @@ def test_an_overlay_of_one_weight_keeps_the_other_criteria():
         {"criteria": [{"metric": "a"}], "bands": [{"name": "top", "at": 0.9, "status": "PERFECT", "needs_route": True}]},
     ],
 )  # fmt: skip
-@given(
-    value=st.floats(0, 1),
-    route_score=st.sampled_from([None, 0.0, 0.7, 1.0]),
-    mark=st.sampled_from([None, 0.5]),
-)
+@given(value=st.floats(0, 1), route_score=st.sampled_from([None, 0.0, 0.7, 1.0]), mark=st.sampled_from([None, 0.5]))
 def test_status_passed_and_band_always_agree(overlay, value, route_score, mark):
     profile = load_profile(overlay)
     for route in ("sales_kpi", "docs"):
         rules = profile.rules_for(route)
-        scores = {c.metric: Score(value * c.maximum) for c in rules.criteria} | {
-            "route_score": Score(route_score)
-        }
+        scores = {c.metric: Score(value * c.maximum) for c in rules.criteria} | {"route_score": Score(route_score)}
         case = Case("c", "?", min_score=mark and mark * profile.scale)
         found = decide(profile, case, Response(answer="x", route=route), scores)
         band = next(band for band in rules.bands if band.name == found.band)
@@ -287,10 +262,7 @@ def test_profiles_are_listed_and_shown_as_toml(cli, write):
         ({"bands": [{"name": "a", "at": "x", "status": "PASSED"}]}, "at is 'x', expected a number"),
         ({"routes": 5}, r"routes is 5, expected a table \[routes\]"),
         ({"on": 5}, r"on is 5, expected a table \[on\]"),
-        (
-            {"on": {"kpi": {"pas": 0.5}}, "routes": {"kpi": ["x"]}},
-            'unknown key "pas" in .*did you mean "pass"',
-        ),
+        ({"on": {"kpi": {"pas": 0.5}}, "routes": {"kpi": ["x"]}}, 'unknown key "pas" in .*did you mean "pass"'),
         ({"version": "x"}, "version is 'x', expected a whole number"),
         ({"scale": "x"}, "scale is 'x', expected a number"),
         ({"criteria": [{"metric": 5}]}, "metric is 5, expected a string"),

@@ -13,8 +13,7 @@ from answerkey.profiles import decide, load_profile
 from answerkey.types import AnswerCriteria, Case, Passage, Response
 
 ROWS = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "rag_cases.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line) for line in (Path(__file__).parent / "rag_cases.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 CHANGED = {"name", "number", "date", "unit", "negation", "direction", "extra_wrong", "range"}
 
@@ -23,9 +22,7 @@ def pair(row):
     expected = (row["expected"],) if "expected" in row else ()
     criteria = AnswerCriteria(out_of_scope=row.get("out_of_scope", False))
     passages = tuple(Passage(text) for text in row.get("contexts", ()))
-    return Case(row["id"], row["question"], expected=expected, criteria=criteria), Response(
-        row["answer"], passages
-    )
+    return Case(row["id"], row["question"], expected=expected, criteria=criteria), Response(row["answer"], passages)
 
 
 @cache
@@ -35,10 +32,7 @@ def right(profile_name: str) -> dict[str, bool]:
     provided = {"embed": load_embedder(), "words": profile.words, "routes": profile.routes}
     scores = make_plan(profile.metrics, provided, profile.settings).score(pairs)
     verdicts = [decide(profile, *one, found) for one, found in zip(pairs, scores, strict=True)]
-    return {
-        row["id"]: found.passed == (row["verdict"] == "pass")
-        for row, found in zip(ROWS, verdicts, strict=True)
-    }
+    return {row["id"]: found.passed == (row["verdict"] == "pass") for row, found in zip(ROWS, verdicts, strict=True)}
 
 
 def test_the_cases_cover_what_people_trip_over():

@@ -39,13 +39,7 @@ def test_the_model_is_told_the_findings_and_the_numbered_contexts() -> None:
     chat = ScriptedChat([GOOD])
     improve_answer(QUESTION, BAD, CONTEXTS, model=chat)
     asked = chat.asked[0][-1]["content"]
-    for told in (
-        "cites no context",
-        "asks for a list",
-        "[1] Goods may be sent",
-        "[2] Goods may be brought",
-        BAD,
-    ):
+    for told in ("cites no context", "asks for a list", "[1] Goods may be sent", "[2] Goods may be brought", BAD):
         assert told in asked
 
 

@@ -17,9 +17,7 @@ RESPONSE = Response(
     sources=("handbook.pdf",), seconds=1.234, extra={"trace": "t-1"},
 )  # fmt: skip
 SCORES = {
-    "rubric.accuracy": Score(
-        1.0, "the number is wrong", details={"reasoning": "It says twelve, not eighteen."}
-    ),
+    "rubric.accuracy": Score(1.0, "the number is wrong", details={"reasoning": "It says twelve, not eighteen."}),
     "rubric.completeness": Score(4.0, "all there", details={"reasoning": "It says twelve, not eighteen."}),
     "rubric.citation_quality": Score.not_applicable("switched off"),
     "rubric.coherence": Score(3.0),
@@ -27,9 +25,7 @@ SCORES = {
 }
 RUBRIC = load_profile("rubric")
 OUTCOME = Outcome(CASE, RESPONSE, SCORES, decide(RUBRIC, CASE, RESPONSE, SCORES))
-COMMANDS = [
-    ("ask just this one again", "answerkey run 'my suite.toml' --resume --resume-limit 1 " + "x" * 200)
-]
+COMMANDS = [("ask just this one again", "answerkey run 'my suite.toml' --resume --resume-limit 1 " + "x" * 200)]
 
 
 def test_all_that_led_to_the_verdict() -> None:
@@ -74,16 +70,9 @@ def test_hostile_text_is_inert_and_cannot_pass_for_ours() -> None:
     scores = {"rubric.accuracy": Score(0.0, nasty, details={"reasoning": nasty})}
     verdict = replace(OUTCOME.verdict, justification=nasty, shortfalls=(nasty,))
     case = replace(
-        CASE,
-        id=f"a{nasty}",
-        question=nasty,
-        expected=(nasty,),
-        source_file=nasty,
-        history=(Turn(nasty, nasty),),
+        CASE, id=f"a{nasty}", question=nasty, expected=(nasty,), source_file=nasty, history=(Turn(nasty, nasty),)
     )
-    response = Response(
-        nasty, passages=(Passage(nasty, nasty),), route=nasty, sources=(nasty,), extra={nasty: nasty}
-    )
+    response = Response(nasty, passages=(Passage(nasty, nasty),), route=nasty, sources=(nasty,), extra={nasty: nasty})
     for debug in (False, True):
         text = failure_screen(
             Outcome(case, response, scores, verdict), RUBRIC, [("continue", "answerkey run x")], debug=debug

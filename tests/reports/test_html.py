@@ -28,9 +28,7 @@ def page_of(folder: Path) -> str:
 
 def scored(n: int, value: float | None = 0.5) -> Outcome:
     """A case that was measured without a profile."""
-    return Outcome(
-        Case(f"c{n}", f"question {n}"), Response(f"answer {n}"), {"own": Score(value)}, Verdict("SCORED")
-    )
+    return Outcome(Case(f"c{n}", f"question {n}"), Response(f"answer {n}"), {"own": Score(value)}, Verdict("SCORED"))
 
 
 @pytest.mark.parametrize(
@@ -64,10 +62,7 @@ def test_large_run_shows_the_worst_and_says_so(tmp_path: Path) -> None:
         "bands.png", "metric_distributions.png", "pass_rate_by_route.png", "pass_rate_by_type.png", "response_times.png",
         "route_confusion.png", "score_distribution.png",
     ]  # fmt: skip
-    specs = [
-        _specs(small),
-        _specs(make_run(tmp_path / "large", map(plain, range(2000)), "large", reports=False)),
-    ]
+    specs = [_specs(small), _specs(make_run(tmp_path / "large", map(plain, range(2000)), "large", reports=False))]
     assert len(json.dumps(specs[1])) < 1.3 * len(json.dumps(specs[0]))
 
 
@@ -84,12 +79,8 @@ def test_charts_count_every_case_once(tmp_path: Path) -> None:
     assert sum(value["cases"] for value in charts["bands"]["data"]["values"]) == 40
     assert sum(value["cases"] for value in charts["response_times"]["data"]["values"]) == 37
     assert sum(value["cases"] for value in charts["route_confusion"]["data"]["values"]) == 37
-    passed = [
-        value for value in charts["score_distribution"]["data"]["values"] if value["status"] != "FAILED"
-    ]
-    assert min(value["from"] for value in passed) == pytest.approx(
-        0.6
-    )  # no passed case lies under the pass mark
+    passed = [value for value in charts["score_distribution"]["data"]["values"] if value["status"] != "FAILED"]
+    assert min(value["from"] for value in passed) == pytest.approx(0.6)  # no passed case lies under the pass mark
 
 
 def test_a_plot_without_data_is_removed(tmp_path: Path) -> None:
@@ -157,9 +148,7 @@ def test_charts_have_a_light_and_a_dark_background() -> None:
     assert (dark["background"], dark["text"]["color"]) == (DARK["paper"], DARK["ink"])
 
 
-def test_image_files_without_the_extra_name_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_image_files_without_the_extra_name_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("answerkey.reports.charts.style.can_draw", lambda: False)
     with pytest.raises(SettingsError, match=r"pip install 'answerkey\[charts\]'"):
         make_run(tmp_path / "run", map(plain, range(3)), "run", reports=True)

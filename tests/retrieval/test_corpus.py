@@ -47,11 +47,7 @@ def test_pages_of_a_single_pdf_are_its_numbers(tmp_path: Path) -> None:
     make_pdf(tmp_path / "guide.pdf", ["first page", "", "third page"])
     for _ in range(2):  # the second time from the cache
         pages = read_corpus(tmp_path)
-        assert [(page.id, page.text.strip()) for page in pages] == [
-            ("1", "first page"),
-            ("2", ""),
-            ("3", "third page"),
-        ]
+        assert [(page.id, page.text.strip()) for page in pages] == [("1", "first page"), ("2", ""), ("3", "third page")]
 
 
 def test_several_documents_and_every_style_of_id(tmp_path: Path) -> None:
@@ -59,20 +55,8 @@ def test_several_documents_and_every_style_of_id(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("alpha\fbeta")
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "c.md").write_bytes("\ufeff# Café\r\ntext".encode())
-    assert [page.id for page in read_corpus(tmp_path)] == [
-        "a.pdf#1",
-        "a.pdf#2",
-        "b.txt#1",
-        "b.txt#2",
-        "deep/c.md",
-    ]
-    assert [page.id for page in read_corpus(tmp_path, "document")] == [
-        "a.pdf",
-        "a.pdf",
-        "b.txt",
-        "b.txt",
-        "deep/c.md",
-    ]
+    assert [page.id for page in read_corpus(tmp_path)] == ["a.pdf#1", "a.pdf#2", "b.txt#1", "b.txt#2", "deep/c.md"]
+    assert [page.id for page in read_corpus(tmp_path, "document")] == ["a.pdf", "a.pdf", "b.txt", "b.txt", "deep/c.md"]
     assert [page.id for page in read_corpus(tmp_path, "page")] == ["1", "2", "1", "2", "deep/c.md"]
 
 

@@ -43,9 +43,7 @@ def test_a_second_index_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) ->
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.lists(
-        st.lists(st.sampled_from([0.0, 0.5, 1.0, -np.inf]), min_size=7, max_size=7), min_size=1, max_size=5
-    ),
+    st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0, -np.inf]), min_size=7, max_size=7), min_size=1, max_size=5),
     st.integers(1, 9),
 )
 def test_top_is_the_stable_sort(rows: list[list[float]], pool: int) -> None:

@@ -38,9 +38,7 @@ class Tiny:
 def chunks(tmp_path: Path) -> Path:
     path = tmp_path / "chunks.jsonl"
     path.write_text(
-        "".join(
-            json.dumps({"id": f"c{page}", "page": page, "text": text}) + "\n" for page, text in PAGES.items()
-        )
+        "".join(json.dumps({"id": f"c{page}", "page": page, "text": text}) + "\n" for page, text in PAGES.items())
     )
     return path
 
@@ -71,10 +69,7 @@ def langchain_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, extra: objec
     import sys
     import types
 
-    named = {
-        "Document": "langchain_core",
-        "InMemoryDocstore": "langchain_community",
-    }
+    named = {"Document": "langchain_core", "InMemoryDocstore": "langchain_community"}
     made = {}
     for name, module in named.items():
         made[name] = type(name, (), {"__module__": module})
@@ -137,9 +132,7 @@ def test_qdrant_collection_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     from qdrant_client import models
 
     client = qdrant_client.QdrantClient(":memory:")
-    client.create_collection(
-        "docs", vectors_config=models.VectorParams(size=32, distance=models.Distance.COSINE)
-    )
+    client.create_collection("docs", vectors_config=models.VectorParams(size=32, distance=models.Distance.COSINE))
     vectors = Tiny().embed(list(PAGES.values()))
     client.upsert(
         "docs",
@@ -214,14 +207,10 @@ def test_bad_settings_are_one_clear_line(tmp_path: Path, table: dict[str, object
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "setting", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": 1.0}, {"fusion": "rrf"}], ids=str
-)
+@pytest.mark.parametrize("setting", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": 1.0}, {"fusion": "rrf"}], ids=str)
 def test_passages_carry_the_score_that_ranked_them(tmp_path: Path, setting: dict[str, object]) -> None:
     (tmp_path / "all.txt").write_text("\f".join(PAGES.values()))
-    found = open_retriever({"documents": str(tmp_path), **setting}, Tiny()).search(
-        ["red fox whale apples"], 4
-    )[0]
+    found = open_retriever({"documents": str(tmp_path), **setting}, Tiny()).search(["red fox whale apples"], 4)[0]
     scores = [passage.score for passage in found if passage.score is not None]
     assert len(scores) == len(found) > 1
     assert scores == sorted(scores, reverse=True)
@@ -237,11 +226,7 @@ def test_rewriter_and_reranker_of_the_suite(tmp_path: Path, monkeypatch: pytest.
         "def rerank(question, passages):\n    return [float('apples' in p.text) for p in passages]\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    table = {
-        "documents": str(tmp_path / "docs"),
-        "rewriter": "own_stages:rewrite",
-        "reranker": "own_stages:rerank",
-    }
+    table = {"documents": str(tmp_path / "docs"), "rewriter": "own_stages:rewrite", "reranker": "own_stages:rerank"}
     found = open_retriever(table, Tiny()).search(["rouge fox"], 2)[0]
     assert [(passage.page, passage.score) for passage in found] == [("4", 1.0), ("1", 0.0)]
     assert open_retriever(table, Tiny()).search([], 2) == []

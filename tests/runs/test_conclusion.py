@@ -85,9 +85,7 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(("kinds", "options", "code", "start", "part"), ENDINGS)
-def test_the_last_line_the_exit_code_the_json_and_junit_agree(
-    run, tmp_path, kinds, options, code, start, part
-):
+def test_the_last_line_the_exit_code_the_json_and_junit_agree(run, tmp_path, kinds, options, code, start, part):
     shown = run(*kinds, options=tuple(options))
     assert shown.last_line.startswith(start), shown.err
     assert part in shown.last_line
@@ -100,9 +98,7 @@ def test_the_last_line_the_exit_code_the_json_and_junit_agree(
     suite = ElementTree.parse(folder / "junit.xml").getroot()
     bad = int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
     assert bad or code == 0, "what did not pass is not all green in CI"
-    cases = [
-        test for test in suite if test.get("classname") != "gates" and test.get("name") != "the whole run"
-    ]
+    cases = [test for test in suite if test.get("classname") != "gates" and test.get("name") != "the whole run"]
     passed = sum(not len(test) for test in cases)
     assert f"{passed} of {len(cases)} case" in shown.last_line
     assert ("passed: 100" in shown.out) is False

@@ -120,15 +120,11 @@ def test_a_worker_writes_chunks_passes_over_those_done_and_tries_errors_again(wr
     write("engine_bot.py", BOT)
     write(
         "cases.jsonl",
-        [
-            {"id": str(n), "question": "bad?" if n == 4 else f"q{n}?", "expected": "the answer"}
-            for n in range(6)
-        ],
+        [{"id": str(n), "question": "bad?" if n == 4 else f"q{n}?", "expected": "the answer"} for n in range(6)],
     )
     suite = load_suite(
         write(
-            "suite.toml",
-            'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\n[target]\ncall = "engine_bot:answer"\n',
+            "suite.toml", 'cases = ["cases.jsonl"]\nmetrics = ["exact_match"]\n[target]\ncall = "engine_bot:answer"\n'
         )
     )
     folder = suite.folder / "run"
@@ -160,9 +156,7 @@ def test_a_worker_writes_chunks_passes_over_those_done_and_tries_errors_again(wr
 @pytest.mark.parametrize("engine", ["parts", "journals"])
 def test_summary_by_a_column_is_counted_where_the_rows_lie(cli, write, tmp_path, engine):
     write("log.jsonl", rows(60))
-    suite = write(
-        "suite.toml", 'name = "log"\ncases = ["log.jsonl"]\nprofile = "route-aware"\nembedding = "none"\n'
-    )
+    suite = write("suite.toml", 'name = "log"\ncases = ["log.jsonl"]\nprofile = "route-aware"\nembedding = "none"\n')
     assert cli("run", suite, "--quiet", "--no-charts").code == 0
     run = latest_run(tmp_path / "results", "log")
     summary = cli("summary", run, "--json").json

@@ -183,15 +183,11 @@ def test_one_limiter_for_the_whole_cluster(write):
     with FakeEndpoint(answer) as endpoint:
         suite = f'cases = ["log.jsonl"]\nprofile = "rubric"\n[judge]\nbase_url = "{endpoint.base_url}"\nmodel = "m"\nconcurrency = 2\n'
         path = write("suite.toml", suite)
-        finished = run_on_cluster(
-            load_suite(path), Options(), Cluster(workers=2, sizes=Sizes(shard=6, chunk=3))
-        )
+        finished = run_on_cluster(load_suite(path), Options(), Cluster(workers=2, sizes=Sizes(shard=6, chunk=3)))
         assert finished.partial == ""
         assert len(endpoint.requests) == 24
     assert most == 2
-    assert all(
-        outcome.scores["rubric.accuracy"].value is not None for outcome in read_outcomes(finished.folder)
-    )
+    assert all(outcome.scores["rubric.accuracy"].value is not None for outcome in read_outcomes(finished.folder))
 
 
 def test_a_judge_that_refuses_for_good_stops_the_run(write):
@@ -208,13 +204,9 @@ def test_embeddings_and_a_live_bot(cli, write, tmp_path):
         "raybot.py",
         'def answer(question):\n    return {"answer": "It is " + question, "contexts": ["a passage", question]}\n',
     )
-    write(
-        "log.jsonl",
-        [{"id": f"i{n}", "question": f"What is {n}?", "expected": f"It is {n}"} for n in range(40)],
-    )
+    write("log.jsonl", [{"id": f"i{n}", "question": f"What is {n}?", "expected": f"It is {n}"} for n in range(40)])
     path = write(
-        "suite.toml",
-        'name = "live"\ncases = ["log.jsonl"]\nprofile = "rag"\n[target]\ncall = "raybot:answer"\n',
+        "suite.toml", 'name = "live"\ncases = ["log.jsonl"]\nprofile = "rag"\n[target]\ncall = "raybot:answer"\n'
     )
     ended = cli("run", path, "--engine", "ray", "--workers", 2, "--quiet", "--no-charts", "--json")
     assert ended.code in (0, 1), ended.err
@@ -255,16 +247,12 @@ def test_the_driver_is_killed_then_interrupted_and_resume_goes_on(write, tmp_pat
     """Ray of its own, as a user has it: each command finds the parts of those before and writes none of them again."""
     write("slow_metric.py", SLOW)
     write("log.jsonl", rows(10_000))
-    path = write(
-        "suite.toml", 'name = "log"\nmodules = ["slow_metric"]\ncases = ["log.jsonl"]\nmetrics = ["slow"]\n'
-    )
+    path = write("suite.toml", 'name = "log"\nmodules = ["slow_metric"]\ncases = ["log.jsonl"]\nmetrics = ["slow"]\n')
     options = ["--engine", "ray", "--workers", "1", "--quiet", "--no-charts", "--json"]
     command = [sys.executable, "-m", "answerkey", "run", str(path), *options]
 
     def stopped(number, at, *more):
-        process = subprocess.Popen(
-            [*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         run = wait_for_parts(process, tmp_path / "results", at)
         process.send_signal(number)
         return run, process, process.communicate()[1]

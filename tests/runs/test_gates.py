@@ -87,16 +87,9 @@ def test_a_live_bot_may_report_routes_of_its_own(cli, write):
 
 
 def test_a_gate_on_a_mean_with_errors_fails():
-    good = Outcome(
-        Case("1", "q"), Response("a"), {"chrf": Score(1.0)}, Verdict("PASSED", 1.0, 1.0, passed=True)
-    )
+    good = Outcome(Case("1", "q"), Response("a"), {"chrf": Score(1.0)}, Verdict("PASSED", 1.0, 1.0, passed=True))
     bad = Outcome(Case("2", "q"), Response("a"), {"chrf": Score.failed("no")}, Verdict("ERROR"))
-    gates = [
-        "mean[chrf] >= 0.5",
-        "average_scores.chrf.mean >= 0.5",
-        "mean[score] >= 0.5",
-        "score.mean >= 0.5",
-    ]
+    gates = ["mean[chrf] >= 0.5", "average_scores.chrf.mean >= 0.5", "mean[score] >= 0.5", "score.mean >= 0.5"]
     for answer in answer_gates(parse_gates(gates), summarise([good, bad])):
         assert not answer.passed
         assert "1 with an error" in answer.note

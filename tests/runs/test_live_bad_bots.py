@@ -35,9 +35,7 @@ def misbehave(body: dict[str, Any]) -> Any:
 
 def check_errors(suite: LiveSuite, shown: Any, reasons: dict[str, str]) -> None:
     assert shown.code == 3
-    assert shown.last_line.startswith(
-        f"INCOMPLETE: {len(reasons)} of 40 cases ended in an error; most frequent"
-    )
+    assert shown.last_line.startswith(f"INCOMPLETE: {len(reasons)} of 40 cases ended in an error; most frequent")
     outcomes = suite.outcomes()
     assert len(outcomes) == suite.count, "every case has an outcome"
     for key, outcome in outcomes.items():

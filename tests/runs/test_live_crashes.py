@@ -68,9 +68,7 @@ class World:
         self.log.touch()
         self.bot, self.judge = Server("bot", self.log), Server("judge", folder / "judge.log")
         (folder / "suite.toml").write_text(SUITE.format(bot=self.bot.port, judge=self.judge.port))
-        cases = [
-            {"id": f"c{n}", "question": question(n), "expected": f"topic{n} explained"} for n in range(COUNT)
-        ]
+        cases = [{"id": f"c{n}", "question": question(n), "expected": f"topic{n} explained"} for n in range(COUNT)]
         (folder / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in cases))
 
     def close(self) -> None:
@@ -82,19 +80,8 @@ class World:
 
     def start(self) -> subprocess.Popen[str]:
         resume = ["--resume"] if latest_run(self.folder / "results", "live") else []
-        command = [
-            sys.executable,
-            "-m",
-            "answerkey",
-            "run",
-            "suite.toml",
-            "--no-charts",
-            "--quiet",
-            *resume,
-        ]
-        return subprocess.Popen(
-            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
+        command = [sys.executable, "-m", "answerkey", "run", "suite.toml", "--no-charts", "--quiet", *resume]
+        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def answered(self) -> set[str]:
         """The questions whose answer is in the journal: from now on, nobody may ask them again."""

@@ -33,11 +33,7 @@ def test_the_judge_dies_and_comes_back(cli, tmp_path: Path) -> None:
         def die(body: Any) -> Any:
             nonlocal answered
             answered += 1
-            return (
-                grade(body)
-                if answered <= 12
-                else (401, "application/json", b'{"error": "this key was revoked"}')
-            )
+            return grade(body) if answered <= 12 else (401, "application/json", b'{"error": "this key was revoked"}')
 
         judge.reply = die
         stopped = cli("run", suite.path, "--no-charts")

@@ -75,25 +75,14 @@ def test_resume_keeps_the_selection(cli, suite: LiveSuite, bot: Bot) -> None:
     assert asked(bot) == {question(n) for n in range(10, 20)}
 
 
-def test_the_printed_command_goes_on_with_the_same_options(
-    cli, suite: LiveSuite, bot: Bot, monkeypatch
-) -> None:
+def test_the_printed_command_goes_on_with_the_same_options(cli, suite: LiveSuite, bot: Bot, monkeypatch) -> None:
     """What was said on the command line is part of the run: the command to go on with says it again."""
     import shlex
 
     bot.reply = lambda body: {"answer": "No idea."} if body["question"] == question(5) else right(body)
     out = suite.folder / "my results"
     stopped = cli(
-        "run",
-        suite.path,
-        "--stop-on-fail",
-        "--metrics",
-        "token_f1",
-        "--out",
-        out,
-        "--workers",
-        3,
-        "--no-charts",
+        "run", suite.path, "--stop-on-fail", "--metrics", "token_f1", "--out", out, "--workers", 3, "--no-charts"
     )
     told = next(line for line in stopped.err.splitlines() if line.startswith("to continue: "))
     bot.reply = right
@@ -135,11 +124,7 @@ def test_a_conversation_is_asked_in_order_with_the_bots_own_answers(cli, tmp_pat
     suite = LiveSuite(tmp_path, {"url": bot.url})
     for n in range(4):
         (tmp_path / f"talk{n}.json").write_text(json.dumps(talk))
-    text = (
-        suite.path.read_text()
-        .replace('["cases.jsonl"]', '["talk*.json"]')
-        .replace("keyword_recall", "contains")
-    )
+    text = suite.path.read_text().replace('["cases.jsonl"]', '["talk*.json"]').replace("keyword_recall", "contains")
     suite.path.write_text(text)
     shown = cli("run", suite.path, "--no-charts")
     assert shown.code == 0, shown.err
@@ -151,9 +136,7 @@ def test_a_conversation_is_asked_in_order_with_the_bots_own_answers(cli, tmp_pat
 
 
 def test_the_expected_answer_never_leaves_the_house(cli, suite: LiveSuite, bot: Bot) -> None:
-    suite.write_cases(
-        [{**case(1), "expected": "SECRET-EXPECTED", "note": "SECRET-NOTE", "tags": ["SECRET-TAG"]}]
-    )
+    suite.write_cases([{**case(1), "expected": "SECRET-EXPECTED", "note": "SECRET-NOTE", "tags": ["SECRET-TAG"]}])
     cli("run", suite.path, "--no-charts")
     assert bot.requests
     assert "SECRET" not in json.dumps(bot.requests)

@@ -65,15 +65,12 @@ def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: P
     ):
         assert part in stopped.out
     assert (
-        f"answerkey run {suite.path} --workers 5 --no-charts --resume --resume-limit 1 --stop-on-fail\n"
-        in stopped.out
+        f"answerkey run {suite.path} --workers 5 --no-charts --resume --resume-limit 1 --stop-on-fail\n" in stopped.out
     )
     kept = suite.outcomes()
     assert {f"c{n}" for n in range(17)} <= set(kept), "earlier outcomes are kept"
     assert "c17" not in kept, "the failed one is not counted as done"
-    assert set(bot.asked) == {o.case.question for o in kept.values()} | {BAD}, (
-        "and so is all that was asked meanwhile"
-    )
+    assert set(bot.asked) == {o.case.question for o in kept.values()} | {BAD}, "and so is all that was asked meanwhile"
     assert len(kept) < 39, "it stopped"
 
     before = bot.asked.copy()
@@ -103,10 +100,7 @@ def test_stop_look_fix_resume(cli, suite: LiveSuite, bot: BrokenBot, tmp_path: P
 
 def figures(suite: LiveSuite) -> dict:
     summary = json.loads((suite.run / "summary.json").read_text())
-    return {
-        key: summary[key]
-        for key in ("totals", "score", "average_scores", "pass_rate", "partial", "performance")
-    }
+    return {key: summary[key] for key in ("totals", "score", "average_scores", "pass_rate", "partial", "performance")}
 
 
 def test_with_one_worker_nothing_is_asked_after_the_failure(cli, suite: LiveSuite, bot: BrokenBot) -> None:
@@ -243,9 +237,7 @@ def test_investigate_days_later_in_a_new_process_from_the_folder_alone(
 
 
 def fresh(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "answerkey", *arguments], capture_output=True, text=True, timeout=120
-    )
+    return subprocess.run([sys.executable, "-m", "answerkey", *arguments], capture_output=True, text=True, timeout=120)
 
 
 def change_the_profile(suite: LiveSuite) -> None:
@@ -293,11 +285,7 @@ def test_a_change_is_named_refused_and_recorded_when_accepted(
     if name == "cases":
         expected = expected - {"c3"} | {"c40"}
     assert set(suite.outcomes()) == expected
-    again = {
-        key
-        for key, outcome in done.items()
-        if bot.asked[outcome.case.question] > before[outcome.case.question]
-    }
+    again = {key for key, outcome in done.items() if bot.asked[outcome.case.question] > before[outcome.case.question]}
     assert again == set(), "what is finished is not asked again"
     assert cli("run", suite.path, "--resume").code == 0, "and the change is now what the run is"
 
@@ -305,15 +293,8 @@ def test_a_change_is_named_refused_and_recorded_when_accepted(
 def test_the_judges_reasoning_is_on_the_screen(cli, suite: LiveSuite, bot: BrokenBot) -> None:
     def grade(body):
         bad = "No idea, sorry." in body["messages"][-1]["content"]
-        grades = {
-            "accuracy": 0 if bad else 5,
-            "completeness": 0 if bad else 5,
-            "citation_quality": 5,
-            "coherence": 3,
-        }
-        text = json.dumps(
-            {"reasoning": "It does not say \x1b[31mwhat the topic is." if bad else "Right.", **grades}
-        )
+        grades = {"accuracy": 0 if bad else 5, "completeness": 0 if bad else 5, "citation_quality": 5, "coherence": 3}
+        text = json.dumps({"reasoning": "It does not say \x1b[31mwhat the topic is." if bad else "Right.", **grades})
         return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
 
     with Bot(grade) as judge:

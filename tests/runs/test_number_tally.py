@@ -59,8 +59,7 @@ def test_many_values_are_not_kept_and_their_quantiles_are_near():
 
 
 @pytest.mark.parametrize(
-    ("values", "sd"),
-    [([0.1] * 3, 0.0), ([1 / 3] * 7, 0.0), ([1e9, 1e9 + 1, 1e9 + 2], 1.0), ([0.9999999] * 100, 0.0)],
+    ("values", "sd"), [([0.1] * 3, 0.0), ([1 / 3] * 7, 0.0), ([1e9, 1e9 + 1, 1e9 + 2], 1.0), ([0.9999999] * 100, 0.0)]
 )
 def test_the_deviation_loses_nothing_to_a_large_mean(values, sd):
     assert tally(values).figure().sd == sd

@@ -148,10 +148,7 @@ def test_two_processes_cannot_write_one_run(suite):
 def test_a_changed_suite_is_refused_until_it_is_accepted(suite, write):
     path = suite(4)
     assert run_to_end(path, "--limit", "4")[0] == 0
-    write(
-        "cases.jsonl",
-        [{"id": f"c{n}", "question": f"question {n}", "expected": "other"} for n in range(1, 6)],
-    )
+    write("cases.jsonl", [{"id": f"c{n}", "question": f"question {n}", "expected": "other"} for n in range(1, 6)])
     code, told = run_to_end(path, "--resume")
     assert code == 2
     assert "the cases changed" in told
@@ -167,9 +164,7 @@ def test_a_changed_suite_is_refused_until_it_is_accepted(suite, write):
 def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(suite, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True
-    )
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True)
     if mounted.returncode != 0:
         pytest.skip("this machine does not allow mounting a tmpfs")
     try:

@@ -40,10 +40,7 @@ def test_every_report_is_there_and_says_the_same(scored):
     assert lines[2]["verdict"]["status"] == "UNSCORED"
     summary = json.loads((run / "summary.json").read_text())
     assert summary["average_scores"]["exact_match"]["mean"] == 0.5
-    assert (
-        summary["average_scores"]["exact_match"]["n"],
-        summary["average_scores"]["exact_match"]["of"],
-    ) == (2, 3)
+    assert (summary["average_scores"]["exact_match"]["n"], summary["average_scores"]["exact_match"]["of"]) == (2, 3)
     assert summary["average_scores"]["exact_match"]["not_applicable"] == 1
     assert summary["totals"] | {"statuses": 0} == {
         "cases": 3,
@@ -58,15 +55,7 @@ def test_every_report_is_there_and_says_the_same(scored):
     assert summary["route_accuracy"] == 0.5
     assert summary["response_time"]["average"] == 2.0
     assert summary["by_type"]["books"]["pass_rate"] == 0.5
-    assert set(summary["fingerprint"]) == {
-        "cases",
-        "profile",
-        "metrics",
-        "judge",
-        "embedding",
-        "settings",
-        "answers",
-    }
+    assert set(summary["fingerprint"]) == {"cases", "profile", "metrics", "judge", "embedding", "settings", "answers"}
     assert "scored 2/3" in (run / "report.txt").read_text()
 
 
@@ -81,11 +70,7 @@ def test_a_route_left_out_is_a_wrong_route_unless_the_bot_never_gives_one(scored
 def test_of_a_bot_that_never_gives_its_route_no_accuracy_is_told(scored):
     _, run = scored(rows=[{key: value for key, value in row.items() if key != "route"} for row in ROWS])
     summary = json.loads((run / "summary.json").read_text())
-    assert (summary["route_accuracy"], summary["route_accuracy_n"], summary["route_confusion"]) == (
-        None,
-        0,
-        {},
-    )
+    assert (summary["route_accuracy"], summary["route_accuracy_n"], summary["route_confusion"]) == (None, 0, {})
 
 
 def test_hostile_text_is_inert_in_every_report(scored):
@@ -118,9 +103,7 @@ def test_a_missing_answer_is_an_error_and_exit_code_3(scored):
 def test_errors_are_told_by_kind_with_one_example(cli, write, tmp_path, monkeypatch):
     rows = [ROWS[0], *({"id": f"gone{n}", "question": "Not answered?"} for n in range(30))]
     shown = cli("score", write("a.jsonl", rows), "--metrics", "exact_match", "--out", tmp_path, "--json")
-    assert shown.json["errors"] == {
-        'No response: no recorded answer: for case "gone0", and similar': 30,
-    }
+    assert shown.json["errors"] == {'No response: no recorded answer: for case "gone0", and similar': 30}
     one = cli("score", write("a.jsonl", rows[:2]), "--metrics", "exact_match", "--out", tmp_path, "--json")
     assert one.json["errors"] == {'No response: no recorded answer: for case "gone0"': 1}
     assert one.last_line.startswith("INCOMPLETE: 1 of 2 cases ended in an error; most frequent cause")
@@ -172,9 +155,7 @@ def test_rescore_changes_the_ruler_and_never_the_answers(scored, cli, write, tmp
 
 
 def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
-    shown = cli(
-        "score", write("a.jsonl", ROWS), "--metrics", "token_f1,ndcg@5", "--out", tmp_path / "o", "--json"
-    )
+    shown = cli("score", write("a.jsonl", ROWS), "--metrics", "token_f1,ndcg@5", "--out", tmp_path / "o", "--json")
     assert shown.code == 0, shown.err
     assert shown.json["totals"]["statuses"] == {"SCORED": 3}
     assert shown.json["pass_rate"] is None
@@ -194,10 +175,7 @@ def test_metrics_alone_give_scores_and_no_verdict(cli, write, tmp_path):
         (["--profile", "route-awre"], 'did you mean "route-aware"'),
         ([], "nothing to measure"),
         (["--metrics", "rubric.accuracy"], "needs a judge"),
-        (
-            ["--metrics", "exact_match", "--module", "no_such_module"],
-            "no module no_such_module next to the suite",
-        ),
+        (["--metrics", "exact_match", "--module", "no_such_module"], "no module no_such_module next to the suite"),
     ],
 )
 def test_wrong_settings_are_one_line_and_no_run(cli, write, tmp_path, more, told):
@@ -226,10 +204,7 @@ def test_a_users_own_metric_comes_in_by_the_same_door(cli, write, tmp_path, monk
         ("cases = 3\n", "expected a list or text"),
         ('cases = ["a.jsonl"]\nmetric = ["x"]\n', 'did you mean "metrics"'),
         ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkrs = 3\n', 'did you mean "workers"'),
-        (
-            'cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkers = 0\n',
-            "expected a whole number of 1 or more",
-        ),
+        ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkers = 0\n', "expected a whole number of 1 or more"),
         ("cases = [\n", "not valid TOML"),
         ("", "names no cases"),
         ('cases = ["b.jsonl"]\nmetrics = ["token_f1"]\n', "no such file"),

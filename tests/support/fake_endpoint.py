@@ -64,11 +64,7 @@ def completion(content: str | None, finish: str = "stop", **message: Any) -> Sai
     body = {
         "model": "fake-1",
         "choices": [
-            {
-                "index": 0,
-                "finish_reason": finish,
-                "message": {"role": "assistant", "content": content, **message},
-            }
+            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
         ],
         "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
     }
@@ -79,9 +75,7 @@ def verdict(score: float, reason: str = "because") -> Said:
     return completion(json.dumps({"reason": reason, "score": score}))
 
 
-def grades(
-    accuracy: float = 4, completeness: float = 3, citation_quality: float = 5, coherence: float = 3
-) -> Said:
+def grades(accuracy: float = 4, completeness: float = 3, citation_quality: float = 5, coherence: float = 3) -> Said:
     return completion(
         json.dumps(
             {
@@ -132,9 +126,7 @@ class FakeEndpoint:
         return {"base_url": self.base_url, "model": "fake", "timeout": 5, **more}
 
     def __enter__(self) -> FakeEndpoint:
-        threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        ).start()
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return self
 
     def closing(self, client: Any) -> Any:

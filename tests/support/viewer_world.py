@@ -56,12 +56,7 @@ def make_run(folder: Path, outcomes: Iterable[Outcome], name: str, **more: Any) 
         case = outcome.case
         answered.append({"n": n, "id": case.id, "case": to_json(case), "response": to_json(outcome.response)})
         judged.append(
-            {
-                "n": n,
-                "id": case.id,
-                "scores": scores_to_json(outcome.scores),
-                "verdict": to_json(outcome.verdict),
-            }
+            {"n": n, "id": case.id, "scores": scores_to_json(outcome.scores), "verdict": to_json(outcome.verdict)}
         )
     responses.append(answered)
     scores.append(judged)
@@ -100,9 +95,7 @@ def plain(n: int, version: int = 1) -> Outcome:
         f"case-{n:03}", f"When does shop number {n} open?", (f"Shop {n} opens at {n} o'clock.",), type=f"kind {n % 3}",
         expected_route="sales" if n % 5 else "documents",
     )  # fmt: skip
-    passages = (
-        Passage(f"Shop {n}: it opens at {n} o'clock, said the manager.", id=f"doc-{n}", score=0.8, page="3"),
-    )
+    passages = (Passage(f"Shop {n}: it opens at {n} o'clock, said the manager.", id=f"doc-{n}", score=0.8, page="3"),)
     if n % 11 == 7:
         return outcome(case, Response(error="HTTP 503 from the bot"), {})
     sentences = [
@@ -115,12 +108,7 @@ def plain(n: int, version: int = 1) -> Outcome:
     judged = Score(
         4.0,
         "mostly right",
-        details={
-            "raw": '{"score": 4}',
-            "reasoning": "Mostly right, says the judge.",
-            "model": "m",
-            "call": "c1",
-        },
+        details={"raw": '{"score": 4}', "reasoning": "Mostly right, says the judge.", "model": "m", "call": "c1"},
     )
     scores = {
         "keyword_recall": Score(recall, f"{recall:.0%} of the words"), "groundedness": grounded, "rubric.accuracy": judged,
@@ -137,15 +125,7 @@ def hostile(n: int) -> Outcome:
         note=text, tags=(text,), source_file=text, priority=text,
     )  # fmt: skip
     passages = (Passage(f"passage {text}", id=text, page=text),)
-    sentence = {
-        "start": 0,
-        "end": 10**9,
-        "flag": True,
-        "probability": 0.9,
-        "reason": text,
-        "passage": 0,
-        "span": text,
-    }
+    sentence = {"start": 0, "end": 10**9, "flag": True, "probability": 0.9, "reason": text, "passage": 0, "span": text}
     scores = {
         "keyword_recall": Score(n % 10 / 10, text),
         "groundedness": Score(0.2, text, details={"sentences": [sentence, {"flag": text}, text]}),
@@ -157,9 +137,7 @@ def hostile(n: int) -> Outcome:
 
 def long_line(size: int = 1_000_000) -> Outcome:
     scores = {"keyword_recall": Score(0.1), "groundedness": Score(0.1, "x" * 100_000)}
-    return outcome(
-        Case("long", "q" * size, ("e" * size,)), Response("a" * size, (Passage("p" * size),)), scores
-    )
+    return outcome(Case("long", "q" * size, ("e" * size,)), Response("a" * size, (Passage("p" * size),)), scores)
 
 
 def make_sweep(folder: Path) -> Path:
@@ -173,11 +151,7 @@ def make_sweep(folder: Path) -> Path:
             "searched": {"bm25": "robertson"}, "milliseconds": {"Pure_BM25": {"mean": 1.5}}}  # fmt: skip
     (folder / "sweep.json").write_text(json.dumps(told), encoding="utf-8")
     (folder / "evaluation_results.csv").write_text("setting\nPure_BM25\n", encoding="utf-8")
-    chart = {
-        "data": {"values": settings},
-        "mark": "bar",
-        "encoding": {"x": {"field": "alpha"}, "y": {"field": "k"}},
-    }
+    chart = {"data": {"values": settings}, "mark": "bar", "encoding": {"x": {"field": "alpha"}, "y": {"field": "k"}}}
     (folder / "charts.json").write_text(json.dumps({"1_methods": titled("Methods", chart)}), encoding="utf-8")
     return folder
 

@@ -22,9 +22,7 @@ def program(tmp_path: Path):
 
     def make(body: str, **table: Any) -> Target:
         source = "import json, os, sys, time\nnumber = 0\nfor line in sys.stdin:\n    number += 1\n    ask = json.loads(line)\n"
-        source += "    q = ask['question']\n" + "".join(
-            f"    {row}\n" for row in dedent(body).strip().splitlines()
-        )
+        source += "    q = ask['question']\n" + "".join(f"    {row}\n" for row in dedent(body).strip().splitlines())
         (tmp_path / "bot.py").write_text(source)
         made.append(make_target({"run": [sys.executable, "-S", "-u", "bot.py"], **table}, tmp_path))
         return made[-1]
@@ -98,9 +96,7 @@ def test_one_that_ended_by_itself_costs_no_question(program) -> None:
     ],
 )
 def test_each_failure_is_one_questions_own(program, body: str, error: str, kind: str) -> None:
-    bad = "\n".join(
-        ["if q == 'bad':", *(f"    {row}" for row in body.splitlines()), "else: print(json.dumps('fine'))"]
-    )
+    bad = "\n".join(["if q == 'bad':", *(f"    {row}" for row in body.splitlines()), "else: print(json.dumps('fine'))"])
     target = program(bad, timeout=1 if "sleep" in body else 20)
     assert ask(target, "good").answer == "fine"
     got = ask(target, "bad")

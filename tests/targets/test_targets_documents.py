@@ -56,9 +56,7 @@ def test_a_model_gets_numbered_passages_and_its_tokens_are_kept() -> None:
     embed = load_embedder()
     chat = ScriptedChat([Reply("98 days [1].", prompt_tokens=120, completion_tokens=5)])
     retriever = open_retriever({"documents": str(FOLDER / "documents")}, embed)
-    response = rag.RagBot(retriever, embed, chat, k=2, minimum=0.3).ask(
-        Question("q", "How long is maternity leave?")
-    )
+    response = rag.RagBot(retriever, embed, chat, k=2, minimum=0.3).ask(Question("q", "How long is maternity leave?"))
     assert response.answer == "98 days [1]."
     assert (response.prompt_tokens, response.completion_tokens) == (120, 5)
     assert "[1] # Leave policy" in chat.asked[0][-1]["content"]

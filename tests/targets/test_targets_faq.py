@@ -56,8 +56,7 @@ def test_an_empty_question_or_no_overlap_is_no_match(tmp_path: Path, question: s
 
 
 @pytest.mark.parametrize(
-    ("a", "b"),
-    [("PSoC?", "psoc"), ("(psoc)", "psoc!"), ("“PSoC”", "psoc"), ("psoc psoc", "PSOC"), ("¿psoc?", "psoc…")],
+    ("a", "b"), [("PSoC?", "psoc"), ("(psoc)", "psoc!"), ("“PSoC”", "psoc"), ("psoc psoc", "PSOC"), ("¿psoc?", "psoc…")]
 )
 def test_case_punctuation_and_repeats_do_not_matter(a: str, b: str) -> None:
     assert token_cosine(a, b) == 1.0

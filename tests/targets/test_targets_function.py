@@ -71,12 +71,7 @@ def test_all_fields_of_a_dict(bot) -> None:
             }
     """)  # fmt: skip
     got = target.ask(ASK)
-    assert (got.answer, got.route, got.sources, got.retrieved) == (
-        "Nine.",
-        "kpi",
-        ("a.pdf", "B"),
-        ("34", "7"),
-    )
+    assert (got.answer, got.route, got.sources, got.retrieved) == ("Nine.", "kpi", ("a.pdf", "B"), ("34", "7"))
     assert [(p.text, p.id, p.page, p.score) for p in got.passages] == [
         ("one", None, None, None),
         ("two", "9", "3", 0.5),
@@ -201,9 +196,7 @@ def test_retries_only_when_asked_for_and_only_of_infrastructure(bot) -> None:
 
 
 def test_warm_up_asks_something_else_first(bot) -> None:
-    target = bot(
-        "calls = []\ndef answer(q):\n    calls.append(q)\n    return q", warmup=2, warmup_question="Ready?"
-    )
+    target = bot("calls = []\ndef answer(q):\n    calls.append(q)\n    return q", warmup=2, warmup_question="Ready?")
     assert [target.ask(ASK).answer, target.ask(ASK).answer] == ["How old?", "How old?"]
     assert sys.modules["mybot"].calls == ["Ready?", "Ready?", "How old?", "How old?"]
 
@@ -228,9 +221,7 @@ def test_warm_up_asks_something_else_first(bot) -> None:
         ({"make": "mybot:maker"}, "expected an object with ask"),
     ],
 )
-def test_wrong_settings_are_told_before_the_first_question(
-    tmp_path: Path, monkeypatch, table, message: str
-) -> None:
+def test_wrong_settings_are_told_before_the_first_question(tmp_path: Path, monkeypatch, table, message: str) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "mybot", raising=False)
     (tmp_path / "mybot.py").write_text(

@@ -37,20 +37,11 @@ def test_one_line_is_enough() -> None:
         assert got.answer == 'About Was kostet "es"? {id}'
         assert bot.requests[0]["body"] == {"question": ASK.text}
         ask({"url": bot.url}, TALK)
-        assert bot.requests[1]["body"] == {
-            "question": "And now?",
-            "history": [{"user": "How old?", "answer": "Nine."}],
-        }
+        assert bot.requests[1]["body"] == {"question": "And now?", "history": [{"user": "How old?", "answer": "Nine."}]}
 
 
 def test_templates_and_paths() -> None:
-    reply = {
-        "out": {"text": "Nine."},
-        "hits": [{"t": "p1"}, {"t": "p2"}],
-        "r": "kpi",
-        "pages": [3, 34],
-        "n": 7,
-    }
+    reply = {"out": {"text": "Nine."}, "hits": [{"t": "p1"}, {"t": "p2"}], "r": "kpi", "pages": [3, 34], "n": 7}
     with Bot(lambda body: reply) as bot:
         got = ask(
             {
@@ -62,26 +53,17 @@ def test_templates_and_paths() -> None:
         )  # fmt: skip
         request = bot.requests[0]
     assert (request["method"], request["path"]) == ("PUT", "/v2/ask")
-    assert request["body"] == {
-        "q": "Q: And now?",
-        "n": [1, "c2"],
-        "h": [{"user": "How old?", "answer": "Nine."}],
-    }
+    assert request["body"] == {"q": "Q: And now?", "n": [1, "c2"], "h": [{"user": "How old?", "answer": "Nine."}]}
     assert (got.answer, got.contexts, got.route, got.retrieved) == ("Nine.", ("p1", "p2"), "kpi", ("3", "34"))
     assert (got.prompt_tokens, got.cost, got.sources) == (7, None, ())
 
 
-@pytest.mark.parametrize(
-    "table",
-    [{"params": {"q": "{question}", "k": 3}}, {"url": "/ask?q={question}&k=3"}],
-)
+@pytest.mark.parametrize("table", [{"params": {"q": "{question}", "k": 3}}, {"url": "/ask?q={question}&k=3"}])
 def test_the_question_in_the_address(table: dict[str, Any]) -> None:
     with Bot(lambda path: {"answer": path}) as bot:
         got = ask({**table, "url": bot.url + table.get("url", "/ask")}, Question("1", "a & b/ü?"))
         assert bot.requests[0]["method"] == "GET"
-    assert (got.answer or "").startswith("/ask?q=a%20%26%20b%2F%C3%BC%3F&k=3") or "q=a+%26+b" in (
-        got.answer or ""
-    )
+    assert (got.answer or "").startswith("/ask?q=a%20%26%20b%2F%C3%BC%3F&k=3") or "q=a+%26+b" in (got.answer or "")
 
 
 def test_a_body_in_text_quotes_the_question_right() -> None:
@@ -92,10 +74,7 @@ def test_a_body_in_text_quotes_the_question_right() -> None:
 
 def test_keys_come_from_variables_and_stay_out_of_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "sk-very-secret")
-    table = {
-        "headers": {"Authorization": "Bearer ${MY_TOKEN}"},
-        "body": {"q": "{question}", "key": "${MY_TOKEN}"},
-    }
+    table = {"headers": {"Authorization": "Bearer ${MY_TOKEN}"}, "body": {"q": "{question}", "key": "${MY_TOKEN}"}}
     with Bot(lambda body: {"answer": f"I was sent {body['key']}"}) as bot:
         got = ask({"url": bot.url, **table})
         assert bot.requests[0]["headers"]["Authorization"] == "Bearer sk-very-secret"
@@ -141,9 +120,7 @@ def test_what_cannot_be_used_is_an_error_with_a_reason(reply: Any, error: str, k
 def test_a_path_that_finds_nothing_shows_what_came() -> None:
     with Bot(lambda body: {"reply": "x", "state": 1}) as bot:
         got = ask({"url": bot.url, "answer": "$.answer"})
-    assert (
-        got.error == 'no answer in the reply: nothing at "$.answer"; the reply is an object with reply, state'
-    )
+    assert got.error == 'no answer in the reply: nothing at "$.answer"; the reply is an object with reply, state'
 
 
 def test_nobody_there() -> None:
@@ -223,7 +200,9 @@ def test_chat_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("prefix", ["/gradio_api/call", "/call"])
 def test_a_gradio_app(prefix: str) -> None:
     """Replies as Gradio 5 and 6 (`/gradio_api/call`) and 4 (`/call`) send them."""
-    stream = b'event: heartbeat\ndata: null\n\nevent: generating\ndata: ["Ni"]\n\nevent: complete\ndata: ["Nine.", 7]\n\n'
+    stream = (
+        b'event: heartbeat\ndata: null\n\nevent: generating\ndata: ["Ni"]\n\nevent: complete\ndata: ["Nine.", 7]\n\n'
+    )
 
     def reply(body: Any) -> Any:
         path = bot.requests[-1]["path"]
@@ -236,9 +215,7 @@ def test_a_gradio_app(prefix: str) -> None:
     with Bot(reply) as bot:
         target = make_target({"gradio": bot.url + "/", "data": ["{question}", "{history}", 0.5]}, HERE)
         assert target.ask(TALK).answer == "Nine."
-        assert bot.requests[-2]["body"] == {
-            "data": ["And now?", [{"user": "How old?", "answer": "Nine."}], 0.5]
-        }
+        assert bot.requests[-2]["body"] == {"data": ["And now?", [{"user": "How old?", "answer": "Nine."}], 0.5]}
         assert bot.requests[-1]["path"] == f"{prefix}/predict/e/1"
         before = len(bot.requests)
         target.ask(ASK)

@@ -24,9 +24,7 @@ def test_the_answer_of_the_case_itself(tmp_path: Path) -> None:
     target = make_target({}, tmp_path)
     assert isinstance(target, Recorded)
     given = Response(answer="", route="kpi")
-    assert target.lookup(Case("a", "Q", recorded=given)) is given, (
-        "an empty recorded answer is scored as it is"
-    )
+    assert target.lookup(Case("a", "Q", recorded=given)) is given, "an empty recorded answer is scored as it is"
     ranked = Response(retrieved=())
     assert target.lookup(Case("b", "Q", recorded=ranked)) is ranked
     for nothing in (None, Response(), Response(route="kpi")):

@@ -44,13 +44,7 @@ def test_a_response_of_the_bots_own(answer: str | None, text: str, error: Any, e
     check(
         as_response(
             Response(
-                answer,
-                (Passage(text, text, float("nan"), text),),
-                text,
-                (text,),
-                (text,),
-                error=told,
-                extra=extra,
+                answer, (Passage(text, text, float("nan"), text),), text, (text,), (text,), error=told, extra=extra
             )
         )
     )

@@ -21,8 +21,7 @@ from tools.train_entailment.windows import best_windows, fit, overlap, padded, s
 
 def row(number: int, source: str, label: str = "entail", premise: str = "") -> Row:
     return {
-        "premise": premise
-        or f"Report {number}: The town of Alby has {number + 20} shops. It lies near Dorne.",
+        "premise": premise or f"Report {number}: The town of Alby has {number + 20} shops. It lies near Dorne.",
         "hypothesis": f"The town of Alby has {number + 20} shops.",
         "label": label,
         "source": source,
@@ -35,8 +34,7 @@ def made_rows(count: int = 400) -> dict[str, list[Row]]:
     return {
         "fever_train": [row(n, "fever_train", labels[n % 4]) for n in range(count)],
         "lingnli": [
-            row(n, "lingnli", ("entail", "neutral")[n % 2], f"Essay {n} praises the lake.")
-            for n in range(count)
+            row(n, "lingnli", ("entail", "neutral")[n % 2], f"Essay {n} praises the lake.") for n in range(count)
         ],
     }
 
@@ -148,10 +146,7 @@ def test_names_change_places() -> None:
 
 
 def test_a_hard_negative_differs_and_is_never_supported() -> None:
-    premise, statement = (
-        "In 1990 Anna Berg opened 3 shops in Oslo.",
-        "There are 3 shops that Anna Berg opened.",
-    )
+    premise, statement = ("In 1990 Anna Berg opened 3 shops in Oslo.", "There are 3 shops that Anna Berg opened.")
     for seed in range(60):
         made = changes.hard_negative(premise, statement, random.Random(seed), ["Carl Dorn"])
         assert made

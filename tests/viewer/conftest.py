@@ -53,8 +53,7 @@ def served(viewed: Path) -> Iterator[str]:
 def browser() -> Iterator[Any]:
     """Ended with the module: while it lives, its event loop is in the way of others."""
     chromium = next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
-        None,
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
     )
     if chromium is None:
         pytest.skip(
@@ -78,18 +77,14 @@ class Watched:
         page.on(
             "console",
             lambda message: (
-                self.said.append(f"{message.type}: {message.text}")
-                if message.type in ("error", "warning")
-                else None
+                self.said.append(f"{message.type}: {message.text}") if message.type in ("error", "warning") else None
             ),
         )
         page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (self.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on(
             "request",
-            lambda request: (
-                self.said.append(f"left the machine: {request.url}") if _outside(request.url) else None
-            ),
+            lambda request: self.said.append(f"left the machine: {request.url}") if _outside(request.url) else None,
         )
 
     def quiet(self) -> bool:

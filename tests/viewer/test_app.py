@@ -62,10 +62,7 @@ def test_json_of_a_case_says_everything(app: Any) -> None:
     case = ask(app, "/run/bot_1/case/3?format=json").json()["case"]
     assert case["id"] == "case-003"
     assert [piece["flag"] for piece in case["answer"] if "flag" in piece] == [False, True]
-    assert (
-        "".join(piece["text"] for piece in case["answer"])
-        == "The shop opens at 3 o'clock. It is closed on day 4."
-    )
+    assert "".join(piece["text"] for piece in case["answer"]) == "The shop opens at 3 o'clock. It is closed on day 4."
     verdict = case["verdict"]
     assert sum(part["points"] for part in verdict["parts"]) == pytest.approx(verdict["quality"])
     assert [score["kind"] for score in case["scores"]] == ["value", "value", "value", "not applicable"]
@@ -120,9 +117,7 @@ def test_case_keeps_the_filter(app: Any) -> None:
     told = ask(app, "/run/bot_1/case/19?status=FAILED&format=json").json()
     assert (told["place"], told["previous"]) == (0, None)
     assert told["query"] == "?status=FAILED"
-    assert (
-        f"/run/bot_1/case/{told['next']}?status=FAILED" in ask(app, "/run/bot_1/case/19?status=FAILED").text
-    )
+    assert f"/run/bot_1/case/{told['next']}?status=FAILED" in ask(app, "/run/bot_1/case/19?status=FAILED").text
 
 
 @pytest.mark.parametrize(
@@ -161,10 +156,7 @@ def test_a_page_stays_small_whatever_the_answers(viewed: Path, tmp_path: Path) -
 
     def large(n: int) -> Outcome:
         return Outcome(
-            Case(f"c{n}", f"question {n} " * 20),
-            Response("word " * 800),
-            {"m": Score(n / 3000)},
-            Verdict("SCORED"),
+            Case(f"c{n}", f"question {n} " * 20), Response("word " * 800), {"m": Score(n / 3000)}, Verdict("SCORED")
         )
 
     make_run(tmp_path / "results" / "large", map(large, range(3000)), "large", reports=False)
@@ -241,13 +233,7 @@ def test_a_damaged_run_gives_a_page_and_the_rest_works(damage: str, tmp_path: Pa
     name, content = files[damage]
     (bad / name).write_bytes(content)
     app = make_app(tmp_path, Rules())
-    for page in (
-        "/run/bad",
-        "/run/bad?tab=charts",
-        "/run/bad/case/0",
-        "/run/bad/live",
-        "/compare?a=whole&b=bad",
-    ):
+    for page in ("/run/bad", "/run/bad?tab=charts", "/run/bad/case/0", "/run/bad/live", "/compare?a=whole&b=bad"):
         assert ask(app, page).status < 500, page
     assert ask(app, "/").status == 200
     assert ask(app, "/run/whole").status == 200
@@ -259,8 +245,7 @@ def test_an_odd_host_header_is_refused_quietly(host: str, app: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "query",
-    ["page=9999999999999999999999", "page=%C2%B2", "under=nan", "sort=%00", "q=%ff%fe", "tab=x", "down=down"],
+    "query", ["page=9999999999999999999999", "page=%C2%B2", "under=nan", "sort=%00", "q=%ff%fe", "tab=x", "down=down"]
 )
 def test_an_odd_query_is_answered(query: str, app: Any) -> None:
     assert ask(app, f"/run/bot_1?{query}").status < 500

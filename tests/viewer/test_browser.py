@@ -55,9 +55,7 @@ def test_page(name: str, scheme: str, served: str, viewed: Path, watch: Watch) -
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     watched.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}.png", full_page=True)
     watched.page.set_viewport_size({"width": 390, "height": 800})
-    wider = watched.page.evaluate(
-        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    )
+    wider = watched.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wider <= 0, f"on a phone the page is {wider} pixels too wide"
     if name == "report" or scheme == "light":
         watched.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}-phone.png")
@@ -201,9 +199,7 @@ def test_label_is_kept_and_read_by_calibrate(served: str, viewed: Path, watch: W
     assert page.get_by_role("button", name="Wrong").get_attribute("aria-pressed") == "true"
     assert read_labels(viewed / "bot_2").resolved() == {"case-005": 0}
     page.keyboard.press("1")
-    page.wait_for_function(
-        "document.querySelector('button[value=right]').getAttribute('aria-pressed') === 'true'"
-    )
+    page.wait_for_function("document.querySelector('button[value=right]').getAttribute('aria-pressed') === 'true'")
     assert read_labels(viewed / "bot_2").resolved() == {"case-005": 1}
     lines = [json.loads(line) for line in (viewed / "bot_2" / "labels.jsonl").read_text().splitlines()]
     assert [line["note"] for line in lines] == ["day 6 is\u2028invented <b>"] * 2
@@ -212,9 +208,7 @@ def test_label_is_kept_and_read_by_calibrate(served: str, viewed: Path, watch: W
     assert watched.quiet()
 
 
-def test_two_people_label_by_keyboard_and_settle_a_disagreement(
-    served: str, viewed: Path, watch: Watch
-) -> None:
+def test_two_people_label_by_keyboard_and_settle_a_disagreement(served: str, viewed: Path, watch: Watch) -> None:
     first, seen = watch(f"{served}/label/bot_1?as=ana"), []
     page = first.page
     page.wait_for_url("**/label/bot_1")

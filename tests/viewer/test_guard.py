@@ -67,16 +67,12 @@ def test_label_from_elsewhere_is_refused(origin: str, app: Any, viewed: Path) ->
 
 def test_label_of_hostile_ids(tmp_path: Path) -> None:
     """The id comes back whole, whatever it holds; a wrong label or a long note is not kept."""
-    outcomes = [
-        Outcome(Case(text, "q"), Response("a"), {"m": Score(1.0)}, Verdict("SCORED")) for text in HOSTILE
-    ]
+    outcomes = [Outcome(Case(text, "q"), Response("a"), {"m": Score(1.0)}, Verdict("SCORED")) for text in HOSTILE]
     folder = make_run(tmp_path / "results" / "odd", outcomes, "odd", reports=False)
     app = make_app(tmp_path / "results", Rules())
 
     def label(n: int, body: bytes) -> int:
-        return ask(
-            app, f"/run/odd/case/{n}/label", method="POST", body=body, origin="http://127.0.0.1:8765"
-        ).status
+        return ask(app, f"/run/odd/case/{n}/label", method="POST", body=body, origin="http://127.0.0.1:8765").status
 
     for n in range(len(HOSTILE)):
         assert label(n, b"label=wrong&note=%0Atwo%0Alines%E2%80%A8") == 303

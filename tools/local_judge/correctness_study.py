@@ -107,11 +107,7 @@ def read_answers(data: Path, seed: int) -> Answers:
     """`rarity` must be in place: features ask for it."""
     lines = read_lines(data, CORRECTNESS_SET)
     made = [Made(line, line["answer"], line["reference"], line["label"]) for line in lines]
-    made += [
-        *_long(lines, random.Random(seed)),
-        *_other_figures(lines, random.Random(seed)),
-        *_companies(seed),
-    ]
+    made += [*_long(lines, random.Random(seed)), *_other_figures(lines, random.Random(seed)), *_companies(seed)]
     found = [features_of(compared_with(each.answer, each.expected, each.line["question"])) for each in made]
     return Answers(
         rows=np.array([[features[name] for name in NAMES] for features in found]),
@@ -167,12 +163,7 @@ def _companies(seed: int) -> Iterator[Made]:
 
 def fit(answers: Answers, chosen: Any, seed: int) -> HistGradientBoostingClassifier:
     return fit_trees(
-        answers.rows[chosen],
-        answers.labels[chosen],
-        answers.weights[chosen],
-        SIGNS,
-        random_state=seed,
-        **TREES,
+        answers.rows[chosen], answers.labels[chosen], answers.weights[chosen], SIGNS, random_state=seed, **TREES
     )
 
 

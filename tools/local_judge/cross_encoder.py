@@ -27,9 +27,7 @@ class CrossEncoder(nn.Module):
     def __init__(self, model: Path) -> None:
         super().__init__()
         self.bert = BertModel.from_pretrained(model, add_pooling_layer=False)
-        self.found = nn.Embedding(
-            3, 384
-        )  # not of the claim; a token that the evidence has too; one it has not
+        self.found = nn.Embedding(3, 384)  # not of the claim; a token that the evidence has too; one it has not
         nn.init.zeros_(self.found.weight)
         self.head = nn.Linear(384, 1)
         nn.init.constant_(self.head.bias, -4.0)
@@ -67,9 +65,7 @@ class CrossEncoder(nn.Module):
             rows["changed"].append([0, *hit, 0, *rest])
             rows["mask"].append([1] * len(rows["ids"][-1]))
         longest = max(map(len, rows["ids"]))
-        padded = {
-            name: torch.tensor([row + [0] * (longest - len(row)) for row in rows[name]]) for name in rows
-        }
+        padded = {name: torch.tensor([row + [0] * (longest - len(row)) for row in rows[name]]) for name in rows}
         return padded | {"mask": padded["mask"].bool()}
 
 
@@ -108,9 +104,7 @@ def train(model: CrossEncoder, pairs: Sequence[Pair], rate: float, seed: int) ->
         running = 0.95 * running + 0.05 * loss.item()
         if number % 20 == 19:
             speed = BATCH * (number + 1) / (time.monotonic() - began)
-            print(
-                f"  {number + 1}/{steps} loss {running:.3f}, {speed:.1f} pairs/s", file=sys.stderr, flush=True
-            )
+            print(f"  {number + 1}/{steps} loss {running:.3f}, {speed:.1f} pairs/s", file=sys.stderr, flush=True)
 
 
 def _length(pair: Pair) -> int:

@@ -60,9 +60,7 @@ def grounding_rows(data: Path, name: str) -> list[Row]:
         )
         for line in read_lines(data, name)
     ]
-    return sorted(
-        rows, key=lambda row: row.contexts
-    )  # answers to the same passages side by side: embedded once
+    return sorted(rows, key=lambda row: row.contexts)  # answers to the same passages side by side: embedded once
 
 
 def with_edits(rows: list[Row], most: int, seed: int) -> list[Row]:
@@ -86,9 +84,7 @@ def edit(row: Row, rng: random.Random) -> Row | None:
     for way in ways:
         changed = way(row, rng)
         if changed and changed != row.answer:
-            return replace(
-                row, id=f"{row.id}+{way.__name__[1:]}", answer=changed, label=1, sentences=(), edited=True
-            )
+            return replace(row, id=f"{row.id}+{way.__name__[1:]}", answer=changed, label=1, sentences=(), edited=True)
     return None
 
 
@@ -108,8 +104,7 @@ def _name(row: Row, rng: random.Random) -> str | None:
     pattern = r"(?<=[a-z,] )[A-Z][a-z]{2,}"
     found = list(re.finditer(pattern, row.answer))
     others = sorted(
-        {name for text in row.contexts for name in re.findall(pattern, text)}
-        - set(re.findall(pattern, row.answer))
+        {name for text in row.contexts for name in re.findall(pattern, text)} - set(re.findall(pattern, row.answer))
     )
     if not found or not others:
         return None
@@ -122,9 +117,7 @@ def _negate(row: Row, rng: random.Random) -> str | None:
     if not found:
         return None
     match = rng.choice(found)
-    return (
-        f"{row.answer[: match.end()]} {rng.choice(['not', 'never', 'no longer'])}{row.answer[match.end() :]}"
-    )
+    return f"{row.answer[: match.end()]} {rng.choice(['not', 'never', 'no longer'])}{row.answer[match.end() :]}"
 
 
 def _oppose(row: Row, rng: random.Random) -> str | None:

@@ -57,9 +57,7 @@ def _kept_features(rows: Sequence[Row], embed: Any, kept: Path) -> list[list[dic
 
 
 def meaning_of(features: dict[str, float]) -> dict[str, float]:
-    return {
-        name: round(value, 5) for name, value in features.items() if name.startswith(("soft_", "cosine_"))
-    }
+    return {name: round(value, 5) for name, value in features.items() if name.startswith(("soft_", "cosine_"))}
 
 
 def row_digest(row: Row) -> str:

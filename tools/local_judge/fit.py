@@ -51,10 +51,7 @@ def calibration(
 
 
 def exported(
-    model: HistGradientBoostingClassifier,
-    features: list[str],
-    curve: tuple[float, float],
-    about: dict[str, Any],
+    model: HistGradientBoostingClassifier, features: list[str], curve: tuple[float, float], about: dict[str, Any]
 ) -> dict[str, Any]:
     """What `answerkey.metrics.boosted_trees` reads; the calibration is worked into the leaves."""
     slope, shift = curve
@@ -72,14 +69,12 @@ def _tree(nodes: Any, slope: float) -> dict[str, list[Any]]:
     return {
         "feature": np.where(leaf, -1, nodes["feature_idx"]).astype(int).tolist(),
         "threshold": [
-            0.0 if end else _float32_up(value)
-            for end, value in zip(leaf, nodes["num_threshold"], strict=True)
+            0.0 if end else _float32_up(value) for end, value in zip(leaf, nodes["num_threshold"], strict=True)
         ],
         "left": np.where(leaf, 0, nodes["left"]).astype(int).tolist(),
         "right": np.where(leaf, 0, nodes["right"]).astype(int).tolist(),
         "value": [
-            round(float(value) * slope, DIGITS) if end else 0.0
-            for end, value in zip(leaf, nodes["value"], strict=True)
+            round(float(value) * slope, DIGITS) if end else 0.0 for end, value in zip(leaf, nodes["value"], strict=True)
         ],
     }
 

@@ -41,9 +41,7 @@ SHARE_OF_SET = {
     "ragtruth_qa": 2.0,
     "summedits": 0.05,
 }  # the one with sentences marked by people; the one of small edits
-CALIBRATION_SHARE = {
-    "ragtruth_qa": 4.0
-}  # answers as bots write them count as much as the four sets of claims together
+CALIBRATION_SHARE = {"ragtruth_qa": 4.0}  # answers as bots write them count as much as the four sets of claims together
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +103,7 @@ def _label(row: Row, found: Mapping[str, Any], count: int) -> int:
     """By the marked sentences; else every sentence of a supported answer is 0, the only one of another is 1."""
     if row.sentences:
         return max(
-            (label for start, end, label in row.sentences if start < found["end"] and end > found["start"]),
-            default=-1,
+            (label for start, end, label in row.sentences if start < found["end"] and end > found["start"]), default=-1
         )
     if row.label == 0:
         return 0
@@ -144,12 +141,7 @@ def fit_detector(tables: Mapping[str, Table], parts: Parts, uses: Features, seed
 
 
 def _fit(
-    tables: Mapping[str, Table],
-    parts: Parts,
-    uses: Features,
-    shares: Mapping[str, float],
-    seed: int,
-    **settings: Any,
+    tables: Mapping[str, Table], parts: Parts, uses: Features, shares: Mapping[str, float], seed: int, **settings: Any
 ) -> HistGradientBoostingClassifier:
     """`shares` is how much each set counts in all; `made` is for the edited copies of each set."""
     rows: list[Array] = []
@@ -164,9 +156,7 @@ def _fit(
             if share and mine.any():
                 rows.append(data.matrix(uses.names, mine))
                 labels.append(data.labels[mine].astype(float))
-                weights.append(
-                    share * (np.ones(mine.sum()) / mine.sum() if made else _balanced(labels[-1])) * 1000
-                )
+                weights.append(share * (np.ones(mine.sum()) / mine.sum() if made else _balanced(labels[-1])) * 1000)
     return fit_trees(
         np.concatenate(rows),
         np.concatenate(labels),
@@ -225,23 +215,16 @@ def curves(tables: Mapping[str, Table], scores: Mapping[str, Array]) -> dict[str
         answers, real = answer_scores(sentence, data), data.real
         found["answer"].append((answers[real], data.answers[real], np.full(real.sum(), number)))
     shares = [CALIBRATION_SHARE.get(name, 1.0) for name in scores]
-    columns = {
-        level: [np.concatenate(column) for column in zip(*parts, strict=True)]
-        for level, parts in found.items()
-    }
+    columns = {level: [np.concatenate(column) for column in zip(*parts, strict=True)] for level, parts in found.items()}
     return {level: calibration(*column, shares) for level, column in columns.items()}
 
 
-def written(
-    tables: Mapping[str, Table], scores: Mapping[str, Array], uses: Features, seed: int
-) -> dict[str, Any]:
+def written(tables: Mapping[str, Table], scores: Mapping[str, Array], uses: Features, seed: int) -> dict[str, Any]:
     """The detector fitted on all sets, as the JSON that the metric reads."""
     detector = fit_detector(tables, {name: _all(tables[name]) for name in GROUNDING_SETS}, uses, seed)
     plain = (1.0, 0.0)
     return {
-        "curves": {
-            level: [round(number, 5) for number in curve] for level, curve in curves(tables, scores).items()
-        },
+        "curves": {level: [round(number, 5) for number in curve] for level, curve in curves(tables, scores).items()},
         "coverage": exported(detector.coverage, list(uses.names), plain, {}),
         "edits": exported(detector.edits, list(EDITS.names), plain, {}),
     }

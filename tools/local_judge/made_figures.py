@@ -37,13 +37,7 @@ _SHARES = (
     "revenue growth",
     "return on assets",
 )
-_RATIOS = (
-    "quick ratio",
-    "inventory turnover",
-    "fixed asset turnover",
-    "days payable outstanding",
-    "interest coverage",
-)
+_RATIOS = ("quick ratio", "inventory turnover", "fixed asset turnover", "days payable outstanding", "interest coverage")
 _REFUSALS = (
     "I'm sorry, but the context does not include the {name} of {company} for FY{year}.",
     "To calculate the {name} of {company} we would need additional information, such as its statements for FY{year}.",
@@ -72,11 +66,7 @@ def made_figures(count: int, rng: random.Random) -> Iterator[Asked]:
     for _ in range(count):
         kind = rng.choice(("money", "share", "ratio"))
         name = rng.choice({"money": _MONEY, "share": _SHARES, "ratio": _RATIOS}[kind])
-        value = {
-            "money": rng.uniform(20, 60_000),
-            "share": rng.uniform(0.5, 75),
-            "ratio": rng.uniform(0.1, 99),
-        }[kind]
+        value = {"money": rng.uniform(20, 60_000), "share": rng.uniform(0.5, 75), "ratio": rng.uniform(0.1, 99)}[kind]
         year = rng.randint(2012, 2023)
         words = {"name": name, "company": rng.choice(_COMPANIES), "year": year, "before": year - 1}
         unit = " in USD millions" if kind == "money" and rng.random() < 0.6 else ""
@@ -91,10 +81,7 @@ def made_figures(count: int, rng: random.Random) -> Iterator[Asked]:
         yield Asked(question, expected, rng.choice(_REFUSALS).format(**words), 0)
         if kind == "money":
             yield Asked(
-                question,
-                f"${value:,.0f} million",
-                f"It was ${value:,.0f} {rng.choice(['billion', 'thousand'])}.",
-                0,
+                question, f"${value:,.0f} million", f"It was ${value:,.0f} {rng.choice(['billion', 'thousand'])}.", 0
             )
 
 
@@ -105,9 +92,7 @@ def _other(value: float, rng: random.Random) -> float:
 def _expected(kind: str, value: float, unit: bool, rng: random.Random) -> str:
     if kind == "money":
         return rng.choice(
-            (f"${value:.2f}", f"${value:,.0f}")
-            if unit
-            else (f"${value:,.0f} million", f"${value / 1000:.2f} billion")
+            (f"${value:.2f}", f"${value:,.0f}") if unit else (f"${value:,.0f} million", f"${value / 1000:.2f} billion")
         )
     return f"{value:.1f}%" if kind == "share" else f"{value:.2f}"
 
@@ -125,14 +110,10 @@ def _written(kind: str, value: float, rng: random.Random) -> str:
 
 def _answer(kind: str, value: float, words: dict[str, str | int], rng: random.Random) -> str:
     x, y, z = (rng.uniform(100, 90_000) for _ in range(3))
-    one, two = rng.sample(
-        ("cost of sales", "current liabilities", "total assets", "net sales", "depreciation"), 2
-    )
+    one, two = rng.sample(("cost of sales", "current liabilities", "total assets", "net sales", "depreciation"), 2)
     other = _written(kind, value * rng.uniform(0.6, 1.6), rng)
     pattern = rng.choice(_ANSWERS)
-    return pattern.format(
-        **words, figure=_written(kind, value, rng), other=other, x=x, y=y, z=z, one=one, two=two
-    )
+    return pattern.format(**words, figure=_written(kind, value, rng), other=other, x=x, y=y, z=z, one=one, two=two)
 
 
 def _changes(
@@ -143,7 +124,9 @@ def _changes(
     old, new = sorted((value, value * rng.uniform(1.05, 2)), reverse=not up)
     before, after = _written(kind, old, rng), _written(kind, new, rng)
     verb, said, against = ("improved", "rose", "fell") if up else ("declined", "fell", "rose")
-    expected = f"The {words['name']} has {verb} from {before} to {after} between FY{words['before']} and FY{words['year']}."
+    expected = (
+        f"The {words['name']} has {verb} from {before} to {after} between FY{words['before']} and FY{words['year']}."
+    )
     company, name = words["company"], words["name"]
     reason = rng.choice(
         ("mainly because of higher selling prices", "driven by its consumer segment", "as costs did not move")

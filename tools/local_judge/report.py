@@ -26,9 +26,7 @@ def with_agreement(told: str, tables: Mapping[str, Sequence[Line]]) -> str:
     before, rest = told.split(AGREEMENT_TITLE, 1)
     _, title, after = rest.partition(LAST_TITLE)
     _, _, section = TEMPLATE.partition(AGREEMENT_TITLE)
-    section = section.partition(LAST_TITLE)[0].format(
-        **{name: _table(lines) for name, lines in tables.items()}
-    )
+    section = section.partition(LAST_TITLE)[0].format(**{name: _table(lines) for name, lines in tables.items()})
     return before + AGREEMENT_TITLE + section + title + after
 
 

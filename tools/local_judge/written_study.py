@@ -30,14 +30,9 @@ def written_rows(name: str) -> list[dict[str, Any]]:
 def agreement(rows: Sequence[dict[str, Any]]) -> tuple[Array, Array]:
     """The values, and whether an expected answer is found word for word."""
     scores = answer_agreement(
-        [
-            (Case("", row["question"], expected=tuple(row["reference"])), Response(row["answer"]))
-            for row in rows
-        ]
+        [(Case("", row["question"], expected=tuple(row["reference"])), Response(row["answer"])) for row in rows]
     )
-    found = [
-        max(score.details["features"][name] for name in ("best_contains", "squashed")) for score in scores
-    ]
+    found = [max(score.details["features"][name] for name in ("best_contains", "squashed")) for score in scores]
     return np.array([score.value for score in scores]), np.array(found)
 
 

@@ -79,9 +79,7 @@ def another_number(text: str, rng: random.Random) -> str:
         elif value < 20:
             new = value + rng.choice((-5, -3, -2, -1, 1, 2, 3, 4, 6))
         else:
-            new = round(value * rng.choice((0.1, 0.5, 0.8, 0.9, 1.1, 1.2, 1.5, 2, 10))) + rng.choice(
-                (0, 0, 1, 3)
-            )
+            new = round(value * rng.choice((0.1, 0.5, 0.8, 0.9, 1.1, 1.2, 1.5, 2, 10))) + rng.choice((0, 0, 1, 3))
     return f"{new:,}" if "," in text else str(new)
 
 
@@ -144,9 +142,7 @@ def change_antonym(text: str, rng: random.Random) -> tuple[str, str] | None:
     return _replace(text, old, rng.choice(antonyms()[old])), CONTRADICT
 
 
-def change_name(
-    text: str, rng: random.Random, premise: str, elsewhere: Sequence[str]
-) -> tuple[str, str] | None:
+def change_name(text: str, rng: random.Random, premise: str, elsewhere: Sequence[str]) -> tuple[str, str] | None:
     """A name of the text replaced by another of the premise, or else by one from elsewhere."""
     found = names(text)
     if not found:

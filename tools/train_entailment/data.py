@@ -43,9 +43,7 @@ _STATEMENTS = (
 )
 CHANGED = _STATEMENTS.split()
 # Premises of several sentences.
-_SEVERAL_SENTENCES = (
-    "fever_train boolq_qa factcg_cg2c_doc lfqa_verification multirc_qa feverous_s_dev citint rte"
-)
+_SEVERAL_SENTENCES = "fever_train boolq_qa factcg_cg2c_doc lfqa_verification multirc_qa feverous_s_dev citint rte"
 COPIED = _SEVERAL_SENTENCES.split()
 
 
@@ -158,9 +156,7 @@ class Stream:
     def __init__(self, train: dict[str, list[Row]], mix: Mix, seed: int, size: int = CHUNK) -> None:
         self.mix, self.seed, self.size = mix, seed, size
         self.pools = pools(train, mix, seed)
-        supported = [
-            row for name in CHANGED for row in train.get(name, [])[:20000] if row["label"] == "entail"
-        ]
+        supported = [row for name in CHANGED for row in train.get(name, [])[:20000] if row["label"] == "entail"]
         several = [row for name in COPIED for row in train.get(name, [])[:8000]]
         self.changed, self.copied = Pool("changed", supported, seed), Pool("copied", several, seed)
         self.train = train

@@ -30,13 +30,7 @@ def examples(rows: Sequence[Row], source: str) -> list[Example]:
     """Rows as the model sees them: a long premise is cut to the windows that the hypothesis is about."""
     words = LONG_WORDS if BY_NAME[source].kind == ANSWERS else SHORT_WORDS
     return [
-        Example(
-            fit(row["premise"], row["hypothesis"], words),
-            row["hypothesis"],
-            CLASSES[row["label"]],
-            False,
-            source,
-        )
+        Example(fit(row["premise"], row["hypothesis"], words), row["hypothesis"], CLASSES[row["label"]], False, source)
         for row in rows
     ]
 
@@ -74,10 +68,7 @@ def held_out(scorer: Scorer, held: dict[str, list[Row]], most: int, temperature:
         kept = random.Random(0).sample(kept, min(most, len(kept)))
         seen = examples(kept, name)
         given = probabilities(scorer.logits([(e.premise, e.hypothesis) for e in seen]), temperature)[:, 0]
-        found = [
-            (e.label == 0, float(p), overlap(e.premise, e.hypothesis))
-            for e, p in zip(seen, given, strict=True)
-        ]
+        found = [(e.label == 0, float(p), overlap(e.premise, e.hypothesis)) for e, p in zip(seen, given, strict=True)]
         figures.append(_figure(name, found))
         kinds.setdefault(BY_NAME[name].kind, []).extend(found)
     return figures + [_figure(f"all {kind}", found) for kind, found in kinds.items()]

@@ -117,9 +117,7 @@ def _encoder(graph: Graph, x: str, at: str, last: bool) -> str:
     if last:
         ends = [graph.constant([number], "int64") for number in (0, 1)]
         parts[0], x = (graph.add("Slice", tensor, *ends, ends[1]) for tensor in (parts[0], x))
-    seen = graph.add(
-        "MultiHeadAttention", *parts, "", "attention_mask", domain="com.microsoft", num_heads=HEADS
-    )
+    seen = graph.add("MultiHeadAttention", *parts, "", "attention_mask", domain="com.microsoft", num_heads=HEADS)
     x = graph.norm(graph.add("Add", graph.linear(seen, at + "out"), x), at + "mid")
     wide = graph.add("Gelu", graph.linear(x, at + "up"), approximate="tanh")
     return graph.norm(graph.add("Add", graph.linear(wide, at + "down"), x), at + "end")
@@ -158,9 +156,7 @@ def write(checkpoint: Path, weights: Path, data: Path, out: Path, averaged: bool
     ranges = measure(arrays, tokenizer, pairs[:MEASURED])
     graph = build(stored(arrays, small=True), ranges).SerializeToString(deterministic=True)
     (out / "entailment.onnx").write_bytes(graph)
-    float_logits = Scorer(build(stored(arrays, small=False), None).SerializeToString(), tokenizer).logits(
-        pairs
-    )
+    float_logits = Scorer(build(stored(arrays, small=False), None).SerializeToString(), tokenizer).logits(pairs)
     logits = Scorer(graph, tokenizer).logits(pairs)
     facts = {
         "name": "entailment",
@@ -184,9 +180,7 @@ def write(checkpoint: Path, weights: Path, data: Path, out: Path, averaged: bool
     }
     (out / "entailment.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     shutil.copyfile(Path(__file__).parent / "NOTICE.txt", out / "NOTICE.txt")
-    print(
-        json.dumps({"bytes": len(graph), **{k: facts[k] for k in ("temperature", "int8_changes", "sha256")}})
-    )
+    print(json.dumps({"bytes": len(graph), **{k: facts[k] for k in ("temperature", "int8_changes", "sha256")}}))
 
 
 def _supported(examples: Sequence[Example]) -> np.ndarray:

@@ -81,9 +81,7 @@ def from_minilm(weights: Path, seed: int) -> CrossEncoder:
     torch.manual_seed(seed)
     model = CrossEncoder()
     table = {"words": "word", "positions": "position", "types": "token_type"}
-    state = {
-        f"{short}.weight": given[f"embeddings.{name}_embeddings.weight"] for short, name in table.items()
-    }
+    state = {f"{short}.weight": given[f"embeddings.{name}_embeddings.weight"] for short, name in table.items()}
     state["positions.weight"] = state["positions.weight"][:LONGEST]
     state |= {f"embed.{part}": given[f"embeddings.LayerNorm.{part}"] for part in ("weight", "bias")}
     for layer in range(LAYERS):

@@ -32,9 +32,7 @@ class Scorer:
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
         return [(found.ids, found.type_ids) for found in self.tokenizer.encode_batch(list(pairs))]
 
-    def run(
-        self, encoded: Sequence[tuple[list[int], list[int]]], wanted: list[str] | None = None
-    ) -> list[np.ndarray]:
+    def run(self, encoded: Sequence[tuple[list[int], list[int]]], wanted: list[str] | None = None) -> list[np.ndarray]:
         """The graph's outputs for one batch."""
         width = max(len(ids) for ids, _ in encoded)
         inputs = {

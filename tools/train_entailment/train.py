@@ -89,10 +89,7 @@ class Trainer:
         self.parameters = [p for p in self.model.parameters() if p.requires_grad]
         plain = [p for p in self.parameters if p.ndim <= 1]
         wide = [p for p in self.parameters if p.ndim > 1]
-        groups = [
-            {"params": wide, "weight_decay": settings.weight_decay},
-            {"params": plain, "weight_decay": 0.0},
-        ]
+        groups = [{"params": wide, "weight_decay": settings.weight_decay}, {"params": plain, "weight_decay": 0.0}]
         self.optimizer = torch.optim.AdamW(groups, lr=settings.rate, betas=(0.9, 0.98), fused=True)
         self.ema = [p.detach().clone() for p in self.parameters]
         self.at: dict[str, Any] = {"chunk": 0, "batch": 0, "step": 0, "pairs": 0, "tokens": 0, "seconds": 0.0}

@@ -100,9 +100,7 @@ def evaluate(
     if out is not None:
         suite = suite.writing_to(Path(out))
     with additional_metrics(functions):
-        prepared = prepare(
-            suite, cases=partial(enumerate, cases), target=asked, judge=judge_of(judge, workers)
-        )  # pyright: ignore[reportArgumentType]
+        prepared = prepare(suite, cases=partial(enumerate, cases), target=asked, judge=judge_of(judge, workers))  # pyright: ignore[reportArgumentType]
     with closing(prepared):
         return _execute(prepared, out, progress)
 

@@ -89,9 +89,7 @@ def _metric_of(function: Any, number: int) -> Metric:
     if is_metric(name):
         raise SettingsError(f'metrics: the function "{name}" has the name of a built-in metric; rename it')
     summary = (getattr(function, "__doc__", None) or "").strip().split("\n")[0]
-    return Metric(
-        Facts(name, summary, low=None, high=None, needs=("answer",)), function, "single", "your code"
-    )
+    return Metric(Facts(name, summary, low=None, high=None, needs=("answer",)), function, "single", "your code")
 
 
 def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:

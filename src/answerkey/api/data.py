@@ -75,9 +75,7 @@ def _rows(data: Any) -> Iterator[Any]:
         return (dict(zip(columns, row, strict=True)) for row in data.itertuples(index=False, name=None))
     if hasattr(data, "to_pylist"):  # an Arrow table
         return iter(data.to_pylist())
-    if isinstance(data, Iterable) and not isinstance(
-        data, (bytes, bytearray)
-    ):  # lists, and data sets of Hugging Face
+    if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):  # lists, and data sets of Hugging Face
         return iter(cast("Iterable[Any]", data))
     kind = type(data).__name__
     raise InputError(
@@ -90,9 +88,7 @@ def _rows_of_mapping(data: Mapping[Any, Any]) -> Iterator[Any]:
     values = list(data.values())
     if values and all(hasattr(value, "column_names") for value in values):
         names = ", ".join(map(str, data))
-        raise InputError(
-            f'{NAME}: found several data sets ({names}); choose one, as in data["{next(iter(data))}"]'
-        )
+        raise InputError(f'{NAME}: found several data sets ({names}); choose one, as in data["{next(iter(data))}"]')
     columns: dict[Any, Sequence[Any]] = {
         name: cast("Sequence[Any]", value)
         for name, value in data.items()

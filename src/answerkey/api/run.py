@@ -35,9 +35,7 @@ class Run:
     (0.83, 50, '30 days')
     """
 
-    def __init__(
-        self, manifest: Json, outcomes: Sequence[Outcome] | None = None, folder: Path | None = None
-    ) -> None:
+    def __init__(self, manifest: Json, outcomes: Sequence[Outcome] | None = None, folder: Path | None = None) -> None:
         self.manifest, self.folder = manifest, folder
         self._given = outcomes
 
@@ -111,9 +109,7 @@ class Run:
             try:
                 shutil.copyfile(folder / "report.html", path)
             except OSError as error:
-                raise StorageError(
-                    f"{path}: cannot be written: {error.strerror}; choose another path"
-                ) from None
+                raise StorageError(f"{path}: cannot be written: {error.strerror}; choose another path") from None
         return Path(path)
 
     def _write(self, folder: Path) -> None:
@@ -155,9 +151,7 @@ class Run:
             f"{name} {'-' if m.mean is None else f'{m.mean:.3f}'} ({m.n}/{m.of})"
             for name, m in self.summary.figures.average_scores.items()
         ]
-        return "\n".join(
-            [self._headline(), "  mean: " + ", ".join(means), f"  worst: {worst or 'no failures'}"]
-        )
+        return "\n".join([self._headline(), "  mean: " + ", ".join(means), f"  worst: {worst or 'no failures'}"])
 
     def _headline(self) -> str:
         figures = self.summary.figures
@@ -173,23 +167,11 @@ class Run:
         """The pass rate with its interval, the metrics, and the worst cases."""
         figures = self.summary.figures
         metrics = [
-            (
-                name,
-                m.mean,
-                f"{m.ci95[0]:.3f} to {m.ci95[1]:.3f}" if m.ci95 else "",
-                f"{m.n}/{m.of}",
-                m.errors or "",
-            )
+            (name, m.mean, f"{m.ci95[0]:.3f} to {m.ci95[1]:.3f}" if m.ci95 else "", f"{m.n}/{m.of}", m.errors or "")
             for name, m in figures.average_scores.items()
         ]
         worst = [
-            (
-                o.case.id,
-                o.verdict.score,
-                o.case.question[:80],
-                (o.response.answer or "")[:120],
-                _reason(o, 200),
-            )
+            (o.case.id, o.verdict.score, o.case.question[:80], (o.response.answer or "")[:120], _reason(o, 200))
             for o in self.failures()[:_WORST_SHOWN]
         ]
         parts = [f"<b>{html_text(self._headline())}</b>"]
@@ -197,10 +179,7 @@ class Run:
             parts.append(html_bars(self.summary.bands))
         parts.append(html_table(metrics, ("metric", "mean", "95% CI", "scored", "errors")))
         if worst:
-            parts += [
-                "<b>worst cases</b>",
-                html_table(worst, ("case", "score", "question", "answer", "reason")),
-            ]
+            parts += ["<b>worst cases</b>", html_table(worst, ("case", "score", "question", "answer", "reason"))]
         return "<div>" + "".join(parts) + "</div>"
 
 

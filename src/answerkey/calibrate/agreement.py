@@ -200,12 +200,7 @@ def reliability(values: NDArray[Any], positive: NDArray[Any], sign: int) -> Reli
         own, hits, count = values[inside], int(positive[inside].sum()), int(inside.sum())
         bins.append(
             ReliabilityBin(
-                float(own.min()),
-                float(own.max()),
-                count,
-                float(own.mean()),
-                hits / count,
-                rate_interval(hits, count),
+                float(own.min()), float(own.max()), count, float(own.mean()), hits / count, rate_interval(hits, count)
             )
         )
     if values.min() < 0 or values.max() > 1:

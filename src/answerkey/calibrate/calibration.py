@@ -217,7 +217,5 @@ def _notes(c: Calibration, better: Better) -> list[str]:
         notes.append("not shown to be better than chance: the interval holds 0.5")
     if c.over_length_ci95 and c.over_length_ci95[0] <= 0 and c.metric != "answer_length":
         word = "worse than" if c.over_length_ci95[1] < 0 else "not shown to be better than"
-        notes.append(
-            f"{word} answer length alone (AUROC {c.length_auroc or 0.5:.2f}): it may be measuring length"
-        )
+        notes.append(f"{word} answer length alone (AUROC {c.length_auroc or 0.5:.2f}): it may be measuring length")
     return notes

@@ -47,8 +47,7 @@ def calibration_json(c: Calibration) -> dict[str, Any]:
         "cross_validated": {**_agreement_json(c.cross), "thresholds": c.cross_thresholds},
         "baselines": baselines(c),
         "reliability": [
-            {**asdict(b), "interval": list(b.interval[:2]) if b.interval else None}
-            for b in c.reliability.bins
+            {**asdict(b), "interval": list(b.interval[:2]) if b.interval else None} for b in c.reliability.bins
         ],
         "calibration_error": c.reliability.error,
         "brier": c.reliability.brier,
@@ -83,9 +82,7 @@ def calibration_text(c: Calibration) -> str:
     sides = f"label 1 in {c.positives} ({share:.1%})"
     if c.direction.label_means:
         sides += (
-            f", taken to mean {c.direction.label_means}"
-            if c.direction.guessed
-            else f" means {c.direction.label_means}"
+            f", taken to mean {c.direction.label_means}" if c.direction.guessed else f" means {c.direction.label_means}"
         )
     grouped = f"{c.draws:,} draws" + (f" of {c.groups} groups" if c.groups else "")
     lines = [
@@ -108,9 +105,7 @@ def calibration_text(c: Calibration) -> str:
         )
     if c.noise:
         flips = "" if c.noise.flips is None else f"; {c.noise.flips:.1%} of {c.noise.rows} rows change sides"
-        lines.append(
-            f"  noise over {c.noise.repeats} repeats: standard deviation {c.noise.sd:.3g} within a row{flips}"
-        )
+        lines.append(f"  noise over {c.noise.repeats} repeats: standard deviation {c.noise.sd:.3g} within a row{flips}")
     lines += [f"  note: {note}" for note in c.notes]
     return printable("\n".join(lines) + "\n")
 
@@ -143,9 +138,7 @@ def write_threshold(path: Path, calibration: Calibration) -> float:
             f"{c.metric}: no threshold worth writing was found; {'; '.join(c.notes) or 'AUROC is not above 0.5'}"
         )
     if not path.is_file():
-        raise SettingsError(
-            f"{path}: no such profile; make one with `answerkey profiles show rag > {path.name}`"
-        )
+        raise SettingsError(f"{path}: no such profile; make one with `answerkey profiles show rag > {path.name}`")
     profile = load_profile(str(path))
     if c.metric not in profile.metrics:
         raise SettingsError(
@@ -154,9 +147,7 @@ def write_threshold(path: Path, calibration: Calibration) -> float:
     floor = float(f"{c.threshold:.4g}")
     edited = with_floor(path.read_text(encoding="utf-8-sig"), c.metric, floor)
     if edited is None:
-        raise SettingsError(
-            f'{path}: write the criterion "{c.metric}" as a [[criteria]] table of its own first'
-        )
+        raise SettingsError(f'{path}: write the criterion "{c.metric}" as a [[criteria]] table of its own first')
     tomllib.loads(edited)
     write_file(path, edited)
     return floor

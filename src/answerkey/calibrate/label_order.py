@@ -20,9 +20,7 @@ def strata_of(scores: Sequence[float | None], passed: Sequence[bool]) -> list[li
     """Positions of the cases in strata by score; equal scores stay together, failed and passed cases apart."""
     strata: list[list[int]] = []
     for side in (False, True):
-        cases = sorted(
-            (n for n in range(len(scores)) if passed[n] is side), key=lambda n: (scores[n] or 0.0, n)
-        )
+        cases = sorted((n for n in range(len(scores)) if passed[n] is side), key=lambda n: (scores[n] or 0.0, n))
         least = max(_LEAST, len(cases) // STRATA)
         start = len(strata)
         for n in cases:
@@ -34,9 +32,7 @@ def strata_of(scores: Sequence[float | None], passed: Sequence[bool]) -> list[li
     return strata
 
 
-def label_order(
-    scores: Sequence[float | None], passed: Sequence[bool], labels: Mapping[int, float]
-) -> Iterator[int]:
+def label_order(scores: Sequence[float | None], passed: Sequence[bool], labels: Mapping[int, float]) -> Iterator[int]:
     """The positions of the unlabelled cases, the most useful first; within a stratum the order is random but fixed.
 
     >>> next(label_order([0.1, 0.9, 0.5], [False, True, False], {0: 0.0})) in (1, 2)

@@ -34,9 +34,7 @@ class Labelled:
         return len(self.pairs)
 
 
-def read_labelled(
-    path: Path, label: str = "label", group: str = "group", limit: int | None = None
-) -> Labelled:
+def read_labelled(path: Path, label: str = "label", group: str = "group", limit: int | None = None) -> Labelled:
     """Every row that has a label and an answer; rows without a label are counted, rows without an answer refused."""
     rows = _run_rows(path) if is_run(path) else _file_rows(path, label)
     pairs: list[Pair] = []
@@ -65,9 +63,7 @@ def _file_rows(path: Path, label: str) -> Iterator[_Given]:
         if case.recorded is None:
             raise InputError(f'{path}: case "{case.id}" has no answer to measure; add an "answer" column')
         if label not in case.extra and label != "label":
-            raise InputError(
-                f'{path}: case "{case.id}" has no column "{label}"{did_you_mean(label, case.extra)}'
-            )
+            raise InputError(f'{path}: case "{case.id}" has no column "{label}"{did_you_mean(label, case.extra)}')
         yield (replace(case, recorded=None), case.recorded), case.extra.get(label), {}
 
 
@@ -83,9 +79,7 @@ def _cases(path: Path) -> Iterator[Case]:
 def _tolerant(rows: Iterator[Row], path: Path) -> Iterator[Case]:
     for number, (row, place) in enumerate(rows, start=1):
         asked = bool(str(row.get("question") or "").strip())
-        case = case_of_row(
-            row if asked else {**row, "question": "-"}, place, default_id=f"{path.stem}#{number}"
-        )
+        case = case_of_row(row if asked else {**row, "question": "-"}, place, default_id=f"{path.stem}#{number}")
         yield case if asked else replace(case, question="")
 
 
@@ -101,9 +95,7 @@ def _run_rows(path: Path) -> Iterator[_Given]:
 
 def _how_to_label(path: Path, label: str) -> str:
     if is_run(path):
-        return (
-            f'label answers in `answerkey view`, or write {LABELS_FILE} into the run: {{"id": …, "label": 1}}'
-        )
+        return f'label answers in `answerkey view`, or write {LABELS_FILE} into the run: {{"id": …, "label": 1}}'
     return f'add a column "{label}" of 0 and 1, or name yours with --label'
 
 

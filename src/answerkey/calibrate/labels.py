@@ -101,9 +101,7 @@ class RunLabels:
     def agreement(self) -> LabelAgreement:
         """The agreement between the people, decisions apart."""
         people = self.people()
-        table = [
-            {by: label for by, label in self.given(case).items() if by != DECISION} for case in self.by_case
-        ]
+        table = [{by: label for by, label in self.given(case).items() if by != DECISION} for case in self.by_case]
         pairs: list[tuple[str, str, int, float | None]] = []
         for a, b in combinations(people, 2):
             both = [(entry[a], entry[b]) for entry in table if a in entry and b in entry]
@@ -130,9 +128,7 @@ def read_labels(run: Path, strict: bool = False) -> RunLabels:
             labels.append(CaseLabel(case, label, note, by, at))
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             if strict:
-                problem = (
-                    error if isinstance(error, InputError) else 'expected {"id": …, "label": …, "note": …}'
-                )
+                problem = error if isinstance(error, InputError) else 'expected {"id": …, "label": …, "note": …}'
                 raise InputError(f"{path}, line {number}: {problem}") from None
     return RunLabels(labels)
 
@@ -148,9 +144,7 @@ def as_label(given: Any, case: str) -> float | None:
     except (TypeError, ValueError):
         value = math.nan
     if not math.isfinite(value):
-        raise InputError(
-            f'case "{case}": the label is {given!r}, expected 0, 1, another number, or yes and no'
-        )
+        raise InputError(f'case "{case}": the label is {given!r}, expected 0, 1, another number, or yes and no')
     return value
 
 

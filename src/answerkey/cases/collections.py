@@ -35,16 +35,12 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
             row = parse_json(line, f"{name}/queries.jsonl, line {number}", in_line=True)
             key, text = str(row["_id"]), str(row["text"])
         except (KeyError, TypeError):
-            raise InputError(
-                f'{name}/queries.jsonl, line {number}: expected {{"_id": …, "text": …}}'
-            ) from None
+            raise InputError(f'{name}/queries.jsonl, line {number}: expected {{"_id": …, "text": …}}') from None
         if key not in labels:
             left_out += 1
             continue
         relevant, split = labels[key]
-        yield Case(
-            id=key, question=text, relevant=relevant, source_file=f"{name}/queries.jsonl", tags=(split,)
-        )
+        yield Case(id=key, question=text, relevant=relevant, source_file=f"{name}/queries.jsonl", tags=(split,))
     if left_out:
         _tell_left_out(folder.resolve(), left_out, number_of_queries)
 
@@ -52,10 +48,7 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
 @cache  # a run reads its cases more than once
 def _tell_left_out(folder: Path, left_out: int, queries: int) -> None:
     log.warning(
-        "%s/queries.jsonl: %d of %d queries have no label in qrels and are left out",
-        folder.name,
-        left_out,
-        queries,
+        "%s/queries.jsonl: %d of %d queries have no label in qrels and are left out", folder.name, left_out, queries
     )
 
 

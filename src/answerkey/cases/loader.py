@@ -72,9 +72,7 @@ def _joined(cases: Iterable[Case], truth: Mapping[str, Path]) -> Iterator[Case]:
 
 def _with(case: Case, known: Case) -> Case:
     empty = Case("", "")
-    names = [
-        field.name for field in fields(Case) if field.name not in ("id", "question", "source_file", "extra")
-    ]
+    names = [field.name for field in fields(Case) if field.name not in ("id", "question", "source_file", "extra")]
     added = {
         name: getattr(known, name)
         for name in names
@@ -104,9 +102,7 @@ def case_files(patterns: Iterable[str | Path], base: Path) -> list[Path]:
     for pattern in patterns:
         path = base / pattern
         if path.is_dir():
-            found = (
-                [path] if is_beir(path) else sorted(p for p in path.rglob("*") if p.suffix.lower() in ENDINGS)
-            )
+            found = [path] if is_beir(path) else sorted(p for p in path.rglob("*") if p.suffix.lower() in ENDINGS)
             if not found:
                 raise InputError(f"{pattern}: no case file in this folder; expected {', '.join(ENDINGS)}")
         elif path.is_file():

@@ -53,11 +53,7 @@ def promptfoo_rows(data: Any, file: str = "promptfoo") -> list[dict[str, Any]]:
         name, question = _question(variables, config.get("prompts"))
         listed = [*(default.get("assert") or []), *(test.get("assert") or [])]
         asserts = [_filled(each, variables) for each in _flat(listed, templates) if each]
-        row = {
-            "question": question,
-            "note": test.get("description"),
-            **_criteria(asserts, left_out),
-        }
+        row = {"question": question, "note": test.get("description"), **_criteria(asserts, left_out)}
         others = {f"x_{key}": value for key, value in variables.items() if key != name}
         rows.append({key: value for key, value in (row | others).items() if value is not None})
     _announce(file, left_out)
@@ -160,11 +156,7 @@ def _unsupported(assertion: Assertion, kind: str, value: Any) -> str | None:
         return kind or "an assertion without a type"
     if assertion.get("transform"):
         return f"{kind} with a transform"
-    if (
-        isinstance(value, Mapping)
-        or value is None
-        or (isinstance(value, str) and value.startswith("file://"))
-    ):
+    if isinstance(value, Mapping) or value is None or (isinstance(value, str) and value.startswith("file://")):
         return f"{kind} with a file or an object"
     return f"{kind} that Python can't read" if plain == "regex" and not _compiles(value) else None
 

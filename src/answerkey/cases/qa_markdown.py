@@ -150,8 +150,6 @@ def _refuse_other_layout(line: str, block: _Block, layout: str, name: str, numbe
 def _trimmed(lines: list[str]) -> list[str]:
     """Without the blank lines, rules and headings at the end, which lead to the next question."""
     end = len(lines)
-    while end and (
-        not lines[end - 1].strip() or _RULE.match(lines[end - 1]) or _HEADING.match(lines[end - 1])
-    ):
+    while end and (not lines[end - 1].strip() or _RULE.match(lines[end - 1]) or _HEADING.match(lines[end - 1])):
         end -= 1
     return lines[:end]

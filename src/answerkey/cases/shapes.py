@@ -73,9 +73,7 @@ def _conversation(row: Mapping[str, Any], place: Place, stem: str) -> Iterator[C
     shared = {
         column: value
         for column, value in row.items()
-        if kind != "conversation"
-        and column in COLUMNS
-        and column not in ("id", "question", *RESPONSE_COLUMNS)
+        if kind != "conversation" and column in COLUMNS and column not in ("id", "question", *RESPONSE_COLUMNS)
     }
     history = list(as_turns(shared.pop("history", None), "history", place))
     about = ("name", "description", "domain", *CONVERSATIONS)
@@ -88,11 +86,7 @@ def _conversation(row: Mapping[str, Any], place: Place, stem: str) -> Iterator[C
         told = {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
         own_mark = as_number(turn.get("min_score"), "min_score", where) if kind == "conversation" else None
         yield replace(
-            case,
-            history=tuple(history),
-            question_num=number,
-            min_score=own_mark,
-            extra={**carried, **own, **told},
+            case, history=tuple(history), question_num=number, min_score=own_mark, extra={**carried, **own, **told}
         )
         history.append(Turn(case.question, (case.recorded.answer or "") if case.recorded else ""))
 

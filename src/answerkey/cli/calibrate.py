@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from answerkey.cli.output import json_option, print_json, say, show
-from answerkey.cli.scoring_options import (
-    add_options,
-    judge_model_option,
-    judge_option,
-    judge_settings,
-    module_option,
-)
+from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
 
 if TYPE_CHECKING:
     from answerkey.calibrate.calibration import Calibration
@@ -162,10 +156,7 @@ def _remember(calibrations: list[Calibration], labelled: Path, suite: Suite) -> 
     if fingerprint != "none":
         kept = ("n", "auroc", "kappa", "spearman", "best_threshold", "accuracy_at_best")
         results = {name: calibration_json(each) for name, each in judged.items()}
-        remember(
-            fingerprint,
-            calibration={n: {key: found.get(key) for key in kept} for n, found in results.items()},
-        )
+        remember(fingerprint, calibration={n: {key: found.get(key) for key in kept} for n, found in results.items()})
 
 
 def _progress() -> Callable[[int, int], None]:

@@ -23,10 +23,7 @@ from answerkey.cli.output import json_option, print_json, say, show
 @click.option("--max-errors", type=click.IntRange(min=0), metavar="N",
               help="With --gate: fail if more than N cases of B end in an error; default 0.")  # fmt: skip
 @click.option(
-    "--cases",
-    type=click.IntRange(min=0),
-    default=20,
-    help="How many improved and degraded cases to list; default 20.",
+    "--cases", type=click.IntRange(min=0), default=20, help="How many improved and degraded cases to list; default 20."
 )
 @click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
 @click.option(

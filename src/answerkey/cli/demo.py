@@ -99,9 +99,7 @@ def _copy_world(out: Path) -> Path:
             elif place.read_bytes() != source.read_bytes():
                 say(f"keeping your changes to {place}")
     except OSError as error:
-        raise StorageError(
-            f"{out}: cannot be written: {error.strerror}; choose another folder with --out"
-        ) from None
+        raise StorageError(f"{out}: cannot be written: {error.strerror}; choose another folder with --out") from None
     return world
 
 

@@ -27,11 +27,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 )
 @json_option
 def command(
-    suite_or_run: Path | None,
-    qrels: Path | None,
-    run_file: Path | None,
-    index_ids: Path | None,
-    as_json: bool,
+    suite_or_run: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None, as_json: bool
 ) -> None:
     """Find out why retrieval scores are low, and what to fix first.
 
@@ -77,11 +73,7 @@ def _show(diagnosis: Diagnosis) -> None:
         show(f"   evidence: {finding.evidence}")
         show(f"   action:   {finding.action}")
         if finding.score_if_fixed is not None and more > 0:
-            show(
-                f"   gain:     {MEASURE} {diagnosis.score or 0.0:.3f} → {finding.score_if_fixed:.3f} ({more:+.3f})"
-            )
+            show(f"   gain:     {MEASURE} {diagnosis.score or 0.0:.3f} → {finding.score_if_fixed:.3f} ({more:+.3f})")
     for note in diagnosis.notes:
         show(f"\nnote: {note.title}: {note.evidence}; {note.action}")
-    show(
-        f"\nchecked: {', '.join(diagnosis.checked)}; {diagnosis.labelled} of {diagnosis.queries} queries labelled"
-    )
+    show(f"\nchecked: {', '.join(diagnosis.checked)}; {diagnosis.labelled} of {diagnosis.queries} queries labelled")

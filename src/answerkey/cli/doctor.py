@@ -17,15 +17,7 @@ from answerkey import __version__
 from answerkey.cli.judge_exam import give_large_exam
 from answerkey.cli.output import end, json_option, print_json, say, show
 from answerkey.cli.scoring_options import judge_model_option, judge_settings
-from answerkey.errors import (
-    EXIT_GATE,
-    EXIT_INCOMPLETE,
-    EXIT_OK,
-    AnswerkeyError,
-    Ending,
-    IncompleteError,
-    SettingsError,
-)
+from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, AnswerkeyError, Ending, IncompleteError, SettingsError
 from answerkey.types import Json
 
 if TYPE_CHECKING:
@@ -108,9 +100,7 @@ class JudgeTest:
 )
 @judge_model_option
 @click.option(
-    "--exam",
-    type=click.Choice(["short", "large"]),
-    help="short: ten questions; large: sixty, with a result by kind.",
+    "--exam", type=click.Choice(["short", "large"]), help="short: ten questions; large: sixty, with a result by kind."
 )
 @click.option("--api-key-env", metavar="NAME", help="Name of the environment variable with the judge's key.")
 @click.option("--no-exam", is_flag=True, help="Check the installation only; do not call the judge.")
@@ -170,9 +160,7 @@ def command(
 def _finish(checks: list[Check], judged: Json | None, ending: Ending, as_json: bool) -> NoReturn:
     if as_json:
         ok = ending.code == EXIT_OK
-        print_json(
-            {"checks": [asdict(c) for c in checks], "judge": judged, "ok": ok, "verdict": ending.sentence}
-        )
+        print_json({"checks": [asdict(c) for c in checks], "judge": judged, "ok": ok, "verdict": ending.sentence})
     else:
         show(f"\n{ending.sentence}")
     raise click.exceptions.Exit(end(ending))
@@ -182,9 +170,7 @@ def is_run(path: Path) -> bool:
     return (path / "run.json").is_file()
 
 
-def _judge_settings(
-    suite: Path | None, judge: str | None, model: str | None, key: str | None
-) -> JudgeSettings | None:
+def _judge_settings(suite: Path | None, judge: str | None, model: str | None, key: str | None) -> JudgeSettings | None:
     if suite is not None:
         from answerkey.runs.store import read_manifest
         from answerkey.runs.suite import load_suite
@@ -227,9 +213,7 @@ def _check_embedding() -> str:
     model = load_embedder(cache=False)
     cat, kitten, law = model.embed(["a cat", "a kitten", "tax law"])
     if float(cat @ kitten) <= float(cat @ law):
-        raise RuntimeError(
-            f"{model.name} rates a cat closer to tax law than to a kitten: reinstall answerkey"
-        )
+        raise RuntimeError(f"{model.name} rates a cat closer to tax law than to a kitten: reinstall answerkey")
     return f"{model.name}, {model.precision}, {model.digest[:12]}"
 
 

@@ -27,15 +27,11 @@ def command(folder: Path) -> None:
     """
     present = [name for name in FILES if (folder / name).exists()]
     if present:
-        raise InputError(
-            f"{folder} already contains {', '.join(present)}; choose another folder: answerkey init mybot"
-        )
+        raise InputError(f"{folder} already contains {', '.join(present)}; choose another folder: answerkey init mybot")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in FILES:
-            (folder / name).write_text(
-                (FOLDER / "starter" / name).read_text(encoding="utf-8"), encoding="utf-8"
-            )
+            (folder / name).write_text((FOLDER / "starter" / name).read_text(encoding="utf-8"), encoding="utf-8")
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror}; choose another folder") from None
     say(f"wrote {', '.join(str(folder / name) for name in FILES)}")

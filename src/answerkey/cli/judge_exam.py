@@ -31,24 +31,14 @@ def give_large_exam(judge: Judge, run: Path | None, as_json: bool, chosen: bool)
         judge.close()
     silent = [each.error for each in exam.answers if each.error]
     if len(silent) == len(exam.answers) and not judge.usage().get("calls", 1):
-        return (
-            EXIT_INCOMPLETE,
-            f"the judge does not respond: {silent[0]}",
-            _unreachable(judge.name, silent[0] or ""),
-        )
+        return (EXIT_INCOMPLETE, f"the judge does not respond: {silent[0]}", _unreachable(judge.name, silent[0] or ""))
     remember(judge.fingerprint(), exam=exam.to_json(items=False))
     if run is not None:
         _keep(exam, run)
     if not as_json:
         show_large_exam(exam)
     resists = "injection" not in exam.failed_kinds
-    record = {
-        "name": judge.name,
-        "reachable": True,
-        "error": None,
-        "resists_injection": resists,
-        **exam.to_json(),
-    }
+    record = {"name": judge.name, "reachable": True, "error": None, "resists_injection": resists, **exam.to_json()}
     if exam.passed:
         return EXIT_OK, f"the judge passed its exam: {exam.right} of {exam.judged} right", record
     failed = f"failed in {', '.join(exam.failed_kinds)} ({exam.right} of {exam.judged} right)"
@@ -78,12 +68,4 @@ def _keep(exam: LargeExam, run: Path) -> None:
 
 
 def _unreachable(name: str, error: str) -> Json:
-    return {
-        "name": name,
-        "reachable": False,
-        "error": error,
-        "passed": False,
-        "right": None,
-        "of": None,
-        "kinds": {},
-    }
+    return {"name": name, "reachable": False, "error": error, "passed": False, "right": None, "of": None, "kinds": {}}

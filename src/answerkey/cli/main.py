@@ -91,9 +91,7 @@ class CommandGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.command(
-    cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.command(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="answerkey")
 def answerkey() -> None:
     """Find out whether your question-answering bot is good, where it fails, and whether a change made it better.
@@ -134,9 +132,7 @@ def _run() -> int:
         return end(Ending(EXIT_INTERRUPTED, "stopped before anything was finished"))
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
-            click.echo(
-                f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True
-            )
+            click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
         return end(Ending(EXIT_INPUT, _one_line(error.format_message())))
     except AnswerkeyError as error:
         return end(Ending(error.exit_code, _one_line(str(error)), gated=False))

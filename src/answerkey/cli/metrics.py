@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 @click.command("metrics")
 @click.option(
-    "--module",
-    "modules",
-    multiple=True,
-    help="Also list the metrics of this Python module; may be repeated.",
+    "--module", "modules", multiple=True, help="Also list the metrics of this Python module; may be repeated."
 )
 @json_option
 def command(modules: tuple[str, ...], as_json: bool) -> None:

@@ -17,18 +17,10 @@ from answerkey.cli.scoring_options import judge_model_option, judge_option, judg
 @judge_option
 @judge_model_option
 @click.option("--cases", type=click.IntRange(min=0), default=20, help="How many cases to list; default 20.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE.json", help="Also write the result to this file."
-)
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE.json", help="Also write the result to this file.")
 @json_option
 def command(
-    run_a: Path,
-    run_b: Path,
-    judge: str | None,
-    judge_model: str | None,
-    cases: int,
-    out: Path | None,
-    as_json: bool,
+    run_a: Path, run_b: Path, judge: str | None, judge_model: str | None, cases: int, out: Path | None, as_json: bool
 ) -> None:
     """Ask the judge for the better answer to each question, in both orders.
 

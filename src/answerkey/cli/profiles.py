@@ -39,9 +39,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 @command.command("show")
 @click.argument("name")
 @click.option(
-    "--words",
-    is_flag=True,
-    help="Also print the default word lists, which a profile can replace under [words].",
+    "--words", is_flag=True, help="Also print the default word lists, which a profile can replace under [words]."
 )
 def show_one(name: str, words: bool) -> None:
     """Print the TOML of a built-in profile.

@@ -18,15 +18,9 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command()
-@click.option(
-    "--qrels", type=_FILE, help="Labels: TREC, CSV (query_id, relevant) or JSON; default the file of --run."
-)
-@click.option(
-    "--run", "run_file", type=_FILE, required=True, help="Rankings: TREC, CSV (query_id, retrieved) or JSON."
-)
-@click.option(
-    "--metrics", default=_DEFAULT, metavar="A,B,…", help=f"Metrics, comma-separated; default {_DEFAULT}."
-)
+@click.option("--qrels", type=_FILE, help="Labels: TREC, CSV (query_id, relevant) or JSON; default the file of --run.")
+@click.option("--run", "run_file", type=_FILE, required=True, help="Rankings: TREC, CSV (query_id, retrieved) or JSON.")
+@click.option("--metrics", default=_DEFAULT, metavar="A,B,…", help=f"Metrics, comma-separated; default {_DEFAULT}.")
 @click.option("--unit", type=click.Choice(["page", "chunk"]), default="page",
               help="page: count each id once, at its first rank (default); chunk: count every occurrence.")  # fmt: skip
 @json_option
@@ -61,9 +55,7 @@ def command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as_json
     scored = len(result.ids) - len(result.unlabelled)
     width = max(map(len, names), default=0)
     for name, value in result.mean.items():
-        show(
-            f"{name:<{width}}  {'-' if value is None else f'{value:.4f}'}  scored {scored}/{len(result.ids)}"
-        )
+        show(f"{name:<{width}}  {'-' if value is None else f'{value:.4f}'}  scored {scored}/{len(result.ids)}")
     _show_queries("no labels, left out of the means", result.unlabelled)
     _show_queries("missing from the run, counted as 0", result.missing)
     return _show_places(result)
@@ -105,8 +97,7 @@ def _show_configurations(results: Mapping[str, Ranked], compared: Mapping[str, A
     show(f"{'configuration':<{width}}  " + "  ".join(f"{name:>8}" for name in names))
     for setup, result in results.items():
         means = (
-            f"{'-' if (mean := result.mean[name]) is None else f'{mean:.4f}':>{max(8, len(name))}}"
-            for name in names
+            f"{'-' if (mean := result.mean[name]) is None else f'{mean:.4f}':>{max(8, len(name))}}" for name in names
         )
         show(f"{setup:<{width}}  " + "  ".join(means))
     by = compared["by"]

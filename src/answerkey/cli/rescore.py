@@ -13,9 +13,7 @@ from answerkey.cli.scoring_options import ScoringOptions, scoring_options
 @click.command("rescore")
 @click.argument("run", type=click.Path(path_type=Path))
 @scoring_options("Metrics, comma-separated; replaces those of the run.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the new run; default beside the old one."
-)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the new run; default beside the old one.")
 @click.option("--quiet", is_flag=True, help="No progress and no report on the screen.")
 @json_option
 def command(run: Path, scoring: ScoringOptions, out: Path | None, quiet: bool, as_json: bool) -> None:
@@ -35,6 +33,4 @@ def command(run: Path, scoring: ScoringOptions, out: Path | None, quiet: bool, a
     with interactive(quiet=quiet) as (watch, stop):
         finished = rescore(run, changes, out, watch, stop)
     again = same_command("rescore", run)
-    raise click.exceptions.Exit(
-        finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts)
-    )
+    raise click.exceptions.Exit(finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts))

@@ -16,17 +16,11 @@ from answerkey.errors import SettingsError
 @scoring_options("Metrics, comma-separated: keyword_recall,recall@5.")
 @click.option("--answers", type=click.Path(path_type=Path), help="A second file of answers, joined by id.")
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default="results",
-    help="Folder for run folders; default results.",
+    "--out", type=click.Path(path_type=Path), default="results", help="Folder for run folders; default results."
 )
 @click.option("--name", default="score", help="Start of the run folder's name; default score.")
 @click.option(
-    "--gate",
-    "gates",
-    multiple=True,
-    help='A condition, such as "user_satisfaction >= 0.70"; may be repeated.',
+    "--gate", "gates", multiple=True, help='A condition, such as "user_satisfaction >= 0.70"; may be repeated.'
 )
 @click.option("--quiet", is_flag=True, help="No progress and no report on the screen.")
 @json_option
@@ -60,6 +54,4 @@ def command(
     with interactive(quiet=quiet) as (watch, stop):
         finished = run_suite(suite, Options(), watch, stop)
     again = same_command("score", *cases)
-    raise click.exceptions.Exit(
-        finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts)
-    )
+    raise click.exceptions.Exit(finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts))

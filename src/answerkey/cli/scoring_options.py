@@ -14,8 +14,7 @@ from answerkey.errors import SettingsError
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 judge_option = click.option(
-    "--judge",
-    help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint (with --judge-model).",
+    "--judge", help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint (with --judge-model)."
 )
 judge_model_option = click.option("--judge-model", help="Overrides the preset's model.")
 module_option = click.option(

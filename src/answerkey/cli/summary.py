@@ -13,9 +13,7 @@ from answerkey.cli.output import json_option, print_json, show
 @click.command("summary")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
-    "--by",
-    metavar="COLUMN",
-    help="Counts and means per route, expected_route, type, source_file, status or band.",
+    "--by", metavar="COLUMN", help="Counts and means per route, expected_route, type, source_file, status or band."
 )
 @json_option
 def command(run: Path, by: str | None, as_json: bool) -> None:
@@ -35,9 +33,7 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
         from answerkey.reports.grouped import group_by, grouped_text
 
         groups = group_by(run, by)
-        return (
-            print_json([group.to_json() for group in groups]) if as_json else show(grouped_text(groups, by))
-        )
+        return print_json([group.to_json() for group in groups]) if as_json else show(grouped_text(groups, by))
     path = run / "summary.json"
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")

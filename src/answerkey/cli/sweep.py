@@ -23,14 +23,10 @@ if TYPE_CHECKING:
     metavar="QUERY",
     help="Print one query (an id or part of the question) step by step; writes nothing.",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the results; default that of the suite."
-)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; default that of the suite.")
 @click.option("--no-plots", is_flag=True, help="Skip the charts.")
 @json_option
-def command(
-    suite: Path, query: str | None, out: Path | None, no_plots: bool, as_json: bool, **given: Any
-) -> None:
+def command(suite: Path, query: str | None, out: Path | None, no_plots: bool, as_json: bool, **given: Any) -> None:
     """Compare dense, sparse and hybrid retrieval for every α and K.
 
     \b
@@ -44,9 +40,7 @@ def command(
     from answerkey.runs.suite import load_suite
 
     numbers = {"alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int)}
-    loaded = load_suite(
-        suite, {f"retrieval.{key}": value for key, value in numbers.items() if value is not None}
-    )
+    loaded = load_suite(suite, {f"retrieval.{key}": value for key, value in numbers.items() if value is not None})
     prepared = prepare(loaded, say)
     sweep = run_sweep(prepared.index, prepared.cases, prepared.settings, say, timed=query is None)
     for warning in _warnings(sweep):
@@ -74,22 +68,16 @@ def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list
     try:
         return [read(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise click.BadParameter(
-            f'"{text}": expected comma-separated numbers', param_hint=f"--{name}"
-        ) from None
+        raise click.BadParameter(f'"{text}": expected comma-separated numbers', param_hint=f"--{name}") from None
 
 
 def _warnings(sweep: Sweep) -> list[str]:
     found: list[str] = []
     unlabelled = len(sweep.cases) - int(sweep.labelled.sum())
     if unlabelled:
-        found.append(
-            f"{unlabelled} of {len(sweep.cases)} queries have no relevant pages and are left out of the means"
-        )
+        found.append(f"{unlabelled} of {len(sweep.cases)} queries have no relevant pages and are left out of the means")
     if sweep.values.max() > 1.0 + 1e-9:
-        found.append(
-            'some values are above 1, because several chunks of one page are counted; use unit = "page"'
-        )
+        found.append('some values are above 1, because several chunks of one page are counted; use unit = "page"')
     return found
 
 
@@ -114,11 +102,7 @@ def _show(sweep: Sweep, figures: dict[str, Any]) -> None:
     for row in sorted(method_rows(sweep), key=lambda row: -means[row, METRICS.index("f1")]):
         name = sweep.variants[row].name
         times = figures["milliseconds"][name]
-        taken = (
-            f"{times['mean']:>9.1f} ± {times['sd']:<4.1f}{times['p95']:>8.1f}"
-            if times
-            else f"{'-':>16}{'-':>8}"
-        )
+        taken = f"{times['mean']:>9.1f} ± {times['sd']:<4.1f}{times['p95']:>8.1f}" if times else f"{'-':>16}{'-':>8}"
         show(f"{name:<26}" + "".join(f"{value:>10.4f}" for value in means[row]) + taken)
     show(
         f"\nscored {figures['scored']}/{figures['queries']} queries; "

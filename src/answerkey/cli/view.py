@@ -24,9 +24,7 @@ from answerkey.cli.output import say
     default="",
     help="Access token; safer in the environment variable ANSWERKEY_VIEW_TOKEN.",
 )
-@click.option(
-    "--label", "labelling", is_flag=True, help="Open the label desk of the newest run: cases without scores."
-)
+@click.option("--label", "labelling", is_flag=True, help="Open the label desk of the newest run: cases without scores.")
 @click.option("--as", "labeller", default="", metavar="NAME", help="Your name for the labels you give.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
 def command(folder: Path | None, port: int | None, host: str, token: str, **given: Any) -> None:

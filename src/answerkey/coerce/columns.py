@@ -17,15 +17,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "ground_truth",
         "ground_truths",
     ),
-    "answer": (
-        "answer",
-        "response",
-        "output",
-        "actual_output",
-        "chatbot_answer",
-        "answer_full",
-        "answer_preview",
-    ),
+    "answer": ("answer", "response", "output", "actual_output", "chatbot_answer", "answer_full", "answer_preview"),
     "contexts": (
         "contexts",
         "passages",
@@ -113,9 +105,7 @@ def notice(columns: dict[str, str]) -> str:
     carried = [
         f'"{written}"{_hint(written, columns)}'
         for written, column in columns.items()
-        if column not in COLUMNS
-        and column not in _EXPECTED_BESIDE
-        and not plain_name(written).startswith(("x_", "__"))
+        if column not in COLUMNS and column not in _EXPECTED_BESIDE and not plain_name(written).startswith(("x_", "__"))
     ]
     shown = carried if len(carried) <= 12 else [*carried[:12], f"and {len(carried) - 12} more"]
     told = [f"carried along, not scored: {', '.join(shown)}"] if carried else []

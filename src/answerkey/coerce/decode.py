@@ -36,9 +36,7 @@ def encoding_of(path: Path) -> str:
                     return marked[0]
                 if b"\0" in block:
                     byte = before + block.index(0)
-                    raise InputError(
-                        f"{path}: byte {byte} is NUL, so this is not text; save it as UTF-8 text"
-                    )
+                    raise InputError(f"{path}: byte {byte} is NUL, so this is not text; save it as UTF-8 text")
                 before += len(block)
                 if utf8:
                     utf8 = _decodes(decoder, block)
@@ -71,9 +69,7 @@ def _other_encoding(path: Path) -> str:
             return "cp1252"
         new = codecs.getincrementaldecoder("utf-8")
         bad = bad or next(n for n, rest in enumerate(file, number + 1) if not _decodes(new(), rest, True))
-    raise InputError(
-        f"{path}, line {bad}: a byte is not valid UTF-8; correct the character, or save the file as UTF-8"
-    )
+    raise InputError(f"{path}, line {bad}: a byte is not valid UTF-8; correct the character, or save the file as UTF-8")
 
 
 @cache  # a run reads its cases more than once

@@ -64,13 +64,7 @@ def _has_text(value: Any) -> bool:
 
 def _passage(item: Any, column: str, place: Place, depth: int = 0) -> Passage:
     if isinstance(item, Passage):
-        item = {
-            "text": item.text,
-            "id": item.id,
-            "score": item.score,
-            "page": item.page,
-            "doc": item.document,
-        }
+        item = {"text": item.text, "id": item.id, "score": item.score, "page": item.page, "doc": item.document}
     if isinstance(item, (str, int, float)) or item is None:
         return Passage(as_text(item, column, place))
     if is_list(item):
@@ -264,9 +258,7 @@ def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[st
     A bare page means that page of the one document there is; with several documents it names none of their pages.
     """
     found = dict.fromkeys(one for one in retrieved if one)
-    if all(label in found or not _WITH_PAGE.match(label) for label in labels) and not any(
-        map(_WITH_PAGE.match, found)
-    ):
+    if all(label in found or not _WITH_PAGE.match(label) for label in labels) and not any(map(_WITH_PAGE.match, found)):
         return labels
     places = {one: _parsed(one) for one in found}
     wanted = {label: _parsed(label) for label in labels if label not in found}

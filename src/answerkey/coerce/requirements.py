@@ -50,9 +50,7 @@ def as_requirements(value: Any, column: str, place: Place) -> tuple[Requirement,
         items: list[Any] = [_BULLET.sub("", line, count=1) for line in lines] if bulleted else [value]
     else:
         items = list(value) if isinstance(value, list | tuple) else [value]
-    return tuple(
-        requirement_of(item, f"{column}[{n}]", place, f"c{n}") for n, item in enumerate(items, start=1)
-    )
+    return tuple(requirement_of(item, f"{column}[{n}]", place, f"c{n}") for n, item in enumerate(items, start=1))
 
 
 def requirement_of(item: Any, column: str, place: Place, default_name: str = "") -> Requirement:
@@ -66,9 +64,7 @@ def requirement_of(item: Any, column: str, place: Place, default_name: str = "")
         if str(key) in _KEYS:
             given.setdefault(_KEYS[str(key)], value)
         elif str(key) not in ("provider", "rubricPrompt", "description", "transform", "config"):
-            raise place.error(
-                f"{column}.{key}", value, "a known key", did_you_mean(str(key), _KEYS).strip("; ")
-            )
+            raise place.error(f"{column}.{key}", value, "a known key", did_you_mean(str(key), _KEYS).strip("; "))
     kind = as_text(given.get("kind"), column, place).lower() or "pass"
     name = as_text(given.get("name"), column, place) or default_name
     threshold = as_number(given.get("threshold"), column, place)
@@ -85,20 +81,12 @@ def requirement_of(item: Any, column: str, place: Place, default_name: str = "")
     texts = _texts(given.get("value"), plain, column, place)
     if plain in _NEED_THRESHOLD and threshold is None:
         raise place.error(f"{column}.threshold", None, "a number, the most that is allowed")
-    wanted = ", ".join(f'"{text}"' for text in texts) or (
-        f"at most {threshold:g}" if threshold is not None else ""
-    )
+    wanted = ", ".join(f'"{text}"' for text in texts) or (f"at most {threshold:g}" if threshold is not None else "")
     return Requirement(f"{kind} {wanted}".strip(), name, plain, texts, negated=negated, **options)
 
 
 def _judged(
-    given: Mapping[str, Any],
-    kind: str,
-    negated: bool,
-    place: Place,
-    column: str,
-    name: str,
-    options: dict[str, Any],
+    given: Mapping[str, Any], kind: str, negated: bool, place: Place, column: str, name: str, options: dict[str, Any]
 ) -> Requirement:
     ask = as_text(given.get("ask", given.get("value")), column, place)
     if not ask:
@@ -134,6 +122,4 @@ def _is_table(item: Any) -> TypeGuard[Mapping[Any, Any]]:
 
 
 def _is_number_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(
-        re.fullmatch(r"\s*[-+]?[\d.,]+(?:e[-+]?\d+)?\s*|nan|n/a", value.lower())
-    )
+    return isinstance(value, str) and bool(re.fullmatch(r"\s*[-+]?[\d.,]+(?:e[-+]?\d+)?\s*|nan|n/a", value.lower()))

@@ -101,9 +101,7 @@ def response_of_reply(reply: Mapping[Any, Any]) -> Response:
     return Response(**{name: getattr(response, name) for name in _RESPONSE_NAMES}, extra=plain_json(rest))
 
 
-def _read(
-    readers: Mapping[str, tuple[str, CellReader]], row: Mapping[str, Any], place: Place
-) -> dict[str, Any]:
+def _read(readers: Mapping[str, tuple[str, CellReader]], row: Mapping[str, Any], place: Place) -> dict[str, Any]:
     """The fields that the row gives a value for, each by its own reader."""
     given: dict[str, Any] = {}
     for column, value in row.items():

@@ -64,8 +64,7 @@ def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
 
 def rows_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Row]:
     return renamed(
-        (parse_json(line, f"{name}, line {number}", in_line=True), Place(name, number))
-        for number, line in lines
+        (parse_json(line, f"{name}, line {number}", in_line=True), Place(name, number)) for number, line in lines
     )
 
 

@@ -50,6 +50,4 @@ def _read(path: Path) -> Baseline:
     try:
         return Baseline(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise InputError(
-            f"{path}: not a baseline ({error}); set it again with `answerkey baseline set RUN`"
-        ) from None
+        raise InputError(f"{path}: not a baseline ({error}); set it again with `answerkey baseline set RUN`") from None

@@ -78,16 +78,10 @@ class Changed:
             listed = ", ".join(f"{len(ids)} {what}" for what, ids in counts.items() if ids)
             lines.append(f"cases: {listed}; {self.shared} are the same in both runs and are compared")
         if self.answers:
-            near = (
-                f", {self.near_identical} differ only in case or punctuation" if self.near_identical else ""
-            )
-            lines.append(
-                f"answers: {self.identical} of {self.shared} identical{near}, {self.different} changed"
-            )
+            near = f", {self.near_identical} differ only in case or punctuation" if self.near_identical else ""
+            lines.append(f"answers: {self.identical} of {self.shared} identical{near}, {self.different} changed")
         if self.other_evidence:
-            lines.append(
-                f"route, sources or passages: differ in {self.other_evidence} of {self.shared} cases"
-            )
+            lines.append(f"route, sources or passages: differ in {self.other_evidence} of {self.shared} cases")
         lines += [f"{part}: changed" for part in self.scoring]
         if self.settings:
             lines.append(f"settings: {', '.join(self.settings)}")
@@ -141,9 +135,7 @@ def _changed_settings(old: Any, new: Any, name: str = "") -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         tables: tuple[Json, Json] = (old, new)
         for key in dict.fromkeys([*tables[0], *tables[1]]):
-            yield from _changed_settings(
-                tables[0].get(key), tables[1].get(key), f"{name}.{key}" if name else str(key)
-            )
+            yield from _changed_settings(tables[0].get(key), tables[1].get(key), f"{name}.{key}" if name else str(key))
     elif old != new:
         yield f"{name}: {_shown(old)} → {_shown(new)}"
 

@@ -113,27 +113,15 @@ class Comparison:
         means = [f"{name} {_change(d)}" for name, d in self.metrics.items() if d.diff is not None]
         flips = f"{len(self.newly_failing)} cases newly fail, {len(self.newly_passing)} newly pass"
         worst = ", ".join(flip.id for flip in self.newly_failing[:3])
-        return "\n".join(
-            [self.sentence, "  " + ", ".join(means), f"  {flips}{f': {worst}' if worst else ''}"]
-        )
+        return "\n".join([self.sentence, "  " + ", ".join(means), f"  {flips}{f': {worst}' if worst else ''}"])
 
     def _repr_html_(self) -> str:
         rows = [
-            (
-                name,
-                d.mean_a,
-                d.mean_b,
-                _signed(d.diff),
-                _interval_text(d),
-                d.p_holm,
-                f"{d.wins}/{d.losses}/{d.ties}",
-            )
+            (name, d.mean_a, d.mean_b, _signed(d.diff), _interval_text(d), d.p_holm, f"{d.wins}/{d.losses}/{d.ties}")
             for name, d in self.differences("overall score").items()
         ]
         header = ("", "A", "B", "B − A", "95% CI", "p (Holm)", "won/lost/tied")
-        moves = [
-            (m.id, m.question[:80], m.score_a, m.score_b) for m in (*self.degraded[:5], *self.improved[:5])
-        ]
+        moves = [(m.id, m.question[:80], m.score_a, m.score_b) for m in (*self.degraded[:5], *self.improved[:5])]
         cases = html_table(moves, ("case", "question", "A", "B")) if moves else ""
         return f"<div><b>{html_text(self.sentence)}</b>{html_table(rows, header)}{cases}</div>"
 
@@ -168,14 +156,10 @@ def side_of(name: str, manifest: Json, outcomes: Iterable[Outcome], profile: Pro
     """The numbers and hashes of a run, from its manifest and outcomes."""
     side = read_side(name, manifest.get("fingerprint", {}), outcomes)
     if not len(side):
-        raise InputError(
-            f"{name}: the run has no finished case to compare; finish it with `answerkey run … --resume`"
-        )
+        raise InputError(f"{name}: the run has no finished case to compare; finish it with `answerkey run … --resume`")
     side.partial = _unfinished(manifest, len(side))
     side.scale = profile.scale if profile else None
-    side.settings = {
-        name: manifest.get("settings", {}).get(name) for name in ("target", "judge", "embedding")
-    }
+    side.settings = {name: manifest.get("settings", {}).get(name) for name in ("target", "judge", "embedding")}
     return side
 
 
@@ -277,14 +261,8 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> Json:
         "changed_answers": c.changed.different,
         "cases": {"added": c.changed.added, "removed": c.changed.removed, "edited": c.changed.edited},
         "settings": c.changed.settings,
-        "newly_failing": {
-            "count": len(c.newly_failing),
-            "cases": [asdict(f) for f in c.newly_failing[:cases]],
-        },
-        "newly_passing": {
-            "count": len(c.newly_passing),
-            "cases": [asdict(f) for f in c.newly_passing[:cases]],
-        },
+        "newly_failing": {"count": len(c.newly_failing), "cases": [asdict(f) for f in c.newly_failing[:cases]]},
+        "newly_passing": {"count": len(c.newly_passing), "cases": [asdict(f) for f in c.newly_passing[:cases]]},
         "errors": {"a": c.errors_a, "b": c.errors_b},
         "overall": _difference_json(c.overall),
         "quality": _difference_json(c.quality) if c.quality.n else None,
@@ -329,12 +307,7 @@ def _difference_json(d: Difference) -> Json:
 
 
 def _mcnemar_json(m: McNemar) -> Json:
-    counts = {
-        "both_pass": m.both,
-        "only_a_passes": m.only_a,
-        "only_b_passes": m.only_b,
-        "both_fail": m.neither,
-    }
+    counts = {"both_pass": m.both, "only_a_passes": m.only_a, "only_b_passes": m.only_b, "both_fail": m.neither}
     n = sum(counts.values())
     rates = {"pass_rate_a": (m.both + m.only_a) / n, "pass_rate_b": (m.both + m.only_b) / n} if n else {}
     return {"n": n, **counts, **rates, "method": m.method}

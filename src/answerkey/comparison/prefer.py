@@ -134,9 +134,7 @@ class Preference:
                 "its preferences depend on the order, not on the answers"
             )
         if (self.longer_rate or 0) >= 0.8 and self.count("A") + self.count("B") >= 10:
-            found.append(
-                f"the longer answer won {self.longer_rate:.0%} of the cases: the judge may prefer length"
-            )
+            found.append(f"the longer answer won {self.longer_rate:.0%} of the cases: the judge may prefer length")
         errors = [case for case in self.cases if case.error]
         if errors:
             found.append(f"{counted(len(errors), 'case')} could not be judged: {errors[0].error}")
@@ -174,9 +172,7 @@ class Preference:
         return [points[case.winner] for case in self.decided]
 
 
-def prefer_outcomes(
-    a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Outcome]], judge: Judge
-) -> Preference:
+def prefer_outcomes(a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Outcome]], judge: Judge) -> Preference:
     """Compare two runs, each given by its name and outcomes. Equal answers are ties without a call."""
     ours = {outcome.case.id: outcome for outcome in a[1]}
     theirs = {outcome.case.id: outcome for outcome in b[1]}
@@ -257,20 +253,14 @@ def preference_text(preference: Preference, most: int = 20) -> str:
     p = preference
     lines = [p.sentence, f"judged by {p.judge}, each pair in both orders"]
     if p.flip_rate is not None:
-        lines.append(
-            f"flips: {p.flips} of {len(p.decided) - p.identical} ({p.flip_rate:.0%}), counted as ties"
-        )
+        lines.append(f"flips: {p.flips} of {len(p.decided) - p.identical} ({p.flip_rate:.0%}), counted as ties")
     if p.identical:
         lines.append(f"{counted(p.identical, 'case')} with the same answer in both runs")
     if p.only_in_one:
         lines.append(f"{counted(p.only_in_one, 'case')} in only one of the runs, left out")
     lines += [f"warning: {warning}" for warning in p.warnings]
-    listed = [case for case in p.cases if case.winner in ("A", "B")] + [
-        case for case in p.cases if case.flipped
-    ]
-    lines += [
-        f"  {'flip' if case.flipped else case.winner:<4}  {case.id}: {case.reason}" for case in listed[:most]
-    ]
+    listed = [case for case in p.cases if case.winner in ("A", "B")] + [case for case in p.cases if case.flipped]
+    lines += [f"  {'flip' if case.flipped else case.winner:<4}  {case.id}: {case.reason}" for case in listed[:most]]
     if len(listed) > most:
         lines.append(f"  and {len(listed) - most} more (--cases N)")
     return "\n".join(lines)

@@ -108,12 +108,7 @@ def difference(
         return _clustered(d, clear, clusters, Difference(n, better, **means, **counts))
     sd = float(d.std(ddof=1))
     spread = math.sqrt((float(a.var(ddof=1)) + float(b.var(ddof=1))) / 2)
-    common: dict[str, Any] = {
-        **means,
-        **counts,
-        "interval": mean_interval(d),
-        "d_pooled": _ratio(diff, spread),
-    }
+    common: dict[str, Any] = {**means, **counts, "interval": mean_interval(d), "d_pooled": _ratio(diff, spread)}
     if up + down == 0:
         note = f"equal in all {n} cases"
         return Difference(n, better, **common, p=1.0, wilcoxon_p=1.0, smallest_detectable=0.0, note=note)
@@ -150,11 +145,7 @@ def _clustered(d: NDArray[Any], clear: NDArray[Any], clusters: NDArray[Any], fou
     p_ranks = wilcoxon_p(moved / sizes)
     error = cluster_error(sizes, sums - diff * sizes)
     if not np.any(moved) or error <= _FLAT * float(np.abs(d).max()):
-        note = (
-            f"equal in all {found.n} cases"
-            if not np.any(clear)
-            else "the clusters do not differ: p is Wilcoxon's"
-        )
+        note = f"equal in all {found.n} cases" if not np.any(clear) else "the clusters do not differ: p is Wilcoxon's"
         return replace(found, p=p_ranks, wilcoxon_p=p_ranks, smallest_detectable=0.0, error=0.0, note=note)
     t = diff / error
     return replace(

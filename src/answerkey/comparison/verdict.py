@@ -71,10 +71,7 @@ def _other_scoring(changed: Changed, overall: Difference) -> tuple[str, str]:
     what = "the profile" if changed.scoring == ("profile",) else f"the {parts}"
     moved = f"; the change in score of {_change(overall)} comes from {what}" if overall.n else ""
     if not changed.bot:
-        return (
-            NOT_COMPARABLE,
-            f"{_identical(changed)}; the {parts} did{moved}: not comparable as an improvement",
-        )
+        return (NOT_COMPARABLE, f"{_identical(changed)}; the {parts} did{moved}: not comparable as an improvement")
     return NOT_COMPARABLE, (
         f"not comparable: the bot changed ({changed.shared - changed.identical} of {changed.shared} answers differ) "
         f"and so did the {parts}; score both runs with one profile and judge first: `answerkey rescore`"
@@ -85,9 +82,7 @@ def _same_bot(changed: Changed, overall: Difference) -> tuple[str, str]:
     same = f"{_identical(changed)}, and the scoring setup is unchanged"
     if overall.n == 0 or overall.ties == overall.n:
         return NO_DIFFERENCE, same
-    return NO_DIFFERENCE, (
-        f"{same}; the change in score of {_change(overall)} is noise of the metrics or the judge"
-    )
+    return NO_DIFFERENCE, (f"{same}; the change in score of {_change(overall)} is noise of the metrics or the judge")
 
 
 def _by_score(evidence: Evidence) -> tuple[str, str]:
@@ -171,18 +166,14 @@ def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> li
         reasons.append(f"{counted(len(changed.removed), 'case')} of A missing in B: {_some(changed.removed)}")
     if comparison.errors_b > gate.max_errors:
         allowed = f", {gate.max_errors} allowed" if gate.max_errors else ""
-        reasons.append(
-            f"{counted(comparison.errors_b, 'case')} of B with an error{allowed}{_lost(comparison)}"
-        )
+        reasons.append(f"{counted(comparison.errors_b, 'case')} of B with an error{allowed}{_lost(comparison)}")
     newly = comparison.newly_failing
     if gate.max_new_failures is not None and len(newly) > gate.max_new_failures:
         names = _some([flip.id for flip in newly])
         reasons.append(
             f"{counted(len(newly), 'case newly fails', 'cases newly fail')}, {gate.max_new_failures} allowed: {names}"
         )
-    if comparison.verdict == NOT_COMPARABLE and (
-        changed.scoring or changed.shared == 0 or not comparison.scored
-    ):
+    if comparison.verdict == NOT_COMPARABLE and (changed.scoring or changed.shared == 0 or not comparison.scored):
         return [*reasons, comparison.sentence]
     return reasons + _inferior(comparison, gate.margin)
 

@@ -131,9 +131,7 @@ def _expected(kind: Any, metas: Iterable[msgspec.Meta]) -> str:
     options = [option for option in _options(kind) if option is not type(None)]
     if choices := list(choices_of(kind)):
         return " or ".join(filter(None, [", ".join(choices[:-1]), choices[-1]]))
-    names = " or ".join(
-        dict.fromkeys(_NAMES.get(get_origin(option) or option, "a value") for option in options)
-    )
+    names = " or ".join(dict.fromkeys(_NAMES.get(get_origin(option) or option, "a value") for option in options))
     if kind == dict[str, str]:
         return "a table of strings"
     if get_origin(kind) is tuple:

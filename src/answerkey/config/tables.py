@@ -23,11 +23,7 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
         "model": "llama-3.3-70b-versatile",
         "api_key_env": "GROQ_API_KEY",
     },
-    "openai": {
-        "base_url": "https://api.openai.com/v1",
-        "model": "gpt-4.1-mini",
-        "api_key_env": "OPENAI_API_KEY",
-    },
+    "openai": {"base_url": "https://api.openai.com/v1", "model": "gpt-4.1-mini", "api_key_env": "OPENAI_API_KEY"},
     "ollama": {"base_url": "http://127.0.0.1:11434/v1"},
     "vllm": {"base_url": "http://127.0.0.1:8000/v1"},
     "llama-cpp": {"base_url": "http://127.0.0.1:8080/v1", "model": "default"},
@@ -47,9 +43,7 @@ class RunTable(Table, frozen=True):
         float | None, about("Stop at the first case below this score, on the profile's own scale.")
     ] = None
     out: Annotated[str, about("Folder for the run folders, relative to the suite.")] = "results"
-    max_cost: Annotated[
-        float | None, about("Stop when answers and judge together have cost this much.", ge=0)
-    ] = None
+    max_cost: Annotated[float | None, about("Stop when answers and judge together have cost this much.", ge=0)] = None
     max_minutes: Annotated[float | None, about("Stop after this many minutes.", ge=0)] = None
 
 
@@ -65,9 +59,7 @@ class ChatTable(Table, frozen=True):
     preset: Annotated[
         str | None, about("`groq`, `openai`, `ollama`, `vllm` or `llama-cpp`; for a judge also `local`.")
     ] = None
-    base_url: Annotated[str, about("Address of an OpenAI-compatible endpoint, up to `/v1`."), web_address] = (
-        ""
-    )
+    base_url: Annotated[str, about("Address of an OpenAI-compatible endpoint, up to `/v1`."), web_address] = ""
     model: Annotated[str, about("The model's name; overrides the preset's model."), one_line] = ""
     api_key_env: Annotated[
         str, about("Name of the environment variable with the key, never the key itself."), variable_name
@@ -90,12 +82,10 @@ class JudgeTable(ChatTable, frozen=True):
         str, about("`module:function` from prompt to text, sync or async, instead of an endpoint."), one_line
     ] = ""
     jury: Annotated[
-        tuple[Any, ...],
-        about("Several judges, each a name or a table: the majority counts, the median for numbers."),
+        tuple[Any, ...], about("Several judges, each a name or a table: the majority counts, the median for numbers.")
     ] = ()
     per_metric: Annotated[
-        dict[str, Any],
-        about('Another judge for some metrics: `"criterion.tone" = "ollama"`, `rubric = "groq"`.'),
+        dict[str, Any], about('Another judge for some metrics: `"criterion.tone" = "ollama"`, `rubric = "groq"`.')
     ] = EMPTY
     prompt: Annotated[
         Path | None,
@@ -118,41 +108,28 @@ class EmbeddingTable(Table, frozen=True):
         ),
     ] = DEFAULT_MODEL
     backend: Annotated[
-        Literal["minilm", "sentence-transformers", "http"] | None,
-        about("Default: chosen by the model's name."),
+        Literal["minilm", "sentence-transformers", "http"] | None, about("Default: chosen by the model's name.")
     ] = None
-    base_url: Annotated[
-        str | None, about("An OpenAI-compatible endpoint with `/embeddings`."), web_address
-    ] = None
+    base_url: Annotated[str | None, about("An OpenAI-compatible endpoint with `/embeddings`."), web_address] = None
     api_key_env: Annotated[str, about("Name of the environment variable with its key."), variable_name] = ""
     timeout: Annotated[float, about("Seconds for one request.", ge=0.001)] = 30.0
-    threads: Annotated[int | None, about("Threads of the packaged model. Default: one per core.", ge=1)] = (
-        None
-    )
+    threads: Annotated[int | None, about("Threads of the packaged model. Default: one per core.", ge=1)] = None
     cache: Annotated[bool, about("`false` keeps no vector on disk.")] = True
 
 
 class RetrievalTable(Table, frozen=True):
     """[retrieval]: what `sweep` and `diagnose` search, how it is chunked and how it is ranked."""
 
-    documents: Annotated[Path | None, about("A file, a folder (text, Markdown, PDF) or a BEIR folder.")] = (
-        None
-    )
-    ids: Annotated[
-        IdStyle, about("How labels name pages: `auto`, `page`, `document` or `document#page`.")
-    ] = "auto"
+    documents: Annotated[Path | None, about("A file, a folder (text, Markdown, PDF) or a BEIR folder.")] = None
+    ids: Annotated[IdStyle, about("How labels name pages: `auto`, `page`, `document` or `document#page`.")] = "auto"
     chunk_by: Annotated[ChunkBy, about("`page`, `words` or `heading`.")] = "page"
     chunk_size: Annotated[int, about("Words per chunk.", ge=1)] = 200
     chunk_overlap: Annotated[int, about("Words that a chunk shares with the next.", ge=0)] = 40
-    index: Annotated[
-        Path | None, about("An existing FAISS index with `chunks`, or a folder that LangChain saved.")
-    ] = None
-    chunks: Annotated[Path | None, about("A JSONL file with the page and text of each row of the index.")] = (
+    index: Annotated[Path | None, about("An existing FAISS index with `chunks`, or a folder that LangChain saved.")] = (
         None
     )
-    qdrant_url: Annotated[
-        str | None, about("An existing Qdrant server, with `qdrant_collection`."), one_line
-    ] = None
+    chunks: Annotated[Path | None, about("A JSONL file with the page and text of each row of the index.")] = None
+    qdrant_url: Annotated[str | None, about("An existing Qdrant server, with `qdrant_collection`."), one_line] = None
     qdrant_collection: Annotated[str | None, about("The collection."), one_line] = None
     qdrant_api_key_env: Annotated[
         str | None, about("Name of the environment variable with its key."), variable_name
@@ -165,26 +142,21 @@ class RetrievalTable(Table, frozen=True):
         sorted_values,
     ] = ALPHAS
     ks: Annotated[
-        tuple[Annotated[int, about("", ge=1)], ...],
-        about("Numbers of passages to try.", min_length=1),
-        sorted_values,
+        tuple[Annotated[int, about("", ge=1)], ...], about("Numbers of passages to try.", min_length=1), sorted_values
     ] = KS
     alpha: Annotated[float, about("Weight of dense search for the `rag` bot.", ge=0, le=1)] = 0.5
     pool: Annotated[int, about("Candidates per search that are fused.", ge=1)] = 100
     fusion: Annotated[Literal["weighted", "rrf"], about("`weighted` or `rrf`.")] = "weighted"
-    bm25: Annotated[Bm25Formula, about("Formula: `robertson`, `lucene`, `atire`, `bm25l` or `bm25+`.")] = (
-        "robertson"
-    )
+    bm25: Annotated[Bm25Formula, about("Formula: `robertson`, `lucene`, `atire`, `bm25l` or `bm25+`.")] = "robertson"
     k1: Annotated[float, about("k1 of BM25.", ge=0)] = 1.5
     b: Annotated[float, about("b of BM25.", ge=0, le=1)] = 0.75
     unit: Annotated[
-        Literal["page", "chunk"],
-        about("`page` merges the chunks of a page before measuring; `chunk` counts each."),
+        Literal["page", "chunk"], about("`page` merges the chunks of a page before measuring; `chunk` counts each.")
     ] = "page"
     reranker: Annotated[str | None, about("`module:function` that scores passages again."), one_line] = None
-    rewriter: Annotated[
-        str | None, about("`module:function` that rewrites questions before the search."), one_line
-    ] = None
+    rewriter: Annotated[str | None, about("`module:function` that rewrites questions before the search."), one_line] = (
+        None
+    )
 
     def __post_init__(self) -> None:
         sources = [self.documents, self.index, self.qdrant_url]
@@ -194,13 +166,9 @@ class RetrievalTable(Table, frozen=True):
             raise SettingsError("[retrieval] needs both qdrant_url and qdrant_collection, or neither")
         beside = self.index is not None and (self.index.is_dir() or self.index.with_suffix(".pkl").is_file())
         if self.index is not None and self.chunks is None and not beside:
-            raise SettingsError(
-                "[retrieval] index needs chunks: a JSONL file with the page and text of each row"
-            )
+            raise SettingsError("[retrieval] index needs chunks: a JSONL file with the page and text of each row")
         if self.pool < max(self.ks):
-            raise SettingsError(
-                f"[retrieval] pool = {self.pool}: expected at least the largest K, {max(self.ks)}"
-            )
+            raise SettingsError(f"[retrieval] pool = {self.pool}: expected at least the largest K, {max(self.ks)}")
         if self.chunk_overlap >= self.chunk_size:
             raise SettingsError(
                 f"[retrieval] chunk_overlap = {self.chunk_overlap}: expected less than chunk_size, {self.chunk_size}"
@@ -211,35 +179,27 @@ class SuiteTable(Table, frozen=True):
     """The top of the file."""
 
     name: Annotated[str, about("Name of the run folders. Default: the file's name.")] = ""
-    cases: Annotated[
-        tuple[str, ...] | str, about("Files, folders or globs of cases, relative to the suite.")
-    ] = ()
+    cases: Annotated[tuple[str, ...] | str, about("Files, folders or globs of cases, relative to the suite.")] = ()
     profile: Annotated[
         str | dict[str, Any] | None, about("A built-in profile, a TOML file, or a `[profile]` table.")
     ] = None
     metrics: Annotated[tuple[str, ...], about("Extra metrics, besides those of the profile.")] = ()
     criteria: Annotated[
-        tuple[Any, ...],
-        about('Criteria in words: `[[criteria]]` with `name`, `ask` and `kind` (`"pass"` or `"0-5"`).'),
+        tuple[Any, ...], about('Criteria in words: `[[criteria]]` with `name`, `ask` and `kind` (`"pass"` or `"0-5"`).')
     ] = ()
     modules: Annotated[
         tuple[str, ...], about("Python modules with your own metrics, next to the suite or installed.")
     ] = ()
     target: Annotated[dict[str, Any], about("The system under test: see `[target]`.")] = EMPTY
     judge: Annotated[
-        str | dict[str, Any] | None,
-        about('A judge: `"local"`, a preset, `"module:function"`, or a `[judge]` table.'),
+        str | dict[str, Any] | None, about('A judge: `"local"`, a preset, `"module:function"`, or a `[judge]` table.')
     ] = None
-    embedding: Annotated[
-        str | dict[str, Any], about("The embedding model: its name, or an `[embedding]` table.")
-    ] = DEFAULT_MODEL
+    embedding: Annotated[str | dict[str, Any], about("The embedding model: its name, or an `[embedding]` table.")] = (
+        DEFAULT_MODEL
+    )
     run: Annotated[dict[str, Any], about("Workers, timeout and limits: see `[run]`.")] = EMPTY
-    gate: Annotated[dict[str, Any], about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')] = (
-        EMPTY
-    )
-    retrieval: Annotated[dict[str, Any], about("What `sweep` and `diagnose` search: see `[retrieval]`.")] = (
-        EMPTY
-    )
+    gate: Annotated[dict[str, Any], about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')] = EMPTY
+    retrieval: Annotated[dict[str, Any], about("What `sweep` and `diagnose` search: see `[retrieval]`.")] = EMPTY
     settings: Annotated[
         dict[str, Any], about('Settings of metrics: `[settings."number_close"]` with `tolerance = 0.02`.')
     ] = EMPTY

@@ -34,9 +34,7 @@ class LiveTable(Table, frozen=True):
         ),
     ] = ""
     timeout: Annotated[float | None, about("Seconds for one answer. Default: that of `[run]`.", gt=0)] = None
-    concurrency: Annotated[
-        int, about("Questions asked at the same time; 0 is no limit besides the workers.", ge=0)
-    ] = 0
+    concurrency: Annotated[int, about("Questions asked at the same time; 0 is no limit besides the workers.", ge=0)] = 0
     retries: Annotated[int, about("Times to ask again after a network error.", ge=0)] = 0
     retry_wait: Annotated[float, about("Seconds before the first retry, doubled each time.", gt=0)] = 1.0
     warmup: Annotated[int, about("Questions asked and discarded before the first that counts.", ge=0)] = 0
@@ -47,9 +45,7 @@ class RecordedTable(Table, frozen=True):
     """kind = "recorded": answers that were given before."""
 
     kind: Annotated[str, about("`recorded`.")] = "recorded"
-    answers: Annotated[
-        str, about("A second file with `id` and `answer`. Default: the answers in the cases.")
-    ] = ""
+    answers: Annotated[str, about("A second file with `id` and `answer`. Default: the answers in the cases.")] = ""
 
 
 class PythonTable(LiveTable, frozen=True):
@@ -57,15 +53,11 @@ class PythonTable(LiveTable, frozen=True):
 
     call: Annotated[
         str,
-        about(
-            "`module:function`, next to the suite or installed; it takes the question, and optionally the history."
-        ),
+        about("`module:function`, next to the suite or installed; it takes the question, and optionally the history."),
     ] = ""
     make: Annotated[
         str,
-        about(
-            "`module:function` that takes the table and the folder and returns an object with `ask` and `close`."
-        ),
+        about("`module:function` that takes the table and the folder and returns an object with `ask` and `close`."),
     ] = ""
 
 
@@ -73,9 +65,7 @@ class ReplyTable(LiveTable, frozen=True):
     """Where things are in the reply of an `http` or `command` target, as JSON paths."""
 
     answer: Annotated[str, about("The answer, such as `$.answer`.")] = ""
-    passages: Annotated[
-        str, about("The passages: `$.sources[*].text`, or objects with text, id, score and page.")
-    ] = ""
+    passages: Annotated[str, about("The passages: `$.sources[*].text`, or objects with text, id, score and page.")] = ""
     route: Annotated[str, about("The route that the bot took.")] = ""
     sources: Annotated[str, about("The sources that it names.")] = ""
     retrieved: Annotated[str, about("The ranking of page or document ids.")] = ""
@@ -101,9 +91,7 @@ class HttpTable(EndpointTable, frozen=True):
 
     url: Annotated[str, about("The address; it may contain `{question}`.")] = ""
     method: Annotated[
-        str,
-        about("GET, POST, PUT or PATCH. Default: POST, or GET where the question is in the address."),
-        http_method,
+        str, about("GET, POST, PUT or PATCH. Default: POST, or GET where the question is in the address."), http_method
     ] = ""
     body: Annotated[Any, about("Sent as JSON, with `{question}`, `{history}` and `{id}` filled in.")] = None
     params: Annotated[dict[str, Any], about("Query parameters, filled in the same way.")] = msgspec.field(
@@ -136,9 +124,7 @@ class CommandTable(ReplyTable, frozen=True):
 
     run: Annotated[
         str | list[str],
-        about(
-            "The program and its arguments; it reads one JSON line per question and writes one per answer."
-        ),
+        about("The program and its arguments; it reads one JSON line per question and writes one per answer."),
     ] = ""
     processes: Annotated[int, about("Copies of the program that run at the same time.", ge=1)] = 1
 
@@ -159,13 +145,9 @@ class RagTable(RetrievalTable, frozen=True):
     ] = 0.35
     llm: Annotated[
         Model | None,
-        about(
-            "A language model that writes the answer: a preset or a table like `[judge]`. Default: extracts it."
-        ),
+        about("A language model that writes the answer: a preset or a table like `[judge]`. Default: extracts it."),
     ] = None
-    embedding: Annotated[Model, about("The embedding model: a name or a table like `[embedding]`.")] = (
-        DEFAULT_MODEL
-    )
+    embedding: Annotated[Model, about("The embedding model: a name or a table like `[embedding]`.")] = DEFAULT_MODEL
 
 
 class FullContextTable(Table, frozen=True):
@@ -173,25 +155,19 @@ class FullContextTable(Table, frozen=True):
 
     knowledge: Annotated[Path, about("A file or a folder of text that goes into the prompt as a whole.")]
     llm: Annotated[Model, about("The language model: a preset or a table like `[judge]`.")]
-    template: Annotated[
-        Path | None, about("A file with `{knowledge}` and `{question}`, for your own prompt.")
-    ] = None
+    template: Annotated[Path | None, about("A file with `{knowledge}` and `{question}`, for your own prompt.")] = None
 
 
 class RoutedKpiTable(Table, frozen=True):
     """kind = "routed-kpi": figures from tables, other questions from documents."""
 
     tables: Annotated[Path, about("A folder of CSV or Parquet tables.")]
-    kpis: Annotated[
-        Path, about("The catalogue: the figures, their SQL measures, and the words that people ask with.")
-    ]
-    documents: Annotated[
-        str | None, about("A folder of documents for all other questions, as for `rag`.")
-    ] = None
+    kpis: Annotated[Path, about("The catalogue: the figures, their SQL measures, and the words that people ask with.")]
+    documents: Annotated[str | None, about("A folder of documents for all other questions, as for `rag`.")] = None
     documents_route: Annotated[str, about("The name of their route.")] = "rag_docs"
-    skills: Annotated[
-        tuple[Skill, ...] | Skill, about("Any of `periods`, `spelling`, `clarify` and `executive`.")
-    ] = SKILLS
+    skills: Annotated[tuple[Skill, ...] | Skill, about("Any of `periods`, `spelling`, `clarify` and `executive`.")] = (
+        SKILLS
+    )
     k: Annotated[int, about("As for `rag`.", ge=1)] = 5
     alpha: Annotated[float, about("As for `rag`.", ge=0, le=1)] = 0.5
     minimum: Annotated[float, about("As for `rag`.")] = 0.35

@@ -50,9 +50,7 @@ def read_catalog(path: Path) -> Catalog:
         raise SettingsError(f"{path.name}: not readable as TOML: {error}") from error
     kpis = tuple(_kpi(path, number, entry) for number, entry in enumerate(given.get("kpi", []), 1))
     if not kpis:
-        raise SettingsError(
-            f"{path.name}: no [[kpi]]; each needs name, title, route, from, measure and words"
-        )
+        raise SettingsError(f"{path.name}: no [[kpi]]; each needs name, title, route, from, measure and words")
     words = dict(given.get("words", {}))
     months = tuple(tuple(names) for names in words.pop("months", []))
     if months and len(months) != 12:
@@ -86,9 +84,7 @@ def _kpi(path: Path, number: int, entry: Mapping[str, Any]) -> Kpi:
 
 def _checked(path: Path, name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise SettingsError(
-            f'{path.name}: "{name}" is no name of a table or column; use letters, digits and _'
-        )
+        raise SettingsError(f'{path.name}: "{name}" is no name of a table or column; use letters, digits and _')
     return name
 
 

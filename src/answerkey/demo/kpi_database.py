@@ -64,7 +64,9 @@ class KpiDatabase:
     def by(self, kpi: Kpi, dimension: str, period: Period, filters: Filters) -> list[tuple[str, float]]:
         """The figure for each value of a dimension, highest first."""
         where, values = _where(period, filters)
-        sql = f'SELECT "{dimension}", {kpi.measure} AS v FROM "{kpi.source}" WHERE {where} GROUP BY 1 ORDER BY v DESC, 1'
+        sql = (
+            f'SELECT "{dimension}", {kpi.measure} AS v FROM "{kpi.source}" WHERE {where} GROUP BY 1 ORDER BY v DESC, 1'
+        )
         return [(str(name), float(value)) for name, value in self._rows(sql, values) if value is not None]
 
     def members(self, kpi: Kpi, dimension: str) -> list[str]:
@@ -105,9 +107,7 @@ class KpiDatabase:
 
 def _where(period: Period, filters: Filters) -> tuple[str, list[Any]]:
     """Column names come from the catalogue; everything from the question is a parameter."""
-    columns = "".join(
-        f' AND "{name}" IN ({", ".join("?" * len(values))})' for name, values in filters.items()
-    )
+    columns = "".join(f' AND "{name}" IN ({", ".join("?" * len(values))})' for name, values in filters.items())
     given = [value for values in filters.values() for value in values]
     return f"month BETWEEN ? AND ?{columns}", [period.first.isoformat(), period.last.isoformat(), *given]
 
@@ -117,9 +117,7 @@ def _read_csv(path: Path) -> tuple[list[str], list[list[Any]]]:
     with path.open(encoding=encoding_of(path), newline="") as file:
         names, *rows = csv.reader(file) or [[]]
     if any(len(row) != len(names) for row in rows):
-        raise InputError(
-            f"{path.name}: not readable as a table: a row has more or fewer cells than the header"
-        )
+        raise InputError(f"{path.name}: not readable as a table: a row has more or fewer cells than the header")
     columns = [_typed([row[n] for row in rows]) for n in range(len(names))]
     return names, [list(row) for row in zip(*columns, strict=True)]
 

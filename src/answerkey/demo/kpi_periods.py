@@ -26,9 +26,7 @@ def shifted(period: Period, months: int) -> Period:
         return month_of(first)
     if period.months == 12 and first.month == 1:
         return Period(first, last, str(first.year))
-    return Period(
-        first, last, f"{month_name[first.month]} {first.year} to {month_name[last.month]} {last.year}"
-    )
+    return Period(first, last, f"{month_name[first.month]} {first.year} to {month_name[last.month]} {last.year}")
 
 
 def find_period(question: str, catalog: Catalog, latest: date) -> Period | None:
@@ -60,9 +58,7 @@ def _month(question: str, catalog: Catalog) -> int | None:
     for number, names in enumerate(catalog.months, 1):
         for name in names:
             # Short names are words too ("may", "mar"): they need a year after them or "in" before them.
-            pattern = (
-                rf"\b{name}\b" if len(name) > 3 else rf"\b(?:in|for|of|during)\s+{name}\b|\b{name}\s+20\d\d\b"
-            )
+            pattern = rf"\b{name}\b" if len(name) > 3 else rf"\b(?:in|for|of|during)\s+{name}\b|\b{name}\s+20\d\d\b"
             if re.search(pattern, question):
                 return number
     return None

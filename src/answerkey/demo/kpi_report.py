@@ -27,9 +27,7 @@ def figure_line(asked: KpiQuestion, database: KpiDatabase) -> str:
         if ranking:
             name, value = ranking[-1] if request.lowest else ranking[0]
             word = "Lowest" if request.lowest else "Highest"
-            return (
-                f"{word} {kpi.title.lower()}{_who(request)}, {period.label}: {name}, {shown(value, kpi.unit)}"
-            )
+            return f"{word} {kpi.title.lower()}{_who(request)}, {period.label}: {name}, {shown(value, kpi.unit)}"
     value = database.value(kpi, period, request.filters)
     if value is None:
         return f"No data: the tables hold no {kpi.title.lower()}{_who(request)} for {period.label}."
@@ -84,9 +82,7 @@ def trend_line(asked: KpiQuestion, database: KpiDatabase) -> str:
             yearly = earlier == shifted(period, -12)
             word = "year-over-year" if yearly else "compared to the previous period"
             parts.append(f"{_change(now, value, kpi)} {word} ({earlier.label}: {shown(value, kpi.unit)})")
-    return (
-        f"Trend: {'; '.join(parts)}." if parts else "Trend: no earlier period in the tables to compare with."
-    )
+    return f"Trend: {'; '.join(parts)}." if parts else "Trend: no earlier period in the tables to compare with."
 
 
 def insight_line(asked: KpiQuestion, database: KpiDatabase) -> str:
@@ -95,9 +91,7 @@ def insight_line(asked: KpiQuestion, database: KpiDatabase) -> str:
     filters = _subject(asked, database)
     free = [dimension for dimension in kpi.dimensions if dimension not in filters]
     if not free:
-        return (
-            "Insight: this is the finest cut there is; consider the neighbouring months before acting on it."
-        )
+        return "Insight: this is the finest cut there is; consider the neighbouring months before acting on it."
     ranking = database.by(kpi, free[0], period, filters)
     if not ranking or ranking[0][1] == 0:
         return ""
@@ -106,9 +100,7 @@ def insight_line(asked: KpiQuestion, database: KpiDatabase) -> str:
         share = 100 * high / sum(value for _, value in ranking)
         finding = f"{first} is the main driver with {share:.0f}% of the total; {last} brings least"
     else:
-        finding = (
-            f"{first} is highest with {shown(high, kpi.unit)}, {last} lowest with {shown(low, kpi.unit)}"
-        )
+        finding = f"{first} is highest with {shown(high, kpi.unit)}, {last} lowest with {shown(low, kpi.unit)}"
     focus = first if kpi.lower_is_better else last
     return f"Insight: {finding}. This suggests a closer look at {focus}."
 

@@ -41,9 +41,7 @@ class Reader:
         text = " ".join(words(question))
         text = self._spelled(text) if self.spelling else text
         scores = {kpi.name: self._score(kpi, text) for kpi in self.catalog.kpis}
-        best = max(
-            self.catalog.kpis, key=lambda kpi: scores[kpi.name]
-        )  # of equals the first in the catalogue
+        best = max(self.catalog.kpis, key=lambda kpi: scores[kpi.name])  # of equals the first in the catalogue
         documents = 1.5 * _count(text, self.catalog.words.get("documents", ()))
         top = scores[best.name]
         if top > documents and top >= 1:
@@ -56,9 +54,7 @@ class Reader:
         filters = self._filters(kpi, text)
         lowest = self._says("lowest", text)
         ranks = lowest or self._says("highest", text) or re.search(r"\b(?:which|by|each|per|what)\b", text)
-        asked = (
-            [dim for dim in kpi.dimensions if dim not in filters and self._says(dim, text)] if ranks else []
-        )
+        asked = [dim for dim in kpi.dimensions if dim not in filters and self._says(dim, text)] if ranks else []
         several = [dim for dim, values in filters.items() if len(values) > 1]
         group = next(iter(several + asked), None)
         return Request(kpi.route, confidence, text, kpi, filters, group, lowest)
@@ -86,9 +82,7 @@ class Reader:
     def _spelled(self, text: str) -> str:
         """Words that are nearly one of ours become it; short words and known ones are left alone."""
         known = self._vocabulary()
-        return " ".join(
-            word if len(word) < 4 or word in known else _nearest(word, known) for word in text.split()
-        )
+        return " ".join(word if len(word) < 4 or word in known else _nearest(word, known) for word in text.split())
 
     def _vocabulary(self) -> frozenset[str]:
         texts: list[str] = [word for kpi in self.catalog.kpis for word in kpi.words]
@@ -105,9 +99,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
 
 def _longest(phrases: list[str]) -> list[str]:
     """Without those that are part of a longer one: "units sold" is one hit, and not "units" as well."""
-    return [
-        one for one in phrases if not any(one != other and one.lower() in other.lower() for other in phrases)
-    ]
+    return [one for one in phrases if not any(one != other and one.lower() in other.lower() for other in phrases)]
 
 
 def _has(text: str, phrase: str) -> bool:

@@ -21,12 +21,7 @@ from answerkey.types import Question, Response, Target
 
 class RoutedKpiBot:
     def __init__(
-        self,
-        catalog: Catalog,
-        database: KpiDatabase,
-        documents: Target | None,
-        reader: Reader,
-        skills: frozenset[str],
+        self, catalog: Catalog, database: KpiDatabase, documents: Target | None, reader: Reader, skills: frozenset[str]
     ) -> None:
         self._catalog, self._database, self._documents = catalog, database, documents
         self._reader, self._skills = reader, skills
@@ -51,11 +46,7 @@ class RoutedKpiBot:
 
     def _figure(self, request: Request) -> Response:
         assert request.kpi is not None
-        named = (
-            find_period(request.text, self._catalog, self._database.latest)
-            if "periods" in self._skills
-            else None
-        )
+        named = find_period(request.text, self._catalog, self._database.latest) if "periods" in self._skills else None
         asked = KpiQuestion(request.kpi, request, named or month_of(self._database.latest))
         write = executive_report if "executive" in self._skills else figure_line
         return Response(
@@ -76,9 +67,7 @@ class RoutedKpiBot:
     def _from_documents(self, question: Question) -> Response:
         response = self._documents.ask(question) if self._documents else Response(answer=OUT_OF_SCOPE)
         if response.answer == OUT_OF_SCOPE:
-            return replace(
-                response, answer=f"{OUT_OF_SCOPE}\n- Figures that I can report: {self._figures()}."
-            )
+            return replace(response, answer=f"{OUT_OF_SCOPE}\n- Figures that I can report: {self._figures()}.")
         return response
 
 

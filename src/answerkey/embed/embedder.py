@@ -55,9 +55,7 @@ def unit_rows(given: Any, count: int, dimension: int | None, source: str) -> Vec
     try:
         rows = np.asarray(given, dtype=np.float32)
     except (TypeError, ValueError):
-        raise EndpointError(
-            f"{source} returned something that is not a list of number lists of one length"
-        ) from None
+        raise EndpointError(f"{source} returned something that is not a list of number lists of one length") from None
     if rows.ndim != 2 or len(rows) != count:
         raise EndpointError(f"{source} returned vectors of shape {rows.shape} for {count} texts")
     if dimension is not None and rows.shape[1] != dimension:
@@ -65,9 +63,7 @@ def unit_rows(given: Any, count: int, dimension: int | None, source: str) -> Vec
             f"{source} returned vectors of dimension {rows.shape[1]}, expected {dimension}: is it another model?"
         )
     if not np.isfinite(rows).all():
-        raise EndpointError(
-            f"{source} returned a vector with NaN or infinite numbers: its weights may be damaged"
-        )
+        raise EndpointError(f"{source} returned a vector with NaN or infinite numbers: its weights may be damaged")
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if (lengths < 1e-12).any():
         raise EndpointError(f"{source} returned a zero vector: it has no direction to compare")
@@ -119,9 +115,7 @@ class CachedEmbedder:
         """Token vectors, each text computed once; not kept, they are a hundred times as large."""
         inner = getattr(self.inner, "embed_tokens", None)
         if inner is None:
-            raise SettingsError(
-                f'the embedding model "{self.name}" gives no token vectors; all-MiniLM-L6-v2 does'
-            )
+            raise SettingsError(f'the embedding model "{self.name}" gives no token vectors; all-MiniLM-L6-v2 does')
         unique = list(dict.fromkeys(texts))
         found = dict(zip(unique, inner(unique), strict=True))
         return [found[text] for text in texts]

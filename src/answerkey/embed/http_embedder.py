@@ -41,11 +41,7 @@ class HttpEmbedder:
         self.name = name
         self.url = base_url.rstrip("/").removesuffix("/embeddings") + "/embeddings"
         self.digest = hashlib.sha256(f"{self.url}\0{name}".encode()).hexdigest()
-        headers = {
-            "content-type": "application/json",
-            "accept": "application/json",
-            "user-agent": "answerkey",
-        }
+        headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "answerkey"}
         if key:
             headers["authorization"] = f"Bearer {key}"
         self._client = HttpClient(self.url, headers, timeout=timeout, secrets=Secrets([key]))

@@ -51,9 +51,7 @@ def _inner(settings: EmbeddingTable) -> Embedder:
         from answerkey.embed.http_embedder import HttpEmbedder
 
         if not settings.base_url:
-            raise SettingsError(
-                '[embedding] backend = "http" needs base_url, such as http://127.0.0.1:8080/v1'
-            )
+            raise SettingsError('[embedding] backend = "http" needs base_url, such as http://127.0.0.1:8080/v1')
         key = key_from_variable(settings.api_key_env)
         return HttpEmbedder(settings.model, settings.base_url, key, settings.timeout)
     if backend == "sentence-transformers":
@@ -80,9 +78,7 @@ def _guess(name: str, base_url: str | None) -> str:
     if "/" in name or Path(name).is_dir() or "/" in _full(name):
         return "sentence-transformers"
     hint = did_you_mean(name, (DEFAULT_MODEL, INT8_MODEL))
-    ways = (
-        f'; use "{DEFAULT_MODEL}", an "org/model" of sentence-transformers, or give base_url for an endpoint'
-    )
+    ways = f'; use "{DEFAULT_MODEL}", an "org/model" of sentence-transformers, or give base_url for an endpoint'
     raise SettingsError(f'unknown embedding model "{name}"{hint or ways}')
 
 

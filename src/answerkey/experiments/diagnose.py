@@ -54,9 +54,7 @@ def diagnose(evidence: RetrievalEvidence) -> Diagnosis:
     found.sort(key=lambda finding: -gain(finding, now))
     note = findings.ranked_too_low(evidence)
     queries = len({*evidence.labels, *evidence.rankings})
-    return Diagnosis(
-        queries, len(evidence.labelled), now, tuple(found), (note,) if note else (), _checked(evidence)
-    )
+    return Diagnosis(queries, len(evidence.labelled), now, tuple(found), (note,) if note else (), _checked(evidence))
 
 
 def gain(finding: RetrievalFinding, now: float | None) -> float:
@@ -68,11 +66,7 @@ def gain(finding: RetrievalFinding, now: float | None) -> float:
 
 def sentence(diagnosis: Diagnosis) -> str:
     """The verdict in one line."""
-    score = (
-        ""
-        if diagnosis.score is None
-        else f"; {MEASURE} is {diagnosis.score:.3f} over {diagnosis.labelled} queries"
-    )
+    score = "" if diagnosis.score is None else f"; {MEASURE} is {diagnosis.score:.3f} over {diagnosis.labelled} queries"
     if diagnosis.labelled == 0:
         return "no query has a relevant page: there is nothing to measure"
     if diagnosis.healthy:

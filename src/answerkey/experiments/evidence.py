@@ -43,9 +43,7 @@ class RetrievalEvidence:
         """Mean F1@5 over the labelled queries, pages counted once; None where nothing can be scored."""
         if not self.rankings or not self.labelled:
             return None
-        return rank({q: self.rankings.get(q, ()) for q in self.labelled}, self.labels, [MEASURE]).mean[
-            MEASURE
-        ]
+        return rank({q: self.rankings.get(q, ()) for q in self.labelled}, self.labels, [MEASURE]).mean[MEASURE]
 
     def with_labels(self, labels: Mapping[str, Mapping[str, float]]) -> RetrievalEvidence:
         return replace(self, labels=labels)
@@ -64,9 +62,7 @@ class RetrievalFinding:
 
 
 def labels_of(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
-    return {
-        case.id: {clean_id(page): grade for page, grade in (case.relevant or {}).items()} for case in cases
-    }
+    return {case.id: {clean_id(page): grade for page, grade in (case.relevant or {}).items()} for case in cases}
 
 
 def share(part: int, whole: int) -> str:
@@ -96,14 +92,10 @@ def from_run(folder: Path) -> RetrievalEvidence:
 
     outcomes = [outcome for outcome in read_outcomes(folder) if outcome.response.error is None]
     ranked = {
-        o.case.id: ranking_of(o.response)
-        for o in outcomes
-        if o.response.retrieved is not None or o.response.passages
+        o.case.id: ranking_of(o.response) for o in outcomes if o.response.retrieved is not None or o.response.passages
     }
     if not ranked:
-        raise InputError(
-            f"{folder}: no response of this run holds passages or a ranking; there is nothing to diagnose"
-        )
+        raise InputError(f"{folder}: no response of this run holds passages or a ranking; there is nothing to diagnose")
     passages = {(p.id, p.page, p.text): p for o in outcomes for p in o.response.passages}.values()
     return RetrievalEvidence(
         labels_of([outcome.case for outcome in outcomes]),

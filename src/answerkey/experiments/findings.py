@@ -7,14 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from answerkey.comparison.significance import difference
-from answerkey.experiments.evidence import (
-    DEEP,
-    MEASURE,
-    MEASURE_K,
-    RetrievalEvidence,
-    RetrievalFinding,
-    share,
-)
+from answerkey.experiments.evidence import DEEP, MEASURE, MEASURE_K, RetrievalEvidence, RetrievalFinding, share
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.metrics.ranking.rank import rank
 from answerkey.text import words
@@ -31,9 +24,7 @@ def missing_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     if evidence.index_ids is None:
         return None
     known = set(evidence.index_ids)
-    expected = sorted(
-        {page for query in evidence.labelled for page in evidence.relevant(query)}, key=_natural
-    )
+    expected = sorted({page for query in evidence.labelled for page in evidence.relevant(query)}, key=_natural)
     missing = [page for page in expected if page not in known]
     if not missing:
         return None
@@ -57,9 +48,7 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         return None
     means = {shift: float(_scores(evidence, shifted(evidence.labels, shift)).mean()) for shift in SHIFTS}
     highest = max(means.values())
-    places = {
-        s: _first_hit(evidence, s) for s in SHIFTS if means[s] >= highest - _EQUAL
-    }  # told apart by place
+    places = {s: _first_hit(evidence, s) for s in SHIFTS if means[s] >= highest - _EQUAL}  # told apart by place
     best = max(places, key=lambda shift: places[shift])
     second = max(means[shift] for shift in SHIFTS if shift != best)
     nearest = max((place for shift, place in places.items() if shift != best), default=0.0)
@@ -82,9 +71,7 @@ def _shift_by_index(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     known = set(evidence.index_ids)
 
     def inside(labels: Mapping[str, Mapping[str, float]]) -> int:
-        return sum(
-            page in known for query in evidence.labelled for page, grade in labels[query].items() if grade > 0
-        )
+        return sum(page in known for query in evidence.labelled for page, grade in labels[query].items() if grade > 0)
 
     now = inside(evidence.labels)
     total = sum(len(evidence.relevant(query)) for query in evidence.labelled)
@@ -92,9 +79,7 @@ def _shift_by_index(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     after = inside(shifted(evidence.labels, best))
     if total == 0 or after - now < max(3, 0.1 * total):
         return None
-    return _shift_finding(
-        best, f"{share(now, total)} labels are in the index now, {after} after the shift", None
-    )
+    return _shift_finding(best, f"{share(now, total)} labels are in the index now, {after} after the shift", None)
 
 
 def _shift_finding(shift: int, shown: str, score: float | None) -> RetrievalFinding:
@@ -145,9 +130,7 @@ def not_run(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 
 def shifted(labels: Mapping[str, Mapping[str, float]], shift: int) -> dict[str, dict[str, float]]:
     """Every page label with `shift` added to the number at its end; labels without one stay."""
-    return {
-        query: {_moved(page, shift): grade for page, grade in row.items()} for query, row in labels.items()
-    }
+    return {query: {_moved(page, shift): grade for page, grade in row.items()} for query, row in labels.items()}
 
 
 def _moved(page: str, shift: int) -> str:
@@ -167,9 +150,7 @@ def _first_hit(evidence: RetrievalEvidence, shift: int) -> float:
     return float(_scores(evidence, shifted(evidence.labels, shift), "mrr").mean())
 
 
-def _scores(
-    evidence: RetrievalEvidence, labels: Mapping[str, Mapping[str, float]], measure: str = MEASURE
-) -> Floats:
+def _scores(evidence: RetrievalEvidence, labels: Mapping[str, Mapping[str, float]], measure: str = MEASURE) -> Floats:
     """The measure of each labelled query that has a ranking; of very many the first are enough."""
     queries = [query for query in evidence.labelled if query in evidence.rankings][:_ENOUGH]
     run = {query: evidence.rankings[query][:DEEP] for query in queries}
@@ -216,9 +197,7 @@ def repeated_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     plain = rank(
         {q: evidence.rankings.get(q, ()) for q in evidence.labelled}, evidence.labels, [MEASURE], "chunk"
     ).mean[MEASURE]
-    told = (
-        "" if plain is None else f"; counted chunk by chunk, as plain scripts do, {MEASURE} reads {plain:.3f}"
-    )
+    told = "" if plain is None else f"; counted chunk by chunk, as plain scripts do, {MEASURE} reads {plain:.3f}"
     return RetrievalFinding(
         "repeated_pages",
         f"{share(len(repeated), len(rankings))} rankings hold the same page twice or more in the first {MEASURE_K}",
@@ -304,9 +283,7 @@ def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     deep, near = f"recall@{DEEP}", f"recall@{MEASURE_K}"
     if not evidence.labelled or max((len(r) for r in evidence.rankings.values()), default=0) <= MEASURE_K:
         return None
-    means = rank(
-        {q: evidence.rankings.get(q, ()) for q in evidence.labelled}, evidence.labels, [near, deep]
-    ).mean
+    means = rank({q: evidence.rankings.get(q, ()) for q in evidence.labelled}, evidence.labels, [near, deep]).mean
     first, all_ = means[near] or 0.0, means[deep] or 0.0
     if all_ - first < _WORTH_SAYING:
         return None

@@ -36,9 +36,7 @@ class Variant:
     @property
     def uses(self) -> tuple[str, ...]:
         """Which searches it needs."""
-        return {1.0: ("dense",), 0.0: ("sparse",)}.get(
-            -1.0 if self.alpha is None else self.alpha, ("dense", "sparse")
-        )
+        return {1.0: ("dense",), 0.0: ("sparse",)}.get(-1.0 if self.alpha is None else self.alpha, ("dense", "sparse"))
 
 
 def weighted(alphas: Iterable[float]) -> list[Variant]:
@@ -83,9 +81,7 @@ def number_labels(cases: Sequence[Case], pages: Sequence[str]) -> Labels:
 def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:
     """Hits of rankings (variant, query, rank) of page numbers, -1 for none; a row a variant and query."""
     variants, queries, depth = (int(size) for size in rankings.shape)
-    codes = np.where(rankings >= 0, np.arange(queries)[None, :, None] * labels.pages + rankings, -1).reshape(
-        -1, depth
-    )
+    codes = np.where(rankings >= 0, np.arange(queries)[None, :, None] * labels.pages + rankings, -1).reshape(-1, depth)
     place = np.searchsorted(labels.code, codes)
     place[place == len(labels.code)] = 0
     hit = (labels.code[place] == codes) if len(labels.code) else np.zeros(codes.shape, bool)

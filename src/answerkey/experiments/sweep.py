@@ -86,18 +86,12 @@ class Sweep:
 
 
 def run_sweep(
-    index: SearchIndex,
-    cases: Sequence[Case],
-    settings: RetrievalTable,
-    step: Step = lambda _: None,
-    timed: bool = True,
+    index: SearchIndex, cases: Sequence[Case], settings: RetrievalTable, step: Step = lambda _: None, timed: bool = True
 ) -> Sweep:
     """Every variant at every K for every case; `timed` says whether single searches are timed too."""
     labels = number_labels(cases, index.pages)
     if not labels.labelled.any():
-        raise InputError(
-            f"none of the {len(cases)} cases has a relevant page: give `relevant` in the case file"
-        )
+        raise InputError(f"none of the {len(cases)} cases has a relevant page: give `relevant` in the case file")
     questions = [case.question for case in cases]
     step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
     candidates = search_once(index, questions, settings.pool)
@@ -155,11 +149,7 @@ def measure_grid(rankings: Ints, labels: Labels, ks: Sequence[int]) -> Floats:
 
 
 def _staged(
-    index: SearchIndex,
-    questions: Sequence[str],
-    settings: RetrievalTable,
-    best: tuple[Variant, Ints],
-    step: Step,
+    index: SearchIndex, questions: Sequence[str], settings: RetrievalTable, best: tuple[Variant, Ints], step: Step
 ) -> list[tuple[Variant, Ints]]:
     """The best α once more: with the suite's reranker, and with its rewriter."""
     variant, ranking = best
@@ -168,10 +158,7 @@ def _staged(
     if settings.reranker:
         step(f"reranking with {settings.reranker}")
         found.append(
-            (
-                Variant(f"{variant.name}+rerank", alpha, "rerank"),
-                _reranked(index, questions, settings, ranking),
-            )
+            (Variant(f"{variant.name}+rerank", alpha, "rerank"), _reranked(index, questions, settings, ranking))
         )
     if settings.rewriter:
         step(f"rewriting with {settings.rewriter}")
@@ -186,9 +173,7 @@ def _reranked(index: SearchIndex, questions: Sequence[str], settings: RetrievalT
     number = {chunk.id: n for n, chunk in enumerate(index.chunks)}
     result = np.full_like(ranking, -1)
     for row, question in enumerate(questions):
-        passages = [
-            passage_of(index, chunk) for chunk in ranking[row, : settings.pool].tolist() if chunk >= 0
-        ]
+        passages = [passage_of(index, chunk) for chunk in ranking[row, : settings.pool].tolist() if chunk >= 0]
         order = [number[passage.id or ""] for passage in rerank(function, question, passages)]
         result[row, : len(order)] = order
     return result
@@ -204,11 +189,7 @@ def _facts(index: SearchIndex, settings: RetrievalTable) -> dict[str, Any]:
         "unit": settings.unit,
         "pool": settings.pool,
         "bm25": {"variant": settings.bm25, "k1": settings.k1, "b": settings.b},
-        "embedding": {
-            "name": index.embed.name,
-            "digest": index.embed.digest,
-            "precision": index.embed.precision,
-        },
+        "embedding": {"name": index.embed.name, "digest": index.embed.digest, "precision": index.embed.precision},
     }
 
 
@@ -259,9 +240,7 @@ def time_searches(
         cost = {"dense": embedding + searching, "sparse": by_words}
         for row, variant in enumerate(variants):
             if not variant.stage:
-                table[row, column] = sum(cost[use] for use in variant.uses) + (
-                    fusing if len(variant.uses) > 1 else 0.0
-                )
+                table[row, column] = sum(cost[use] for use in variant.uses) + (fusing if len(variant.uses) > 1 else 0.0)
     return table
 
 

@@ -77,12 +77,7 @@ def _times(sweep: Sweep, row: int) -> dict[str, float] | None:
     if not len(times):
         return None
     spread = float(times.std(ddof=1)) if len(times) > 1 else 0.0
-    return {
-        "n": len(times),
-        "mean": float(times.mean()),
-        "sd": spread,
-        "p95": float(np.percentile(times, 95)),
-    }
+    return {"n": len(times), "mean": float(times.mean()), "sd": spread, "p95": float(np.percentile(times, 95))}
 
 
 def _write_results(sweep: Sweep, file: IO[str]) -> None:
@@ -118,17 +113,13 @@ def _write_statistics(sweep: Sweep, file: IO[str]) -> None:
             for k in sweep.ks:
                 for name in METRICS:
                     row = next(statistics)
-                    writer.writerow(
-                        [variant.name, alpha, k, spreadsheet_text(kind), f"{name}@{k}", *_cells(row), ""]
-                    )
+                    writer.writerow([variant.name, alpha, k, spreadsheet_text(kind), f"{name}@{k}", *_cells(row), ""])
     for row, variant in enumerate(sweep.variants):
         times = sweep.milliseconds[row][~np.isnan(sweep.milliseconds[row])]
         if len(times):
             alpha = "" if variant.alpha is None else f"{variant.alpha:g}"
             cells = _cells(describe(times[:, None])[0])
-            writer.writerow(
-                [variant.name, alpha, "", "all", "retrieval_ms", *cells, f"{np.percentile(times, 95):.6g}"]
-            )
+            writer.writerow([variant.name, alpha, "", "all", "retrieval_ms", *cells, f"{np.percentile(times, 95):.6g}"])
 
 
 def _types(sweep: Sweep) -> Iterator[tuple[str, np.ndarray]]:

@@ -37,9 +37,7 @@ def intervals(table: Floats) -> Floats:
 
         half = stdtrit(queries - 1, (1 + LEVEL) / 2) * table.std(axis=0, ddof=1) / np.sqrt(queries)
         return np.stack([table.mean(axis=0) - half, table.mean(axis=0) + half], axis=1)
-    shares = (
-        np.random.default_rng(SEED).multinomial(queries, np.full(queries, 1 / queries), size=DRAWS) / queries
-    )
+    shares = np.random.default_rng(SEED).multinomial(queries, np.full(queries, 1 / queries), size=DRAWS) / queries
     ends = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
     parts = [
         np.percentile(shares @ table[:, start : start + _COLUMNS_AT_ONCE], ends, axis=0).T

@@ -29,9 +29,7 @@ def trace(sweep: Sweep, query: str, variant: int, k: int) -> Json:
         "k": k,
         "expected": grades,
         "retrieved": [{"page": page, "relevant": page in grades} for page in pages],
-        "not_retrieved": [
-            {"page": page, "in_index": page in sweep.pages} for page in grades if page not in pages
-        ],
+        "not_retrieved": [{"page": page, "in_index": page in sweep.pages} for page in grades if page not in pages],
         "metrics": {f"{name}@{k}": {"value": values[name], "sum": told} for name, told in sums.items()},
     }
 

@@ -136,8 +136,7 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
                 done.put((n, None, error))
 
     threads = [
-        threading.Thread(target=work, name="answerkey-llm", daemon=True)
-        for _ in range(min(workers, len(items)))
+        threading.Thread(target=work, name="answerkey-llm", daemon=True) for _ in range(min(workers, len(items)))
     ]
     for thread in threads:
         thread.start()

@@ -86,9 +86,7 @@ def read_chat(given: Mapping[str, Any] | str, kind: type[ChatSettings], where: s
     """The settings of a language model, from a table or the name of a preset."""
     table: dict[str, Any] = {"preset": given} if isinstance(given, str) else dict(given)
     if "api_key" in table:
-        raise SettingsError(
-            f"{where} api_key: a key does not belong in a suite; name a variable with api_key_env"
-        )
+        raise SettingsError(f"{where} api_key: a key does not belong in a suite; name a variable with api_key_env")
     preset = table.get("preset")
     if isinstance(preset, str) and preset not in PRESETS:
         hint = did_you_mean(preset, PRESETS) or f"; expected {', '.join(PRESETS)}"
@@ -98,9 +96,7 @@ def read_chat(given: Mapping[str, Any] | str, kind: type[ChatSettings], where: s
         if not getattr(settings, name):
             with_preset = f' with the preset "{preset}"' if preset else ""
             raise SettingsError(f'{where} needs {name}{with_preset}: add {name} = "…"')
-    return msgspec.structs.replace(
-        settings, base_url=settings.base_url.removesuffix("/chat/completions").rstrip("/")
-    )
+    return msgspec.structs.replace(settings, base_url=settings.base_url.removesuffix("/chat/completions").rstrip("/"))
 
 
 class Endpoint:
@@ -111,10 +107,7 @@ class Endpoint:
         self.limiter = Limiter(settings.concurrency, settings.requests_per_minute, limits)
         self._url = f"{settings.base_url}/chat/completions"
         self._ladder = Ladder()
-        self._parameters: Mapping[str, Any] = {
-            "temperature": settings.temperature,
-            "max_tokens": settings.max_tokens,
-        }
+        self._parameters: Mapping[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
         headers = {
             "content-type": "application/json",
             "accept": "application/json",
@@ -125,11 +118,7 @@ class Endpoint:
         if key:
             headers["authorization"] = f"Bearer {key}"
         self._client = HttpClient(
-            self._url,
-            headers,
-            timeout=settings.timeout,
-            secrets=Secrets([key]),
-            connections=settings.concurrency,
+            self._url, headers, timeout=settings.timeout, secrets=Secrets([key]), connections=settings.concurrency
         )
 
     @property

@@ -41,9 +41,7 @@ class RetryLimits:
 
 
 class Limiter:
-    def __init__(
-        self, concurrency: int, requests_per_minute: int = 0, patience: RetryLimits | None = None
-    ) -> None:
+    def __init__(self, concurrency: int, requests_per_minute: int = 0, patience: RetryLimits | None = None) -> None:
         self.patience = patience or RetryLimits()
         self._most = concurrency
         self._allowed = concurrency
@@ -109,9 +107,7 @@ class Limiter:
                 wait = max(wait, min(own, self.patience.wait(self._refused_waves)))
                 if self._refused_waves > self.patience.refusals:
                     hint = "set requests_per_minute or a lower concurrency, and go on later"
-                    return self._stop(
-                        f"the endpoint kept refusing (429), {self._refused_waves} times in a row: {hint}"
-                    )
+                    return self._stop(f"the endpoint kept refusing (429), {self._refused_waves} times in a row: {hint}")
             self._paused_until = max(self._paused_until, time.monotonic() + wait)
             self._tell(f"rate limit of the endpoint reached (429): waiting {wait:.1f} s")
         return None

@@ -41,9 +41,7 @@ class Ladder:
             self._rung, self.known = rung, True
 
 
-def request_fields(
-    rung: str, messages: Sequence[Message], schema: Schema | None, longest_text: int
-) -> dict[str, Any]:
+def request_fields(rung: str, messages: Sequence[Message], schema: Schema | None, longest_text: int) -> dict[str, Any]:
     """The fields of the request that this rung needs, the messages among them."""
     if schema is None:
         return {"messages": list(messages)}

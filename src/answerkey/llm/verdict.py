@@ -136,9 +136,7 @@ def _without_fenced(text: str, marker: str) -> str:
     return re.sub(rf"{marker} (?!END).*?(?={marker})", "", text, flags=re.DOTALL)
 
 
-def _last_verdict(
-    reply: Reply, text: str, names: Sequence[str], candidate: str
-) -> tuple[dict[str, Any] | None, str]:
+def _last_verdict(reply: Reply, text: str, names: Sequence[str], candidate: str) -> tuple[dict[str, Any] | None, str]:
     if reply.refusal:
         return None, f"the judge refused: {reply.refusal[:200]}"
     if not text.strip():
@@ -165,11 +163,7 @@ def _last_verdict(
 
 
 def _repeated(text: str, item: Found, candidate: str) -> bool:
-    return (
-        bool(candidate)
-        and text[item.start : item.end] in candidate
-        and len(text.strip()) > item.end - item.start
-    )
+    return bool(candidate) and text[item.start : item.end] in candidate and len(text.strip()) > item.end - item.start
 
 
 def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | None:
@@ -193,9 +187,7 @@ def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | 
 def plain_key(key: str) -> str:
     """`Rubric.Citation Quality` and `citation-quality` are `citation_quality`; a rating is a score."""
     plain = re.sub(r"[\W_]+", "_", key.strip().lower().removeprefix("rubric.")).strip("_")
-    return {"rating": "score", "citations": "citation_quality", "citation": "citation_quality"}.get(
-        plain, plain
-    )
+    return {"rating": "score", "citations": "citation_quality", "citation": "citation_quality"}.get(plain, plain)
 
 
 def _bare(text: str) -> str:
@@ -210,11 +202,7 @@ def read_amount(given: Any, scale: Scale) -> float | str:
         inner = [value for key, value in given.items() if plain_key(str(key)) in {"score", "value", "points"}]
         return read_amount(inner[0], scale) if len(inner) == 1 else "no score in the object given for it"
     if is_list(given):
-        return (
-            read_amount(given[0], scale)
-            if len(given) == 1
-            else f"a list of {len(given)} where one number is due"
-        )
+        return read_amount(given[0], scale) if len(given) == 1 else f"a list of {len(given)} where one number is due"
     if given is None or isinstance(given, bool):
         return f"{'null' if given is None else str(given).lower()} where a number is due"
     value = _from_text(given, scale) if isinstance(given, str) else given

@@ -30,11 +30,7 @@ _CONTINUES = re.compile(r"[a-z\d\[(]")
 
 
 @metric(
-    "citation_validity",
-    needs=("answer",),
-    uses=("contexts",),
-    empty="not applicable without a marker [n]",
-    version=2,
+    "citation_validity", needs=("answer",), uses=("contexts",), empty="not applicable without a marker [n]", version=2
 )
 def citation_validity(case: Case, response: Response) -> Score:
     """Share of markers [n] that point to a retrieved passage: 0.5 for `[1] [9]` with two passages."""
@@ -47,9 +43,7 @@ def citation_validity(case: Case, response: Response) -> Score:
     return Score(sum(1 <= mark <= count for mark in marks) / len(marks), missing)
 
 
-@metric(
-    "citation_coverage", needs=("answer",), empty="not applicable to an answer with no sentence", version=2
-)
+@metric("citation_coverage", needs=("answer",), empty="not applicable to an answer with no sentence", version=2)
 def citation_coverage(case: Case, response: Response) -> Score:
     """Share of the answer's sentences that carry a marker [n]: 0.5 for `One [1]. Two.`"""
     sentences = cited_sentences(response.answer or "")
@@ -69,9 +63,7 @@ _SUPPORT: Mapping[str, Any] = {
     Facts("citation_precision", "Share of markers that are needed for the support of their sentence, as in ALCE.", **_SUPPORT),
     Facts("citation_recall", "Share of sentences that their cited passages support together, as in ALCE.", **_SUPPORT),
 )  # fmt: skip
-def citation_support(
-    pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = None
-) -> dict[str, list[Score]]:
+def citation_support(pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = None) -> dict[str, list[Score]]:
     """Whether the passages that each sentence cites support it, decided as `groundedness` decides."""
     answers = [cited_sentences(response.answer or "") for _, response in pairs]
     asked: dict[tuple[int, str, tuple[int, ...]], None] = {}
@@ -83,9 +75,7 @@ def citation_support(
         (pairs[n][0], Response(text, tuple(pairs[n][1].passages[mark - 1] for mark in marks)))
         for n, text, marks in asked
     ]
-    found = dict(
-        zip(asked, (_is_supported(score) for score in groundedness(singles, embed=embed)), strict=True)
-    )
+    found = dict(zip(asked, (_is_supported(score) for score in groundedness(singles, embed=embed)), strict=True))
     table = [_support(sentences, n, len(pairs[n][1].passages), found) for n, sentences in enumerate(answers)]
     return {name: [row[name] for row in table] for name in names}
 
@@ -113,10 +103,7 @@ def _is_supported(score: Score) -> bool:
 
 
 def _support(
-    sentences: Sequence[CitedSentence],
-    n: int,
-    passages: int,
-    found: Mapping[tuple[int, str, tuple[int, ...]], bool],
+    sentences: Sequence[CitedSentence], n: int, passages: int, found: Mapping[tuple[int, str, tuple[int, ...]], bool]
 ) -> dict[str, Score]:
     claims = [sentence for sentence in sentences if refusal(sentence.text) != "full"]
     if not any(sentence.marks for sentence in claims):
@@ -171,6 +158,4 @@ def cited_sentences(answer: str) -> list[CitedSentence]:
 
 
 def _is_one_sentence(before: str, part: str) -> bool:
-    return before.endswith(":") or (
-        _RUNS_ON.search(before) is not None and _CONTINUES.match(part) is not None
-    )
+    return before.endswith(":") or (_RUNS_ON.search(before) is not None and _CONTINUES.match(part) is not None)

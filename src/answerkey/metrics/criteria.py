@@ -37,9 +37,7 @@ def contains_any(case: Case, response: Response) -> Score:
     if not wanted:
         return Score.not_applicable("the case has no must_contain_any")
     found = _found(wanted, response)
-    return Score(
-        float(bool(found)), f"found: {', '.join(found)}" if found else f"none of: {', '.join(wanted)}"
-    )
+    return Score(float(bool(found)), f"found: {', '.join(found)}" if found else f"none of: {', '.join(wanted)}")
 
 
 @metric("not_contains", needs=("answer", "criteria"), empty="not applicable without must_not_contain")
@@ -64,10 +62,7 @@ def number_in_range(case: Case, response: Response, *, decimal: str = ".") -> Sc
 
 
 @metric(
-    "number_close",
-    needs=("answer", "criteria"),
-    empty="not applicable without a number to compare with",
-    version=2,
+    "number_close", needs=("answer", "criteria"), empty="not applicable without a number to compare with", version=2
 )
 def number_close(case: Case, response: Response, *, tolerance: float = 0.05, decimal: str = ".") -> Score:
     """1 when a number in the answer is within the tolerance (5 %) of the expected value: `2.9 km` for `3000 m`."""
@@ -79,9 +74,7 @@ def number_close(case: Case, response: Response, *, tolerance: float = 0.05, dec
     if not wanted:
         return Score.not_applicable("the case has no expected_value and no number in its expected answer")
     given = figures(response.answer or "", decimal, spelled=False)
-    close = next(
-        (figure for figure in given if any(within(want, figure, tolerance) for want in wanted)), None
-    )
+    close = next((figure for figure in given if any(within(want, figure, tolerance) for want in wanted)), None)
     if close:
         return Score(1.0, f"{close} is within {tolerance:.0%}")
     unit = any(want.value == figure.value and want.other_unit(figure) for want in wanted for figure in given)
@@ -99,9 +92,7 @@ def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
         found = find_pattern(wanted, response.answer or "")
     except TimeoutError:
         return Score.failed(f"the pattern took more than {PATTERN_SECONDS:g} s: simplify {wanted[:80]}")
-    return Score(
-        float(found is not None), f"found: {found[:80]}" if found is not None else f"not found: {wanted}"
-    )
+    return Score(float(found is not None), f"found: {found[:80]}" if found is not None else f"not found: {wanted}")
 
 
 def true_values(case: Case, decimal: str = ".") -> list[float]:

@@ -60,9 +60,7 @@ def fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = No
     Facts("self_knowledge", "Share of claims that are right but not in the passages.", better="neither", **_OF_CLAIMS),
     Facts("noise_sensitivity", "Share of claims that are wrong and in the passages.", better="lower", **_OF_CLAIMS),
 )  # fmt: skip
-def passage_fact_metrics(
-    pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = None
-) -> dict[str, list[Score]]:
+def passage_fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = None) -> dict[str, list[Score]]:
     """Expected facts and the answer's claims against the passages."""
     checked = _checked(pairs, embed, passages=True)
     return {name: [_BY_PASSAGES[name](one) for one in checked] for name in names}
@@ -85,10 +83,7 @@ def _checked(pairs: Sequence[Pair], embed: Any, *, passages: bool) -> list[Check
             Asked(case.question, contexts, own if passages else ()),
         ]
     decided = decider.decide(asked)
-    return [
-        Checked(facts, own, *decided[4 * n : 4 * n + 4], by=decider.name)
-        for n, (facts, own) in enumerate(cut)
-    ]
+    return [Checked(facts, own, *decided[4 * n : 4 * n + 4], by=decider.name) for n, (facts, own) in enumerate(cut)]
 
 
 def fact_recalls(pairs: Sequence[Pair]) -> list[float | None]:
@@ -120,9 +115,7 @@ def _precision(one: Checked) -> Score:
         return Score.not_applicable("the answer makes no claim")
     right = [decision.holds for decision in one.in_expected]
     wrong = [claim for claim, ok in zip(one.claims, right, strict=True) if not ok]
-    details: Json = {
-        "claims": _listed(one.claims, one.in_expected, "supported", "not in the expected answer")
-    }
+    details: Json = {"claims": _listed(one.claims, one.in_expected, "supported", "not in the expected answer")}
     reason = f"{sum(right)} of {counted(len(right), 'claim')} supported by the expected answer"
     return Score(sum(right) / len(right), _reason(one, reason, wrong), details=details)
 
@@ -137,9 +130,7 @@ def _f1(one: Checked) -> Score:
 
 
 def _contradictions(one: Checked) -> Score:
-    wrong = [
-        claim for claim, decision in zip(one.claims, one.in_expected, strict=True) if decision.contradicted
-    ]
+    wrong = [claim for claim, decision in zip(one.claims, one.in_expected, strict=True) if decision.contradicted]
     return _share(one, wrong, "contradicted")
 
 
@@ -153,18 +144,14 @@ def _context_recall(one: Checked) -> Score:
 
 
 def _utilisation(one: Checked) -> Score:
-    stated = [
-        own.holds for own, there in zip(one.in_answer, one.facts_in_passages, strict=True) if there.holds
-    ]
+    stated = [own.holds for own, there in zip(one.in_answer, one.facts_in_passages, strict=True) if there.holds]
     if not stated:
         return Score.not_applicable("the passages contain no expected fact")
     return Score(sum(stated) / len(stated), f"{sum(stated)} of {counted(len(stated), 'fact')} used; {one.by}")
 
 
 def _hallucination(one: Checked) -> Score:
-    return _share(
-        one, _which(one, in_expected=False, in_passages=False), "in neither passages nor expected answer"
-    )
+    return _share(one, _which(one, in_expected=False, in_passages=False), "in neither passages nor expected answer")
 
 
 def _self_knowledge(one: Checked) -> Score:

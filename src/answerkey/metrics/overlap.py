@@ -66,11 +66,7 @@ def rouge_l(case: Case, response: Response) -> float:
 @metric("chrf", batch=True, low=0, high=100, needs=("answer", "expected"), empty="0 where either is empty")
 def chrf(pairs: Sequence[Pair]) -> list[float]:
     """Character n-gram F2 score (chrF2, 1 to 6 characters), 0 to 100: 100 for the same text."""
-    flat = [
-        (plain(response.answer or ""), plain(expected))
-        for case, response in pairs
-        for expected in case.expected
-    ]
+    flat = [(plain(response.answer or ""), plain(expected)) for case, response in pairs for expected in case.expected]
     scores = iter(_chrf_scores([answer for answer, _ in flat], [expected for _, expected in flat]))
     return [max(islice(scores, len(case.expected))) for case, _ in pairs]
 
@@ -158,9 +154,7 @@ def _grams_in_common(left: Sequence[str], right: Sequence[str]) -> NDArray[Any]:
         return np.zeros((ORDER, len(left)))
     rights = np.concatenate([[0], np.cumsum(keys & 1)])
     keys >>= 1
-    return np.array(
-        [_matches(keys >> bits * (ORDER - n), rights, bits, n, len(left)) for n in range(1, ORDER + 1)]
-    )
+    return np.array([_matches(keys >> bits * (ORDER - n), rights, bits, n, len(left)) for n in range(1, ORDER + 1)])
 
 
 def _matches(grams: NDArray[Any], rights: NDArray[Any], bits: int, order: int, count: int) -> NDArray[Any]:
@@ -182,9 +176,7 @@ def _in_halves(left: Sequence[str], right: Sequence[str]) -> NDArray[Any]:
 
     if len(left) > 1:
         half = len(left) // 2
-        return np.hstack(
-            [_grams_in_common(left[:half], right[:half]), _grams_in_common(left[half:], right[half:])]
-        )
+        return np.hstack([_grams_in_common(left[:half], right[:half]), _grams_in_common(left[half:], right[half:])])
     counted = [(_grams(left[0], order) & _grams(right[0], order)).total() for order in range(1, ORDER + 1)]
     return np.array(counted, dtype=float)[:, None]
 

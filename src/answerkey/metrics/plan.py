@@ -184,9 +184,7 @@ def _checked(score: Score, metric: Metric) -> Score:
     except OverflowError:  # an integer beyond every float
         value = math.inf
     except (TypeError, ValueError):
-        return Score.failed(
-            f"{metric.name} returned a {type(score.value).__name__}, not a number", **score.details
-        )
+        return Score.failed(f"{metric.name} returned a {type(score.value).__name__}, not a number", **score.details)
     if not abs(value) <= LARGEST:
         shown = value if abs(value) == math.inf or math.isnan(value) else f"{value:.3g}, beyond {LARGEST:g}"
         return Score.failed(f"{metric.name} returned {shown}", **score.details)

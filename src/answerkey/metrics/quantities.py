@@ -30,22 +30,11 @@ _COUNTS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
     "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 )  # fmt: skip
-SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {
-    "thirty": 30.0,
-    "forty": 40.0,
-    "fifty": 50.0,
-}
+SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {"thirty": 30.0, "forty": 40.0, "fifty": 50.0}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _ORDER = {word: float(value) for value, word in enumerate(_ORDINALS, start=1)}
 COUNTED = {word: int(value) for word, value in {**SPELLED, **_ORDER}.items()}  # `second` and `two` are both 2
-_AMBIGUOUS_MONTHS = {
-    "may",
-    "mar",
-    "march",
-    "sep",
-    "dec",
-    "jan",
-}  # also a verb, names, or the end of another word
+_AMBIGUOUS_MONTHS = {"may", "mar", "march", "sep", "dec", "jan"}  # also a verb, names, or the end of another word
 TOLERANCE = 0.002
 _DEGREES = 2.0  # between scales: 350 °F are given as 175 °C
 _POUND = 0.45359237  # kilograms
@@ -85,11 +74,7 @@ class Figure:
     offset: float = 0.0
 
     def __str__(self) -> str:
-        unit = (
-            self.dimension.removeprefix("currency ")
-            if self.money
-            else self.dimension and f"({self.dimension})"
-        )
+        unit = self.dimension.removeprefix("currency ") if self.money else self.dimension and f"({self.dimension})"
         return f"{self.value:,.10g}{' %' if self.percent else ''}{f' {unit}' if unit else ''}"
 
     @property
@@ -172,9 +157,7 @@ def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure
             bool(_SCALED.search(number.text)),
             number.currency,
         )
-        figure = _with_unit(
-            figure, text, number.end, _currency_before(number.text) if number.currency else ""
-        )
+        figure = _with_unit(figure, text, number.end, _currency_before(number.text) if number.currency else "")
         ranged = bool(found) and _RANGE.fullmatch(text[last : number.end - len(number.text)])
         if ranged and figure.dimension and not found[-1].dimension:  # the first of `2 to 8 °C`
             found[-1] = replace(found[-1], dimension=figure.dimension, size=figure.size, offset=figure.offset)
@@ -185,9 +168,7 @@ def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure
     for match in _WORDY.finditer(text):
         word = match[1].lower() if match[1] else ""
         value = float(match[2]) if match[2] else SPELLED.get(word, _ORDER.get(word, 0.0))
-        found.append(
-            _with_unit(Figure(value, 1.0), text, match.end()) if word in SPELLED else Figure(value, 1.0)
-        )
+        found.append(_with_unit(Figure(value, 1.0), text, match.end()) if word in SPELLED else Figure(value, 1.0))
     for match in _HALF.finditer(text):
         count = match["count"].lower() if match["count"] else ""
         whole = 0.0 if match["half"] else float(count) if count.isdigit() else SPELLED.get(count, 1.0)
@@ -204,9 +185,7 @@ def _with_unit(figure: Figure, text: str, end: int, currency: str = "") -> Figur
         return figure
     unit = _units()[1][match.lastgroup or ""]
     money = unit.dimension.startswith("currency")
-    return replace(
-        figure, dimension=unit.dimension, size=unit.size, offset=unit.offset, money=figure.money or money
-    )
+    return replace(figure, dimension=unit.dimension, size=unit.size, offset=unit.offset, money=figure.money or money)
 
 
 def _currency_before(written: str) -> str:
@@ -263,11 +242,7 @@ def _step(written: str, value: float) -> float:
         return 1.0
     plain = digits[0].replace("'", "").rstrip(".,")
     decimals = len(plain.rsplit(".", 1)[1]) if "." in plain else 0
-    bare = (
-        float(plain.replace(",", ""))
-        if plain.count(".") <= 1 and plain.replace(",", "").replace(".", "")
-        else 0.0
-    )
+    bare = float(plain.replace(",", "")) if plain.count(".") <= 1 and plain.replace(",", "").replace(".", "") else 0.0
     scale = abs(value) / bare if bare else 1.0
     return 10.0**-decimals * (scale if scale >= 1 else 1.0)
 
@@ -331,23 +306,17 @@ def dates(text: str) -> tuple[Date, ...]:
             found += _numeric(int(match["n1"]), int(match["n2"]), int(match["n3"]), match["mark"])
         elif match["only"]:
             found.append(Date(year=int(match["only"])))
-        elif (
-            match["year"] or match["day"] or match["day2"] or match["month"].lower() not in _AMBIGUOUS_MONTHS
-        ):
+        elif match["year"] or match["day"] or match["day2"] or match["month"].lower() not in _AMBIGUOUS_MONTHS:
             day = match["day"] or match["day2"]
             month = next(n for n, name in enumerate(MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
-            found.append(
-                Date(int(match["year"]) if match["year"] else None, month, int(day) if day else None)
-            )
+            found.append(Date(int(match["year"]) if match["year"] else None, month, int(day) if day else None))
     return tuple(found)
 
 
 def _numeric(one: int, two: int, year: int, mark: str) -> list[Date]:
     """`03.07.2020` is a day in July; `03/07/2020` may also be one in March."""
     orders = ((one, two),) if mark == "." else ((one, two), (two, one))
-    return [
-        Date(year, month, day) for day, month in dict.fromkeys(orders) if 1 <= month <= 12 and 1 <= day <= 31
-    ]
+    return [Date(year, month, day) for day, month in dict.fromkeys(orders) if 1 <= month <= 12 and 1 <= day <= 31]
 
 
 def without_dates(text: str) -> str:

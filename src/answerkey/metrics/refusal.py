@@ -64,9 +64,7 @@ def should_decline(case: Case) -> bool:
 def refusal_metric(case: Case, response: Response) -> Score:
     """1 for an answer that declines, 0.5 for one that declines in part, else 0: 1 for `I don't know.`"""
     found = refusal(response.answer or "")
-    return Score(
-        {"full": 1.0, "partial": 0.5, "none": 0.0}[found], f"{found} refusal" if found != "none" else ""
-    )
+    return Score({"full": 1.0, "partial": 0.5, "none": 0.0}[found], f"{found} refusal" if found != "none" else "")
 
 
 @metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=2)
@@ -88,9 +86,7 @@ def _clauses(sentence: str) -> list[str]:
 
 def _matches(kind: str, clause: str) -> bool:
     latin = any("a" <= ch <= "z" for ch in clause)
-    return any(
-        pattern.search(clause) for language, pattern in _patterns(kind) if latin or language in {"zh", "hi"}
-    )
+    return any(pattern.search(clause) for language, pattern in _patterns(kind) if latin or language in {"zh", "hi"})
 
 
 @cache

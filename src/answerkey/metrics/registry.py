@@ -176,9 +176,7 @@ def bind(metric: Metric, provided: Mapping[str, Any], settings: Mapping[str, Any
     for key in settings:
         if key not in own:
             known = f"; it takes {', '.join(sorted(own))}" if own else "; it takes none"
-            raise SettingsError(
-                f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or known}'
-            )
+            raise SettingsError(f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or known}')
     given = {key: provided[key] for key in keywords if key in provided} | dict(settings)
     missing = [key for key, must in keywords.items() if must and key not in given and key != "names"]
     if missing:

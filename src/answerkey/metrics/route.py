@@ -45,12 +45,7 @@ def route_score(case: Case, response: Response) -> Score:
     empty="0.3 for an empty answer, unless the case sets a lower limit: its cosine is 0",
 )
 def semantic_relevance(
-    pairs: Sequence[Pair],
-    *,
-    words: Words,
-    routes: Words,
-    embed: Embedder | None = None,
-    bonus: bool = True,
+    pairs: Sequence[Pair], *, words: Words, routes: Words, embed: Embedder | None = None, bonus: bool = True
 ) -> list[Score]:
     """Cosine of question and answer; asking back or declining counts where the case wants it."""
     scores: list[Score | None] = [_asked_back_or_declined(case, response, words) for case, response in pairs]
@@ -62,9 +57,7 @@ def semantic_relevance(
     return [next(rest) if score is None else score for score in scores]
 
 
-@metric(
-    "information_completeness", needs=("answer",), empty="0.35 for an empty answer with nothing asked of it"
-)
+@metric("information_completeness", needs=("answer",), empty="0.35 for an empty answer with nothing asked of it")
 def information_completeness(case: Case, response: Response) -> Score:
     """Whether the answer contains what the case asks for: 0.9 for all of must_contain in 50 to 200 characters."""
     answer = response.answer or ""
@@ -146,14 +139,10 @@ def _asked_back_or_declined(case: Case, response: Response, words: Words) -> Sco
     return None
 
 
-def _by_meaning(
-    pairs: Sequence[Pair], embed: Embedder, words: Words, bonus_routes: tuple[str, ...]
-) -> list[Score]:
+def _by_meaning(pairs: Sequence[Pair], embed: Embedder, words: Words, bonus_routes: tuple[str, ...]) -> list[Score]:
     if not pairs:
         return []
-    vectors = embed.embed(
-        [text for case, response in pairs for text in (case.question, response.answer or "")]
-    )
+    vectors = embed.embed([text for case, response in pairs for text in (case.question, response.answer or "")])
     cosines = (vectors[0::2] * vectors[1::2]).sum(axis=1).tolist()
     return [
         _limited(cosine if (response.answer or "").strip() else 0.0, case, response, words, bonus_routes)
@@ -161,9 +150,7 @@ def _by_meaning(
     ]
 
 
-def _limited(
-    cosine: float, case: Case, response: Response, words: Words, bonus_routes: tuple[str, ...]
-) -> Score:
+def _limited(cosine: float, case: Case, response: Response, words: Words, bonus_routes: tuple[str, ...]) -> Score:
     answer = response.answer or ""
     raw, limit = cosine, case.criteria.min_semantic_similarity
     limit = 0.75 if limit is None else limit

@@ -108,9 +108,7 @@ def embedding_metrics(
         vectors, {text: row for row, text in enumerate(texts)}, relevant_from, supported_from, relevance_to
     )
     marks = {name: mark for name, (mark, _) in READINGS.items()} | dict(readings or {})
-    return {
-        name: [_read(name, _MEASURES[name](*pair, meaning), marks[name]) for pair in pairs] for name in names
-    }
+    return {name: [_read(name, _MEASURES[name](*pair, meaning), marks[name]) for pair in pairs] for name in names}
 
 
 def evaluate_all(
@@ -189,9 +187,7 @@ def _answer_relevance(case: Case, response: Response, meaning: Meaning) -> Score
 def _answer_correctness(case: Case, response: Response, meaning: Meaning) -> Score:
     expected = _not_blank(case.expected)
     if response.answer is None or not expected:
-        return Score.not_applicable(
-            "no answer" if response.answer is None else "no expected answer in the case"
-        )
+        return Score.not_applicable("no answer" if response.answer is None else "no expected answer in the case")
     return _cosine(float(meaning.cosines([response.answer], expected).max()), "against the expected answer")
 
 
@@ -232,9 +228,7 @@ def _read(name: str, score: Score, mark: float) -> Score:
     if score.value is None:
         return score
     poor = score.value > mark if name == "answer_hallucination" else score.value < mark
-    return (
-        Score(score.value, f"{score.reason}: {READINGS[name][1]}", details=score.details) if poor else score
-    )
+    return Score(score.value, f"{score.reason}: {READINGS[name][1]}", details=score.details) if poor else score
 
 
 def _not_blank(texts: Sequence[str]) -> tuple[str, ...]:

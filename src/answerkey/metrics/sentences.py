@@ -141,14 +141,10 @@ def _piece(text: str, start: int, end: int) -> Piece:
         if word in SPELLED:
             values.append(SPELLED[word])
         stems.append(stem(word))
-        content.append(
-            word not in word_list("stop_words") and (len(word) > 1 or not word.isascii() or word.isdigit())
-        )
+        content.append(word not in word_list("stop_words") and (len(word) > 1 or not word.isascii() or word.isdigit()))
         named.append(found[0][0].isupper() and bool(stems[1:]) and content[-1])
         spans.append(found.span())
-    return Piece(
-        start, end, tuple(stems), tuple(content), tuple(spans), tuple(named), tuple(values), negations
-    )
+    return Piece(start, end, tuple(stems), tuple(content), tuple(spans), tuple(named), tuple(values), negations)
 
 
 @lru_cache(maxsize=100_000)

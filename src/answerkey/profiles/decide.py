@@ -76,8 +76,7 @@ def _parts(criteria: Sequence[Criterion], scores: Mapping[str, Score], scale: fl
     given = [(c, v) for c in criteria if c.weight > 0 and (v := scores[c.metric].value) is not None]
     total = sum(criterion.weight for criterion, _ in given)
     return tuple(
-        Part(c.metric, v, c.maximum, c.weight / total, scale * share_of(c, v) * c.weight / total)
-        for c, v in given
+        Part(c.metric, v, c.maximum, c.weight / total, scale * share_of(c, v) * c.weight / total) for c, v in given
     )
 
 

@@ -70,9 +70,7 @@ def load_profile(given: str | Table, folder: Path | None = None) -> Profile:
     return _profile(table, source)
 
 
-def profile_table(
-    given: str | Table, folder: Path, chain: tuple[str, ...] = ()
-) -> tuple[dict[str, Any], str]:
+def profile_table(given: str | Table, folder: Path, chain: tuple[str, ...] = ()) -> tuple[dict[str, Any], str]:
     """The profile's TOML as a table, overlaid on the `base` that it names, and where it came from."""
     if not isinstance(given, str):
         table, source = dict(given), "[profile]"
@@ -135,9 +133,7 @@ def _merged(known: Sequence[Table], own: Sequence[Table], name: str) -> list[Tab
 def _profile(table: Table, source: str) -> Profile:
     _check_keys(table, _KEYS, source)
     without = _without(table, source)
-    routes = {
-        group: _strings(names, source, f"routes.{group}") for group, names in table.get("routes", {}).items()
-    }
+    routes = {group: _strings(names, source, f"routes.{group}") for group, names in table.get("routes", {}).items()}
     for group, own in table.get("on", {}).items():
         _check_keys(own, _GROUP_KEYS, source, f" in [on.{group}]")
         if group not in routes:

@@ -102,11 +102,7 @@ def assess_answer(
     passages = passages_of(contexts)
     texts = tuple(passage.text for passage in passages if passage.text)
     interaction = _Interaction(
-        plain_text(question),
-        plain_text(answer),
-        texts,
-        _scores(retrieval_scores, passages),
-        limits or Limits(),
+        plain_text(question), plain_text(answer), texts, _scores(retrieval_scores, passages), limits or Limits()
     )
     results = {name: check(interaction) for name, check in CHECKS.items()}
     findings = tuple(Finding(name, *fired) for name, fired in results.items() if isinstance(fired, tuple))
@@ -127,10 +123,7 @@ def _not_empty(it: _Interaction) -> bool | Fired | None:
 def _contexts_exist(it: _Interaction) -> bool | Fired | None:
     if it.contexts:
         return True
-    return (
-        "no context was retrieved",
-        "check the index and the query; without contexts the answer has no source",
-    )
+    return ("no context was retrieved", "check the index and the query; without contexts the answer has no source")
 
 
 def _citations_valid(it: _Interaction) -> bool | Fired | None:
@@ -138,10 +131,7 @@ def _citations_valid(it: _Interaction) -> bool | Fired | None:
         return None
     cited = set(citations(it.answer))
     if not cited:
-        return (
-            "the answer cites no context",
-            f"mark each statement with its source, [1] to [{len(it.contexts)}]",
-        )
+        return ("the answer cites no context", f"mark each statement with its source, [1] to [{len(it.contexts)}]")
     wrong = sorted(number for number in cited if not 1 <= number <= len(it.contexts))
     if wrong:
         marks = ", ".join(f"[{number}]" for number in wrong)

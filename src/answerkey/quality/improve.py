@@ -8,15 +8,7 @@ from typing import Any, cast
 
 from answerkey.errors import AnswerkeyError
 from answerkey.llm import Chat, load_chat
-from answerkey.quality.assess import (
-    Assessment,
-    Context,
-    Finding,
-    Limits,
-    assess_answer,
-    passages_of,
-    plain_text,
-)
+from answerkey.quality.assess import Assessment, Context, Finding, Limits, assess_answer, passages_of, plain_text
 from answerkey.types import Passage
 
 _INSTRUCTION = (
@@ -107,9 +99,7 @@ def _mendable(assessment: Assessment) -> list[Finding]:
     return [finding for finding in assessment.findings if finding.check not in _NOT_MENDABLE]
 
 
-def _complete(
-    model: Chat | Callable[[str], Any], question: str, passages: Sequence[Passage], now: Improvement
-) -> str:
+def _complete(model: Chat | Callable[[str], Any], question: str, passages: Sequence[Passage], now: Improvement) -> str:
     listed = "\n".join(f"[{number}] {passage.text}" for number, passage in enumerate(passages, 1))
     wrong = "\n".join(f"- {finding.message}: {finding.action}" for finding in now.assessment.findings)
     asked = (
@@ -117,8 +107,6 @@ def _complete(
         f"<answer>\n{now.answer}\n</answer>\nWhat the checks found:\n{wrong}\n\nThe better answer:"
     )
     if not callable(model):
-        reply = model.complete(
-            [{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": asked}]
-        )
+        reply = model.complete([{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": asked}])
         return reply.text.strip()
     return plain_text(model(f"{_INSTRUCTION}\n\n{asked}"))

@@ -12,20 +12,7 @@ from answerkey.reports.text import figure
 from answerkey.text import printable
 
 SHOWN_CASES = 20
-COLUMNS = (
-    "",
-    "n",
-    "A",
-    "B",
-    "B − A",
-    "95 % interval",
-    "p",
-    "p Holm",
-    "Wilcoxon",
-    "d",
-    "d_z",
-    "won/lost/tied",
-)
+COLUMNS = ("", "n", "A", "B", "B − A", "95 % interval", "p", "p Holm", "Wilcoxon", "d", "d_z", "won/lost/tied")
 
 
 def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
@@ -47,23 +34,14 @@ def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
 def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     """Markdown for a pull request; text of a bot stays plain text."""
     c = comparison
-    lines = [
-        f"## {cell(c.verdict)}",
-        "",
-        cell(c.sentence),
-        "",
-        f"A `{code(c.name_a)}`, B `{code(c.name_b)}`",
-        "",
-    ]
+    lines = [f"## {cell(c.verdict)}", "", cell(c.sentence), "", f"A `{code(c.name_a)}`, B `{code(c.name_b)}`", ""]
     lines += [f"- {cell(line)}" for line in c.changed.sentences()]
     for title, flips in flip_lists(c):
         lines += ["", f"**{title}: {len(flips)}{_first_of(flips, cases)}**", ""]
         lines += [f"- `{code(f.id)}` {cell(f.question)} ({cell(move_status(f))})" for f in flips[:cases]]
     lines += ["", "<details><summary>Statistics</summary>", ""]
     lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    lines += [
-        f"| `{code(name)}` | {' | '.join(cell(value) for value in rest)} |" for name, *rest in table_rows(c)
-    ]
+    lines += [f"| `{code(name)}` | {' | '.join(cell(value) for value in rest)} |" for name, *rest in table_rows(c)]
     lines += ["", *(f"- {cell(note)}" for note in notes(c)), "", "</details>"]
     for title, moves in case_lists(c):
         if moves:
@@ -103,11 +81,7 @@ def metric_rows(c: Comparison) -> list[list[str]]:
         better = d.diff is not None and (d.diff > 0) != (d.better == "lower")
         result = "-" if p is None else "no clear difference" if p >= 0.05 else "better" if better else "worse"
         rows.append(
-            [
-                cells[0],
-                *cells[2:6],
-                "differs" if d.better == "neither" and result in ("better", "worse") else result,
-            ]
+            [cells[0], *cells[2:6], "differs" if d.better == "neither" and result in ("better", "worse") else result]
         )
     return rows
 
@@ -141,9 +115,7 @@ def notes(c: Comparison) -> list[str]:
     lines += [f"{', '.join(names)}: {note}" for note, names in by_note.items()]
     lines += [f"{name}: {a} errors in A, {b} in B" for name, (a, b) in c.errors.items() if a or b]
     if c.only_a or c.only_b:
-        lines.append(
-            f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}"
-        )
+        lines.append(f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}")
     return lines
 
 

@@ -141,13 +141,7 @@ def _judge(outcome: Outcome) -> list[Json]:
             continue
         key = str(score.details.get("call") or f"{raw}{reasoning}")
         call = calls.setdefault(
-            key,
-            {
-                "metrics": [],
-                "model": str(score.details.get("model") or ""),
-                "raw": raw,
-                "reasoning": reasoning,
-            },
+            key, {"metrics": [], "model": str(score.details.get("model") or ""), "raw": raw, "reasoning": reasoning}
         )
         call["metrics"].append(name)
     return list(calls.values())

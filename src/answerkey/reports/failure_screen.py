@@ -18,11 +18,7 @@ _PASSAGE = 300
 
 
 def failure_screen(
-    outcome: Outcome,
-    profile: Profile | None,
-    commands: Sequence[tuple[str, str]] = (),
-    *,
-    debug: bool = False,
+    outcome: Outcome, profile: Profile | None, commands: Sequence[tuple[str, str]] = (), *, debug: bool = False
 ) -> str:
     """`commands` are pairs of a description and a command. With `debug` nothing is shortened."""
     sections = [
@@ -58,9 +54,7 @@ def _rows(text: str, limit: int | None) -> list[str]:
     rows: list[str] = []
     for line in safe.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()))
-        rows += wrap(
-            line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False
-        ) or [""]
+        rows += wrap(line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False) or [""]
     return rows
 
 
@@ -163,9 +157,7 @@ def _reasoning(outcome: Outcome) -> list[str]:
 
 def _shared_reasons(outcome: Outcome) -> list[str]:
     """The reasons that a judge gave for several criteria at once."""
-    given = Counter(
-        score.reason for score in outcome.scores.values() if score.reason and "model" in score.details
-    )
+    given = Counter(score.reason for score in outcome.scores.values() if score.reason and "model" in score.details)
     return [reason for reason, times in given.items() if times > 1]
 
 
@@ -174,9 +166,7 @@ def _required(outcome: Outcome, profile: Profile | None) -> list[str]:
         return []
     rules = profile.rules_for(outcome.response.route)
     parts = {part.metric: part for part in outcome.verdict.parts}
-    lines = [
-        f"profile {profile.name} (version {profile.version}): {rules.pass_mark:g} of {profile.scale:g} to pass"
-    ]
+    lines = [f"profile {profile.name} (version {profile.version}): {rules.pass_mark:g} of {profile.scale:g} to pass"]
     for criterion in rules.criteria:
         limit = ""
         if criterion.floor is not None:

@@ -62,9 +62,7 @@ def group_by(folder: Path, column: str) -> list[GroupFigures]:
     """
     if column not in COLUMNS:
         known = ", ".join(COLUMNS)
-        raise SettingsError(
-            f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}'
-        )
+        raise SettingsError(f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}')
     groups: dict[str | None, GroupFigures] = {}
     value_of = COLUMNS[column]
     for outcome in read_outcomes(folder):
@@ -77,9 +75,7 @@ def grouped_text(groups: list[GroupFigures], column: str) -> str:
     """The same as a table of text."""
     names = ["(none)" if group.name is None else " ".join(group.name.split()) for group in groups]
     width = max(map(len, (column, *names)))
-    lines = [
-        f"{column:<{width}}  {'cases':>9}  {'scored':>9}  {'passed':>9}  {'errors':>7}  {'mean score':>10}"
-    ]
+    lines = [f"{column:<{width}}  {'cases':>9}  {'scored':>9}  {'passed':>9}  {'errors':>7}  {'mean score':>10}"]
     for name, group in zip(names, groups, strict=True):
         mean = "-" if group.mean_score is None else f"{group.mean_score:.3f}"
         counts = f"{group.cases:>9,}  {group.scored:>9,}  {group.passed:>9,}  {group.errors:>7,}"

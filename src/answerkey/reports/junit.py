@@ -39,9 +39,7 @@ class JunitFile:
             self._failures += 1
             message = f"{verdict.status} {verdict.score:.3g}: {verdict.justification}"
             body = f"expected: {' / '.join(case.expected)}\nanswer: {outcome.response.answer or ''}"
-            self._file.write(
-                f"><failure message={_attribute(message[:300])}>{_text(body)}</failure></testcase>\n"
-            )
+            self._file.write(f"><failure message={_attribute(message[:300])}>{_text(body)}</failure></testcase>\n")
         else:
             self._file.write("/>\n")
 

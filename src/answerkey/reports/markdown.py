@@ -6,16 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from answerkey.reports.text import (
-    component_rows,
-    confusion_rows,
-    figure,
-    gate_line,
-    heading,
-    judge_lines,
-    mean,
-    rate,
-)
+from answerkey.reports.text import component_rows, confusion_rows, figure, gate_line, heading, judge_lines, mean, rate
 from answerkey.text import printable
 
 _MENTION = re.compile(r"@(?!(?<=\w@)\d+(?![\w-]|\.\w))")  # `recall@5` mentions nobody, and stays

@@ -102,9 +102,7 @@ def _from_index(folder: Path) -> Rows:
     profile: Json = read_manifest(folder).get("profile") or {}
     scale = float(profile.get("scale", 1))
     for stored in open_index(folder).records():
-        _append(
-            rows, {**_of_response(stored), **_of_score(stored.judged or {}), "reason": _reason(stored, scale)}
-        )
+        _append(rows, {**_of_response(stored), **_of_score(stored.judged or {}), "reason": _reason(stored, scale)})
     return _padded(rows)
 
 

@@ -50,9 +50,7 @@ def text_report(summary: Mapping[str, Any], profile: Profile | None = None) -> s
 def heading(summary: Mapping[str, Any]) -> list[str]:
     totals, profile = summary["totals"], summary["profile"]
     scored = f", {totals['scored']} scored" if profile["name"] else ""
-    lines = [
-        f"{summary['name']}: {counted(totals['cases'], 'case')}{scored}, {counted(totals['errors'], 'error')}"
-    ]
+    lines = [f"{summary['name']}: {counted(totals['cases'], 'case')}{scored}, {counted(totals['errors'], 'error')}"]
     if summary.get("partial"):
         lines.append(f"PARTIAL RUN ({totals['cases']} of {summary['selected']} cases): {summary['partial']}")
     if profile["name"]:
@@ -64,12 +62,7 @@ def heading(summary: Mapping[str, Any]) -> list[str]:
         satisfied = round(summary["user_satisfaction_rate"] * totals["cases"])
         lines.append(
             "user satisfaction "
-            + rate(
-                summary["user_satisfaction_rate"],
-                summary["user_satisfaction_ci95"],
-                satisfied,
-                totals["cases"],
-            )
+            + rate(summary["user_satisfaction_rate"], summary["user_satisfaction_ci95"], satisfied, totals["cases"])
         )
         scale = profile.get("scale") or 1
         lines.append(f"mean score {mean(summary['score'], scale)}")
@@ -198,20 +191,14 @@ def confusion_rows(table: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
     if not table:
         return []
     taken = sorted({route for row in table.values() for route in row})
-    return [
-        ["", *taken],
-        *([name, *(str(row.get(route, 0)) for route in taken)] for name, row in table.items()),
-    ]
+    return [["", *taken], *([name, *(str(row.get(route, 0)) for route in taken)] for name, row in table.items())]
 
 
 def _grid(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
     if not rows:
         return []
     width = max(len(name) for name, *_ in rows)
-    return [
-        title,
-        *(f"  {name:<{width}}  " + "  ".join(f"{c[:14]:>14}" for c in cells) for name, *cells in rows),
-    ]
+    return [title, *(f"  {name:<{width}}  " + "  ".join(f"{c[:14]:>14}" for c in cells) for name, *cells in rows)]
 
 
 def _times(times: Mapping[str, Any]) -> list[str]:

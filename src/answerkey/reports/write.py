@@ -30,9 +30,7 @@ MOST_ON_PAGE = 100_000  # report.html holds a row per case in memory
 MOST_FROM_PARTS = 1_000  # failures written in full of a run that is Parquet
 
 
-def write_reports(
-    folder: Path, *, charts: bool | None = None, ready: Callable[[Json], None] | None = None
-) -> Json:
+def write_reports(folder: Path, *, charts: bool | None = None, ready: Callable[[Json], None] | None = None) -> Json:
     """Write every report of the run and return the summary.
 
     With `charts` also plots/*.png, which needs the extra `charts`; with `charts=False` report.html is left out.
@@ -48,9 +46,7 @@ def write_reports(
     run = RunInfo.of_manifest(manifest)
     with_page = charts is not False and tally.all.count <= MOST_ON_PAGE
     if charts is not False and not with_page:
-        run = replace(
-            run, notes=(*run.notes, f"no report.html: the run has more than {MOST_ON_PAGE:,} cases")
-        )
+        run = replace(run, notes=(*run.notes, f"no report.html: the run has more than {MOST_ON_PAGE:,} cases"))
     summary = summary_of(tally, profile, run)
     index = open_index(folder)
     failing = tuple(outcome.case.id for outcome in index.at(worst[:MOST_LISTED]))
@@ -90,9 +86,7 @@ def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[
     failing: list[tuple[float, int]] = []
     with ExitStack() as stack:
         lines = stack.enter_context(replacing(folder / "results.jsonl"))
-        table = ResultsCsv(
-            stack.enter_context(replacing(folder / "results.csv")), manifest.get("metrics", [])
-        )
+        table = ResultsCsv(stack.enter_context(replacing(folder / "results.csv")), manifest.get("metrics", []))
         junit = JunitFile(stack.enter_context(replacing(folder / "junit.xml")), manifest["name"])
         for n, outcome in index.numbered(stopped=True):
             tally.add(outcome)

@@ -44,9 +44,7 @@ def cut(pages: Iterable[Page], how: Chunking) -> list[Chunk]:
     for page in pages:
         for start, end in _spans(page.text, how):
             number = seen[page.id] = seen.get(page.id, 0) + 1
-            chunks.append(
-                Chunk(f"{page.id}:{number}", page.text[start:end], page.id, page.document, start, end)
-            )
+            chunks.append(Chunk(f"{page.id}:{number}", page.text[start:end], page.id, page.document, start, end))
     return chunks
 
 

@@ -47,9 +47,7 @@ def corpus_files(path: Path) -> list[Path]:
     """The files to read, sorted by name; of a BEIR folder the corpus alone."""
     if path.is_file():
         if path.suffix.lower() not in ENDINGS:
-            raise InputError(
-                f"{path}: cannot read {path.suffix or 'this'} files; give {', '.join(sorted(ENDINGS))}"
-            )
+            raise InputError(f"{path}: cannot read {path.suffix or 'this'} files; give {', '.join(sorted(ENDINGS))}")
         return [path]
     if not path.is_dir():
         raise InputError(f"no documents at {path}: give a file, a folder or a BEIR folder")
@@ -119,9 +117,7 @@ def read_pdf(file: Path) -> list[str]:
     def make() -> bytes:
         pages = _extract(file, raw)
         if not any(page.strip() for page in pages):
-            raise InputError(
-                f"{file} has {len(pages)} pages and no text: it looks scanned; run it through OCR first"
-            )
+            raise InputError(f"{file} has {len(pages)} pages and no text: it looks scanned; run it through OCR first")
         return json.dumps(pages).encode()
 
     return json.loads(kept_file("pages", sha256(_FORMAT.encode() + raw).hexdigest(), make))

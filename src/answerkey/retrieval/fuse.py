@@ -68,9 +68,7 @@ def reciprocal_ranks(candidates: Candidates) -> Ints:
 
 def reciprocal_scores(candidates: Candidates, constant: float = 60.0) -> Floats:
     """1/(constant + rank) summed over both sides."""
-    dense, sparse = (
-        np.nan_to_num(1.0 / (constant + rank)) for rank in (candidates.dense_rank, candidates.sparse_rank)
-    )
+    dense, sparse = (np.nan_to_num(1.0 / (constant + rank)) for rank in (candidates.dense_rank, candidates.sparse_rank))
     return dense + sparse
 
 

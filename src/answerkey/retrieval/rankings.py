@@ -39,9 +39,7 @@ def read_labels(path: Path) -> Labels:
     for configuration in _read(path, "relevant", as_labels, read_qrels).values():
         for query, grades in configuration.items():
             if found.setdefault(query, grades) != grades:
-                raise InputError(
-                    f'{path}: the query "{query}" comes twice, with other labels; give each query once'
-                )
+                raise InputError(f'{path}: the query "{query}" comes twice, with other labels; give each query once')
     return found
 
 
@@ -56,11 +54,7 @@ def labels_of(given: Any) -> Labels:
 
 
 def _of_mapping(
-    given: Any,
-    what: str,
-    column: str,
-    parse: Callable[[Any, str, Place], T],
-    read: Callable[[Path], dict[str, T]],
+    given: Any, what: str, column: str, parse: Callable[[Any, str, Place], T], read: Callable[[Path], dict[str, T]]
 ) -> dict[str, T]:
     if isinstance(given, (str, Path)):
         return read(Path(given))
@@ -142,9 +136,7 @@ def _rows(path: Path, column: str) -> Iterator[Row]:
     whole = parse_json(read_text(path).strip(), path.name)
     if is_mapping(whole) and not is_table(whole):
         pairs = whole.items()
-        return (
-            ({"id": query, column: value}, Place(f'{path.name}, query "{query}"')) for query, value in pairs
-        )
+        return (({"id": query, column: value}, Place(f'{path.name}, query "{query}"')) for query, value in pairs)
     return rows_of_value(whole, path.name)
 
 

@@ -38,17 +38,12 @@ class HybridRetriever:
         found = [
             self._passages(row[:kept], dict(zip(chunks, values, strict=True)))
             for row, chunks, values in zip(
-                ranked(candidates.chunk, scores).tolist(),
-                candidates.chunk.tolist(),
-                scores.tolist(),
-                strict=True,
+                ranked(candidates.chunk, scores).tolist(), candidates.chunk.tolist(), scores.tolist(), strict=True
             )
         ]
         if self._reranker is None:
             return found
-        return [
-            rerank(self._reranker, question, row)[:k] for question, row in zip(questions, found, strict=True)
-        ]
+        return [rerank(self._reranker, question, row)[:k] for question, row in zip(questions, found, strict=True)]
 
     def _scores(self, candidates: Candidates) -> Floats:
         if self._settings.fusion == "rrf":
@@ -95,8 +90,6 @@ def rerank(reranker: Callable[..., Any], question: str, passages: list[Passage])
         return []
     scores = [float(score) for score in reranker(question, passages)]
     if len(scores) != len(passages) or not all(map(math.isfinite, scores)):
-        raise InputError(
-            f"the reranker gave {len(scores)} scores for {len(passages)} passages; expected a number each"
-        )
+        raise InputError(f"the reranker gave {len(scores)} scores for {len(passages)} passages; expected a number each")
     order = sorted(range(len(passages)), key=lambda n: -scores[n])
     return [replace(passages[n], score=scores[n]) for n in order]

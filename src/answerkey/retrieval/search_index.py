@@ -44,9 +44,7 @@ class SearchIndex:
         return np.asarray(self.embed.embed(questions), dtype=np.float32)
 
 
-def open_index(
-    settings: RetrievalTable, embed: Embedder, step: Callable[[str], None] = lambda _: None
-) -> SearchIndex:
+def open_index(settings: RetrievalTable, embed: Embedder, step: Callable[[str], None] = lambda _: None) -> SearchIndex:
     """The index that the settings name: built from documents (or the cache), a FAISS file, a Qdrant collection."""
     formula = Formula(settings.bm25, settings.k1, settings.b)
     if settings.index is not None:
@@ -69,9 +67,7 @@ def open_index(
         )
         dense = Exact(embed_chunks([chunk.text for chunk in chunks], embed, step))
         source = f"documents {settings.documents.name}"
-    return SearchIndex(
-        tuple(chunks), build_bm25([chunk.text for chunk in chunks], formula), dense, embed, source
-    )
+    return SearchIndex(tuple(chunks), build_bm25([chunk.text for chunk in chunks], formula), dense, embed, source)
 
 
 def in_order(chunks: Sequence[Chunk]) -> list[Chunk]:
@@ -80,6 +76,4 @@ def in_order(chunks: Sequence[Chunk]) -> list[Chunk]:
 
 
 def order_of(pages: Sequence[str]) -> list[int]:
-    return sorted(
-        range(len(pages)), key=lambda n: pages[n], reverse=True
-    )  # stable, so equal pages keep their order
+    return sorted(range(len(pages)), key=lambda n: pages[n], reverse=True)  # stable, so equal pages keep their order

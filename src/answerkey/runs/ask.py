@@ -115,9 +115,7 @@ def _ask_unit(target: Target, unit: list[Numbered], stop: Stop, answered: Callab
 
 def with_answers(history: Sequence[Turn], answers: Answers) -> tuple[Turn, ...]:
     """The turns; one without an answer gets the answer that was given at its place."""
-    return tuple(
-        Turn(turn.user, turn.answer or answers.get((n, turn.user), "")) for n, turn in enumerate(history)
-    )
+    return tuple(Turn(turn.user, turn.answer or answers.get((n, turn.user), "")) for n, turn in enumerate(history))
 
 
 def conversations(cases: Iterable[Numbered]) -> Iterator[list[Numbered]]:

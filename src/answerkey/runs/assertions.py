@@ -96,8 +96,7 @@ def _description(outcome: Outcome, at_least: float | None) -> str:
     lines += [f"  error     {outcome.response.error}"] if outcome.response.error else []
     lines += [f"  why       {verdict.justification}"]
     lines += [
-        f"  {part.metric:<26} {part.value:.3g} of {part.maximum:g}, weight {part.weight:.2f}"
-        for part in verdict.parts
+        f"  {part.metric:<26} {part.value:.3g} of {part.maximum:g}, weight {part.weight:.2f}" for part in verdict.parts
     ]
     return printable("\n".join(lines))
 

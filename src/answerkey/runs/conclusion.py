@@ -41,8 +41,7 @@ def conclude(finished: Finished, summary: Mapping[str, Any]) -> Ending:
     if failed:
         conditions = ", ".join(_gate(gate) for gate in failed[:_SHOWN_IDS])
         return ending(
-            EXIT_GATE,
-            f"{len(failed)} of {counted(len(gates), 'gate')} failed ({_and_more(conditions, failed)})",
+            EXIT_GATE, f"{len(failed)} of {counted(len(gates), 'gate')} failed ({_and_more(conditions, failed)})"
         )
     return ending(EXIT_OK, f"{counted(len(gates), 'gate')} passed" if gates else "", gated=bool(gates))
 

@@ -22,9 +22,7 @@ from answerkey.runs.number_tally import Mean
 from answerkey.runs.summary import Figures, GateResult, MetricMean, Range, RunInfo, Summary, summarise
 from answerkey.types import Band, Case, Outcome, Profile, Response, Score, Status, Verdict
 
-_CONDITION = re.compile(
-    r"\s*([\w.@-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$"
-)
+_CONDITION = re.compile(r"\s*([\w.@-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$")
 _MEAN_AT = re.compile(r"^(?:average_scores\.(.+)|(score|quality))\.mean$")
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
@@ -68,9 +66,7 @@ def parse_gates(texts: Sequence[str]) -> list[Condition]:
 def _parse(text: str) -> Condition:
     found = _CONDITION.match(text)
     if not found:
-        raise SettingsError(
-            f'gate "{text}": expected a figure, a sign and a number, as in "user_satisfaction >= 0.70"'
-        )
+        raise SettingsError(f'gate "{text}": expected a figure, a sign and a number, as in "user_satisfaction >= 0.70"')
     figure, of, within, sign, number, percent = found.groups()
     figure = _MEAN_AT.sub(r"\1\2", figure)
     if figure in {"score", "quality"} or is_metric(figure):
@@ -98,9 +94,7 @@ def _answer(condition: Condition, summary: Summary) -> GateResult:
     if value is None:
         return GateResult(condition.text, None, None, False, note or "this run has no such figure")
     near = {">=": 1e-9, "<=": -1e-9}.get(condition.sign, 0.0)
-    return GateResult(
-        condition.text, value, interval, _TESTS[condition.sign](value + near, condition.limit), note
-    )
+    return GateResult(condition.text, value, interval, _TESTS[condition.sign](value + near, condition.limit), note)
 
 
 def _figure(condition: Condition, summary: Summary) -> tuple[float | None, Range, str]:
@@ -213,9 +207,7 @@ def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profi
     return f"{note or 'this run has no such figure'}; summary.json of an earlier run shows the figures that exist"
 
 
-def _example(
-    groups: Collection[str], metrics: Sequence[str], profile: Profile | None, *, routed: bool
-) -> Summary:
+def _example(groups: Collection[str], metrics: Sequence[str], profile: Profile | None, *, routed: bool) -> Summary:
     """A synthetic summary with every possible figure: what it lacks, no run will have."""
     scores = {name: Score(1.0) for name in metrics}
     response = Response(answer="", route="", seconds=1.0)

@@ -141,7 +141,5 @@ def without_secrets(value: Any, key: str = "") -> Any:
         return {name: without_secrets(item, str(name)) for name, item in value.items()}
     if isinstance(value, list):
         return [without_secrets(item, key) for item in value]
-    hidden = (
-        isinstance(value, str) and any(word in key.lower() for word in _SECRET) and not key.endswith("_env")
-    )
+    hidden = isinstance(value, str) and any(word in key.lower() for word in _SECRET) and not key.endswith("_env")
     return "(hidden)" if hidden and not value.startswith("${") else value

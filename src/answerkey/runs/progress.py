@@ -37,9 +37,7 @@ class Progress(Protocol):
     def finish(self) -> None: ...
 
 
-def make_progress(
-    quiet: bool = False, stream: TextIO | None = None, *, only_interactive: bool = False
-) -> Progress:
+def make_progress(quiet: bool = False, stream: TextIO | None = None, *, only_interactive: bool = False) -> Progress:
     """The progress display for a stream, by default standard error; standard output is for data.
 
     With `only_interactive` there is a bar in terminals and notebooks, and nothing elsewhere.

@@ -65,6 +65,4 @@ def _suite(folder: Path, manifest: Json, changes: Mapping[str, Any]) -> Suite:
     suite = suite_of(given, beside.folder if beside else Path.cwd())
     stored = [from_json(Requirement, each) for each in manifest.get("criteria", [])]
     criteria = {each.name: each for each in (*stored, *(beside.criteria if beside else ()))}
-    return replace(
-        suite, path=path, settings=beside.settings if beside else {}, criteria=tuple(criteria.values())
-    )
+    return replace(suite, path=path, settings=beside.settings if beside else {}, criteria=tuple(criteria.values()))

@@ -57,9 +57,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
     """The run's state. Changed cases, profile, judge, model or settings are refused, or accepted and recorded."""
     manifest, state = read_manifest(folder), RunState(folder)
     if manifest.get("engine") == "ray":
-        raise SettingsError(
-            f"{folder}: this run was started with --engine ray; continue with --resume --engine ray"
-        )
+        raise SettingsError(f"{folder}: this run was started with --engine ray; continue with --resume --engine ray")
     old = manifest["fingerprint"]
     different = changed_parts(old, prepared.fingerprint)
     if different and not accept:
@@ -80,9 +78,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         if "cases" in different:
             cases = _repositioned(folder, prepared, state)
     if state.count(FINISHED) >= prepared.count:
-        write_manifest(
-            folder, {**manifest, "partial": ""}
-        )  # the run may have been killed before it wrote this
+        write_manifest(folder, {**manifest, "partial": ""})  # the run may have been killed before it wrote this
         raise AlreadyFinished(folder, prepared.count)
     return Resumed({**manifest, "count": prepared.count, "partial": "in progress"}, state, cases)
 
@@ -122,9 +118,7 @@ def _repositioned(folder: Path, prepared: Prepared, state: RunState) -> Callable
     return lambda: iter(numbered)
 
 
-def _numbered(
-    cases: Iterable[Case], known: dict[str, tuple[int, str]], state: RunState
-) -> Iterator[Numbered]:
+def _numbered(cases: Iterable[Case], known: dict[str, tuple[int, str]], state: RunState) -> Iterator[Numbered]:
     """Known cases keep their position, new ones follow, edited ones are asked again."""
     following = max((n for n, _ in known.values()), default=-1) + 1
     for case in cases:

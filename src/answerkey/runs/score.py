@@ -53,9 +53,7 @@ class Scorer:
             tool.close()
 
 
-def verdict_of(
-    profile: Profile | None, case: Case, response: Response, scores: Mapping[str, Score]
-) -> Verdict:
+def verdict_of(profile: Profile | None, case: Case, response: Response, scores: Mapping[str, Score]) -> Verdict:
     """The profile's verdict. Without a profile a case is SCORED, or ERROR."""
     if profile is not None:
         return decide(profile, case, response, scores)

@@ -145,9 +145,7 @@ def new_folder(out: Path, name: str) -> Path:
 
 def latest_run(out: Path, name: str) -> Path | None:
     """The newest run of that suite, by the time in its name."""
-    found = [
-        p.parent for p in out.glob(f"{name}_*/{MANIFEST}") if not p.parent.name.startswith(f"{name}_sweep_")
-    ]
+    found = [p.parent for p in out.glob(f"{name}_*/{MANIFEST}") if not p.parent.name.startswith(f"{name}_sweep_")]
     return max(found, key=lambda p: (p.name, p.stat().st_mtime), default=None)
 
 

@@ -59,19 +59,13 @@ def load_suite(path: Path, overrides: Mapping[str, Any] | None = None) -> Suite:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        near = (
-            did_you_mean(path.name, [p.name for p in path.parent.glob("*.toml")])
-            if path.parent.is_dir()
-            else ""
-        )
+        near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.toml")]) if path.parent.is_dir() else ""
         raise SettingsError(f"{path}: cannot be read: {error.strerror}{near}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
     for dotted, value in (overrides or {}).items():
         _put(table, dotted.split("."), value)
-    suite = suite_of(
-        table, path.parent, default_name=path.parent.resolve().name if path.stem == "suite" else path.stem
-    )
+    suite = suite_of(table, path.parent, default_name=path.parent.resolve().name if path.stem == "suite" else path.stem)
     return replace(suite, path=path)
 
 
@@ -92,9 +86,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
     read = read_table(SuiteTable, table, "the suite")
     cases = (read.cases,) if isinstance(read.cases, str) else read.cases
     if not cases or not all(cases):
-        raise SettingsError(
-            'the suite names no cases; give cases = ["qa/*.md"] or another file, folder or glob'
-        )
+        raise SettingsError('the suite names no cases; give cases = ["qa/*.md"] or another file, folder or glob')
     if isinstance(read.judge, dict):
         check_settings(JudgeTable, read.judge, "[judge]", others=["api_key"])
     check_settings(RetrievalTable, read.retrieval, "[retrieval]")

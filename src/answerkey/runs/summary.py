@@ -180,9 +180,7 @@ class Summary:
         }
 
 
-def summarise(
-    outcomes: Iterable[Outcome], profile: Profile | None = None, run: RunInfo | None = None
-) -> Summary:
+def summarise(outcomes: Iterable[Outcome], profile: Profile | None = None, run: RunInfo | None = None) -> Summary:
     """The summary of some outcomes."""
     tally = RunTally()
     for outcome in outcomes:
@@ -233,8 +231,7 @@ def _figures(tally: OutcomeTally, readings: Mapping[str, Criterion] | None = Non
         route_accuracy_ci95=_wilson(tally.on_route, routed),
         route_accuracy_n=routed,
         average_scores={
-            name: _metric_mean(tally, name, readings)
-            for name in sorted({*tally.scores, *tally.errors, *tally.skipped})
+            name: _metric_mean(tally, name, readings) for name in sorted({*tally.scores, *tally.errors, *tally.skipped})
         },
         score=tally.overall.figure(count),
         quality=tally.quality.figure(count),
@@ -245,9 +242,7 @@ def _figures(tally: OutcomeTally, readings: Mapping[str, Criterion] | None = Non
 def _metric_mean(tally: OutcomeTally, name: str, readings: Mapping[str, Criterion] | None) -> MetricMean:
     mean = tally.scores.get(name, NumberTally()).figure(tally.count)
     reading = None if readings is None else _reading(mean.mean, readings.get(name))
-    return MetricMean(
-        **asdict(mean), not_applicable=tally.skipped[name], errors=tally.errors[name], reading=reading
-    )
+    return MetricMean(**asdict(mean), not_applicable=tally.skipped[name], errors=tally.errors[name], reading=reading)
 
 
 def _readings(profile: Profile | None) -> Mapping[str, Criterion]:
@@ -284,10 +279,5 @@ def _wilson(successes: int, n: int) -> Range:
 def _group_json(part: Figures) -> Json:
     """A type or route; its counts stand at the top level too."""
     totals = part.totals
-    counts = {
-        "count": totals.cases,
-        "scored": totals.scored,
-        "passed": totals.passed,
-        "errors": totals.errors,
-    }
+    counts = {"count": totals.cases, "scored": totals.scored, "passed": totals.passed, "errors": totals.errors}
     return {**part.to_json(), **counts}

@@ -65,7 +65,5 @@ class _Model:
         try:
             return str(reply["data"][0]["id"])
         except (KeyError, IndexError, TypeError):
-            problem = infrastructure_error(
-                "no model", f"{self._base}/models lists none; put model = … in the suite"
-            )
+            problem = infrastructure_error("no model", f"{self._base}/models lists none; put model = … in the suite")
             raise WireError(problem) from None

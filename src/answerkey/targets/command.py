@@ -37,9 +37,7 @@ class CommandTarget:
         process = self._free.get()
         try:
             start = perf_counter()
-            response = self._exchange(
-                process, json.dumps(sent, ensure_ascii=True).encode() + b"\n", question.id
-            )
+            response = self._exchange(process, json.dumps(sent, ensure_ascii=True).encode() + b"\n", question.id)
             return replace(response, seconds=perf_counter() - start)
         finally:
             self._free.put(process)
@@ -61,9 +59,7 @@ class CommandTarget:
             return content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB")
         except OutOfStep as error:
             process.kill()
-            return content_error(
-                "the program is out of step", f"it wrote a line that nobody asked for: {error}"
-            )
+            return content_error("the program is out of step", f"it wrote a line that nobody asked for: {error}")
         except (Died, OSError) as error:
             process.kill()
             return infrastructure_error("the program ended", str(error))
@@ -72,9 +68,7 @@ class CommandTarget:
             return reply
         if isinstance(reply, dict) and reply.get("id") not in (None, question_id):
             process.kill()
-            return content_error(
-                "a reply to another question", f"id {reply['id']!r}, expected {question_id!r}"
-            )
+            return content_error("a reply to another question", f"id {reply['id']!r}, expected {question_id!r}")
         if isinstance(reply, dict):
             reply.pop("id", None)
         return self._fields.read(reply)

@@ -12,17 +12,7 @@ from answerkey.targets.paths import JsonPath, json_path
 from answerkey.targets.respond import as_response, content_error
 from answerkey.types import Response
 
-FIELDS = (
-    "answer",
-    "passages",
-    "route",
-    "sources",
-    "retrieved",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost",
-    "error",
-)
+FIELDS = ("answer", "passages", "route", "sources", "retrieved", "prompt_tokens", "completion_tokens", "cost", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +30,7 @@ class Fields:
             found["answer"] = "\n".join(_piece(item) for item in answer) or None
         if found["answer"] is None and not found.get("error"):
             path = self.paths["answer"].text
-            return content_error(
-                "no answer in the reply", f'nothing at "{path}"; the reply is {_outline(reply)}'
-            )
+            return content_error("no answer in the reply", f'nothing at "{path}"; the reply is {_outline(reply)}')
         return as_response(found)
 
 

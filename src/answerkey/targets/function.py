@@ -113,11 +113,7 @@ def _adapt(function: Callable[..., Any], spec: str) -> Call:
             f'[target] call = "{spec}": it takes no argument, expected (question) or (question, history)'
         )
     needed = [p for p in positional[1:] if p.default is p.empty]
-    keywords = [
-        p.name
-        for p in parameters
-        if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "history"
-    ]
+    keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "history"]
     if len(needed) > 1 or keywords:
         raise SettingsError(
             f'[target] call = "{spec}": it needs more than (question, history): {inspect.signature(function)}'

@@ -49,9 +49,7 @@ class _App:
         event = reply.get("event_id") if isinstance(reply, dict) else None
         if not event:
             return content_error("not a Gradio app", f"no event_id in its reply: {json.dumps(reply)[:150]}")
-        with self._wire.stream(
-            "GET", f"{self._base}{self._prefix}/{self._name}/{quote(str(event))}"
-        ) as stream:
+        with self._wire.stream("GET", f"{self._base}{self._prefix}/{self._name}/{quote(str(event))}") as stream:
             for name, text in events(self._wire.chunks(stream)):
                 if name == "complete":
                     return hide(parse(text))

@@ -90,9 +90,7 @@ def _read_sent(settings: HttpTable, secrets: Secrets) -> Sent:
     by_address = settings.body is None and (params or "{question}" in settings.url)
     method = settings.method or ("GET" if by_address else "POST")
     check_places([settings.url, params, *([body] if method != "GET" else [])], "url, params or body")
-    params, body = (
-        each_text(template, lambda text: with_variables(text, secrets)) for template in (params, body)
-    )
+    params, body = (each_text(template, lambda text: with_variables(text, secrets)) for template in (params, body))
     return Sent(method, params, body, settings.body is None)
 
 
@@ -104,9 +102,7 @@ def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, W
             f"[target] {key} = {shown(address)}: expected an address that begins with http:// or https://"
         )
     if "@" in address.split("/")[2]:
-        raise SettingsError(
-            f"[target] {key} contains a password: send it as a header with a ${{VARIABLE}} instead"
-        )
+        raise SettingsError(f"[target] {key} contains a password: send it as a header with a ${{VARIABLE}} instead")
     secrets = Secrets()
     headers = {name: _header(name, value, secrets) for name, value in settings.headers.items()}
     if settings.api_key_env:

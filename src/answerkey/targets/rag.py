@@ -33,9 +33,7 @@ _CLOSE = 0.8  # a further sentence must come this near to the best one
 class RagBot:
     """Declines when no sentence comes as near as `minimum` to the question (cosine), without a model to judge that."""
 
-    def __init__(
-        self, retriever: Retriever, embed: Embedder, chat: Chat | None, k: int, minimum: float
-    ) -> None:
+    def __init__(self, retriever: Retriever, embed: Embedder, chat: Chat | None, k: int, minimum: float) -> None:
         self._retriever, self._embed, self._chat = retriever, embed, chat
         self._k, self._minimum = k, minimum
         # One at a time: the sentences that one question had embedded are in the cache for the next.
@@ -67,9 +65,7 @@ class RagBot:
 def make(settings: Mapping[str, Any], folder: Path) -> RagBot:
     """`k` passages, `minimum` support, an `llm` table and an `embedding`; the rest is the retriever's."""
     read = read_table(RagTable, settings, "[target]", folder, others=["kind"])
-    embed = load_embedder(
-        **({"model": read.embedding} if isinstance(read.embedding, str) else read.embedding)
-    )
+    embed = load_embedder(**({"model": read.embedding} if isinstance(read.embedding, str) else read.embedding))
     chat = load_chat(read.llm) if read.llm else None
     return RagBot(open_retriever(read, embed), embed, chat, read.k, read.minimum)
 

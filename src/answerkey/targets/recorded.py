@@ -32,10 +32,7 @@ class Recorded:
 
     def _given(self, case_id: str, response: Response | None) -> Response:
         if response is None or not (
-            response.answer is not None
-            or response.error
-            or response.passages
-            or response.retrieved is not None
+            response.answer is not None or response.error or response.passages or response.retrieved is not None
         ):
             return content_error("no recorded answer", f'for case "{case_id}"')
         return flagged(response, case_id)

@@ -75,9 +75,7 @@ def kind_of(table: Settings) -> str:
     if not kind and table:
         raise SettingsError(f"[target] needs a kind: {', '.join(KINDS)}")
     if kind and kind not in KINDS:
-        raise SettingsError(
-            f'[target] kind = "{kind}": expected one of {", ".join(KINDS)}{did_you_mean(kind, KINDS)}'
-        )
+        raise SettingsError(f'[target] kind = "{kind}": expected one of {", ".join(KINDS)}{did_you_mean(kind, KINDS)}')
     return kind or "recorded"
 
 

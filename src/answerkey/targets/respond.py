@@ -97,9 +97,7 @@ def _warn_once(kind: str, case_id: str, told: str) -> None:
     if kind not in _warned:
         _warned.add(kind)
         log.warning(
-            'case "%s": %s; it is scored as an answer. Others like it are marked in results.jsonl',
-            case_id,
-            told,
+            'case "%s": %s; it is scored as an answer. Others like it are marked in results.jsonl', case_id, told
         )
 
 
@@ -120,11 +118,7 @@ def _cleaned(given: Response) -> Response:
     clean = response_of_reply({name: value for name, value in named.items() if value is not None})
     error = None if given.error is None else valid_text(str(given.error)).strip() or "no reason given"
     return replace(
-        clean,
-        error=error,
-        extra=plain_json(given.extra),
-        error_kind=given.error_kind,
-        error_name=given.error_name,
+        clean, error=error, extra=plain_json(given.extra), error_kind=given.error_kind, error_name=given.error_name
     )
 
 
@@ -140,7 +134,5 @@ def _checked(response: Response) -> Response:
         raise InputError("the target returned an empty answer")
     size = len(answer or "") + sum(len(passage.text) for passage in response.passages)
     if size > MAX_SIZE:
-        raise InputError(
-            f"the target returned more than {MAX_SIZE // 1_000_000} MB, more than an answer may be"
-        )
+        raise InputError(f"the target returned more than {MAX_SIZE // 1_000_000} MB, more than an answer may be")
     return response

@@ -100,9 +100,7 @@ class Loop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(
-                    target=_serve, args=(self._loop,), daemon=True, name="answerkey-loop"
-                ).start()
+                threading.Thread(target=_serve, args=(self._loop,), daemon=True, name="answerkey-loop").start()
             return self._loop
 
     def _leave_if_stuck(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -37,9 +37,7 @@ class Wire:
 
     def __init__(self, shown: str, headers: Mapping[str, str], secrets: Secrets, timeout: float) -> None:
         self._shown, self.secrets, self._timeout = shown.partition("?")[0], secrets, timeout
-        self._client = HttpClient(
-            shown, {**_HEADERS, **headers}, timeout=timeout, secrets=secrets, most_bytes=MAX_SIZE
-        )
+        self._client = HttpClient(shown, {**_HEADERS, **headers}, timeout=timeout, secrets=secrets, most_bytes=MAX_SIZE)
         self.begin, self.close = self._client.begin, self._client.close
 
     def text(self, method: str, url: str, **what: Any) -> str:
@@ -92,9 +90,7 @@ class Wire:
         name = f"HTTP {reply.status}"
         if where := headers_of(reply).get("location"):
             to = self.secrets.hide(where)
-            return infrastructure_error(
-                name, f"{self._shown} redirects to {to}; put that address in the suite"
-            )
+            return infrastructure_error(name, f"{self._shown} redirects to {to}; put that address in the suite")
         body = self.secrets.hide(b"".join(self.chunks(reply)).decode("utf-8", "replace"))
         phrase = HTTPStatus(reply.status).phrase if reply.status in set(HTTPStatus) else ""
         detail = f"{phrase}: {' '.join(body[: 4 * _SNIPPET].split())[:_SNIPPET]}".strip(": ")

@@ -28,16 +28,7 @@ from answerkey.viewer.live_page import live_events, live_page
 from answerkey.viewer.render import problem
 from answerkey.viewer.run_page import export_cases, run_file, run_page
 
-_DAMAGE = (
-    LookupError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    OSError,
-    RuntimeError,
-    TemplateError,
-)
+_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, OSError, RuntimeError, TemplateError)
 
 
 def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
@@ -58,17 +49,10 @@ def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
             Route("/sweep/{sweep:path}/file/{name:path}", sweep_file),
             Route("/sweep/{sweep:path}", sweep_page),
             Route("/favicon.ico", icon),
-            Mount(
-                "/static",
-                StaticFiles(packages=[("answerkey.viewer", "static"), ("answerkey.reports", "static")]),
-            ),
+            Mount("/static", StaticFiles(packages=[("answerkey.viewer", "static"), ("answerkey.reports", "static")])),
         ],
         middleware=[Middleware(Guard, rules=rules)],
-        exception_handlers={
-            AnswerkeyError: _failed,
-            HTTPException: _http,
-            **dict.fromkeys(_DAMAGE, _unreadable),
-        },
+        exception_handlers={AnswerkeyError: _failed, HTTPException: _http, **dict.fromkeys(_DAMAGE, _unreadable)},
     )
     app.state.library = RunLibrary(root)
     app.state.labeller = labeller
@@ -87,9 +71,7 @@ def _failed(request: Request, error: Exception) -> Response:
 def _unreadable(request: Request, error: Exception) -> Response:
     """A damaged run or an odd address must not take the viewer down: the page says what is wrong."""
     detail = short_label(f"{type(error).__name__}: {error}", 200)
-    return problem(
-        request, f"This page cannot be shown; the files of the run may be damaged ({detail}).", 422
-    )
+    return problem(request, f"This page cannot be shown; the files of the run may be damaged ({detail}).", 422)
 
 
 def _http(request: Request, error: Exception) -> Response:
@@ -100,17 +82,13 @@ def _http(request: Request, error: Exception) -> Response:
 PORT = 8765
 
 
-def serve(
-    root: Path, rules: Rules, port: int | None, ready: Callable[[str], None], labeller: str = ""
-) -> None:
+def serve(root: Path, rules: Rules, port: int | None, ready: Callable[[str], None], labeller: str = "") -> None:
     """`ready` is called with the address once the socket listens. Without a port: 8765, otherwise any free one."""
     import uvicorn
 
     app = make_app(root, rules, labeller)
     listening = _listen(rules.host, port)
-    config = uvicorn.Config(
-        app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1
-    )
+    config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1)
     ready(address(rules, listening.getsockname()[1]))
     try:
         uvicorn.Server(config).run(sockets=[listening])

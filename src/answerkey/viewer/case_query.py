@@ -45,11 +45,7 @@ class CaseQuery:
 
 
 def read_query(params: Mapping[str, str]) -> CaseQuery:
-    given = {
-        name: params[name][:500]
-        for name in CaseQuery.__dataclass_fields__
-        if name in params and name != "page"
-    }
+    given = {name: params[name][:500] for name in CaseQuery.__dataclass_fields__ if name in params and name != "page"}
     page = params.get("page", "1")
     under = given.get("under", "")
     if not page.isdigit() or int(page) < 1:
@@ -77,9 +73,7 @@ def _select(folder: Path, changed: str, query: CaseQuery) -> list[int]:
     rows = read_rows(folder)
     wanted = set(matching(folder, rows, query.q)) if query.q else None
     tests = _tests(folder, rows, query)
-    return [
-        n for n in _ordered(rows, query) if (wanted is None or n in wanted) and all(test(n) for test in tests)
-    ]
+    return [n for n in _ordered(rows, query) if (wanted is None or n in wanted) and all(test(n) for test in tests)]
 
 
 def _tests(folder: Path, rows: Rows, query: CaseQuery) -> list[Callable[[int], bool]]:

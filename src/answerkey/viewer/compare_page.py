@@ -27,9 +27,7 @@ def compare_page(request: Request) -> Response:
     entries = [entry for entry in library.entries() if "problem" not in entry]
     a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
     if not (a and b):
-        newest = next(
-            (entry for entry in entries if entry["run"] == b or (not b and entry["previous"])), None
-        )
+        newest = next((entry for entry in entries if entry["run"] == b or (not b and entry["previous"])), None)
         chosen = {"a": a or (newest or {}).get("previous") or "", "b": b or (newest or {}).get("run") or ""}
         return respond(request, "compare.html", {"runs": entries, **chosen, "comparison": None})
     side_a, side_b = library.run(a), library.run(b)

@@ -55,9 +55,7 @@ class Rules:
                 "(create one: python3 -c 'import secrets; print(secrets.token_urlsafe())')"
             )
         if self.token and len(self.token) < LEAST_TOKEN:
-            raise SettingsError(
-                f"the token has {len(self.token)} characters; at least {LEAST_TOKEN} are required"
-            )
+            raise SettingsError(f"the token has {len(self.token)} characters; at least {LEAST_TOKEN} are required")
 
     def knows(self, host: str) -> bool:
         """Whether a Host header names this server. An address cannot be rebound by DNS; a foreign name could."""

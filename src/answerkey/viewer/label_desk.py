@@ -72,9 +72,7 @@ def _next(rows: Rows, labels: RunLabels, by: str) -> int | None:
     """Cases that somebody else labelled come within the same order, so that two people overlap early."""
     mine = {case for case in rows.id if by in labels.by_case.get(case, {})}
     known = {n: labels.of(case, by).label for n, case in enumerate(rows.id) if case in mine}
-    order = label_order(
-        rows.quality, rows.passed, {n: value for n, value in known.items() if value is not None}
-    )
+    order = label_order(rows.quality, rows.passed, {n: value for n, value in known.items() if value is not None})
     return next((n for n in order if rows.id[n] not in mine), None)
 
 
@@ -83,11 +81,7 @@ def _blind(case: Json) -> Json:
     kept = {key: case[key] for key in _SHOWN_BLIND}
     plain = None if case["answer"] is None else [{"text": "".join(piece["text"] for piece in case["answer"])}]
     passages = [
-        {
-            **passage,
-            "score": None,
-            "pieces": [{"text": "".join(piece["text"] for piece in passage["pieces"])}],
-        }
+        {**passage, "score": None, "pieces": [{"text": "".join(piece["text"] for piece in passage["pieces"])}]}
         for passage in case["passages"]
     ]
     return {**kept, "answer": plain, "passages": passages, "sentences": 0, "unsupported": 0}
@@ -104,9 +98,7 @@ def _agreement(rows: Rows, labels: RunLabels) -> Json:
                  if case in resolved and isinstance(value, int | float)]  # fmt: skip
         right = sum(positive for _, positive in pairs)
         if min(right, len(pairs) - right) >= _LEAST_PER_SIDE:
-            found = auroc(
-                np.array([value for value, _ in pairs]), np.array([positive for _, positive in pairs])
-            )
+            found = auroc(np.array([value for value, _ in pairs]), np.array([positive for _, positive in pairs]))
             metrics.append({"metric": name, "auroc": found, "n": len(pairs)})
     metrics.sort(key=lambda entry: -(entry["auroc"] or 0.0))
     pairs_of_people = [

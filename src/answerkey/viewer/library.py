@@ -29,9 +29,7 @@ class RunLibrary:
         if not root.is_dir():
             raise InputError(f"{root}: no such folder; give one that contains runs, such as results")
         self.root = root.resolve()
-        if (
-            is_run(self.root) or (self.root / SWEEP).is_file()
-        ):  # the folder of one run: show its neighbours too
+        if is_run(self.root) or (self.root / SWEEP).is_file():  # the folder of one run: show its neighbours too
             self.root = self.root.parent
 
     def runs(self) -> list[Path]:
@@ -119,9 +117,7 @@ def _add_history(entries: list[Json]) -> None:
         before = last.get(name)
         entry["previous"] = before["run"] if before else None
         changed = [
-            part
-            for part, value in entry["fingerprint"].items()
-            if before and before["fingerprint"].get(part) != value
+            part for part, value in entry["fingerprint"].items() if before and before["fingerprint"].get(part) != value
         ]
         entry["changed"] = [part for part in changed if part not in ("answers", "settings")]
         if entry["pass_rate"] is not None:

@@ -43,11 +43,7 @@ class LiveRun:
             self._verdicts[n] = (verdict.status, verdict.passed, verdict.score)
             self._latest.appendleft(_latest_line(case, verdict))
         manifest = read_manifest(self.folder)
-        return {
-            **self._figures(manifest),
-            "state": state_of(self.folder, manifest),
-            "latest": list(self._latest),
-        }
+        return {**self._figures(manifest), "state": state_of(self.folder, manifest), "latest": list(self._latest)}
 
     def _figures(self, manifest: Json) -> Json:
         done, of = len(self._verdicts), manifest.get("count") or 0
@@ -59,9 +55,7 @@ class LiveRun:
             "done": done,
             "of": of,
             "passed": sum(passed for _, passed, _ in self._verdicts.values()),
-            "statuses": dict(
-                Counter(short_label(status) for status, _, _ in self._verdicts.values()).most_common()
-            ),
+            "statuses": dict(Counter(short_label(status) for status, _, _ in self._verdicts.values()).most_common()),
             "mean_score": sum(scores) / len(scores) if scores else None,
             "scored": len(scores),
             "rate": rate,
@@ -81,12 +75,7 @@ class LiveRun:
 def _latest_line(case: str, verdict: Verdict) -> Json:
     """A line of the page. It is put there by script, so its text is made inert here."""
     why = short_label(verdict.justification, 160)
-    return {
-        "id": short_label(case),
-        "status": short_label(verdict.status),
-        "score": verdict.score,
-        "why": why,
-    }
+    return {"id": short_label(case), "status": short_label(verdict.status), "score": verdict.score, "why": why}
 
 
 _EVERY = 0.5

@@ -59,9 +59,7 @@ def run_page(request: Request) -> Response:
     return respond(request, template, data, weighed=weighed, satisfying=satisfying(run.profile))
 
 
-def _table(
-    folder: Path, rows: Rows, query: CaseQuery, profile: Profile | None, labels: dict[str, float]
-) -> Json:
+def _table(folder: Path, rows: Rows, query: CaseQuery, profile: Profile | None, labels: dict[str, float]) -> Json:
     chosen = select(folder, query)
     pages = max(1, -(-len(chosen) // PAGE))
     page = min(query.page, pages)
@@ -136,11 +134,7 @@ def export_cases(request: Request) -> Response:
         raise InputError(f'no export "{kind}": csv and jsonl are available')
     rows, chosen = read_rows(folder), select(folder, read_query(request.query_params))
     lines = (result_line(read_outcome(folder, rows, n)) for n in chosen)
-    body = (
-        _csv_lines(lines, list(rows.metrics))
-        if kind == "csv"
-        else (json_line(line) + b"\n" for line in lines)
-    )
+    body = _csv_lines(lines, list(rows.metrics)) if kind == "csv" else (json_line(line) + b"\n" for line in lines)
     headers = {"Content-Disposition": f'attachment; filename="cases.{kind}"'}
     media = "text/csv; charset=utf-8" if kind == "csv" else "application/x-ndjson"
     return StreamingResponse(body, media_type=media, headers=headers)

@@ -91,11 +91,7 @@ def test_half_of_another_name_is_less_than_half_of_the_name(expected: str, right
 
 class TestReferences:
     def test_any_of_several_is_enough(self) -> None:
-        assert (
-            value("It is the USA.", "United States", "USA")
-            > 0.9
-            > value("It is Peru.", "United States", "USA")
-        )
+        assert value("It is the USA.", "United States", "USA") > 0.9 > value("It is Peru.", "United States", "USA")
 
     @pytest.mark.parametrize(
         ("written", "parts"),
@@ -113,12 +109,8 @@ class TestReferences:
             (("12 / 4",), ["12 / 4"]),
             (("David Vine", "Vine, David", "Paris, France"), ["David Vine", "Paris, France"]),
             (
-                (
-                    "No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year",
-                ),
-                [
-                    "No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year"
-                ],
+                ("No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year",),
+                ["No, as these metrics tell: CAPEX/Revenue Ratio: 5.1%; Return on Assets= 12.4% over the year"],
             ),
         ],
     )
@@ -146,10 +138,7 @@ class TestAliasesInTheQuestion:
     def test_but_count_where_they_are_all_that_is_said_or_are_offered(self) -> None:
         assert value("Scapula", *self.ALIASES, question=self.QUESTION) > 0.5
         choice = "who came out first, batman or spider man"
-        assert (
-            value("Batman came out first, in 1939.", "Batman", "Bat-Man", "The Bat Man", question=choice)
-            > 0.5
-        )
+        assert value("Batman came out first, in 1939.", "Batman", "Bat-Man", "The Bat Man", question=choice) > 0.5
         vitamin = "Ascorbic acid is better known as which vitamin?"
         assert value("It is vitamin C.", "Vitamin C", "C vitamin", "Ascorbic acid", question=vitamin) > 0.5
 
@@ -168,9 +157,7 @@ class TestReasons:
         asked, no = "Are you open on Sunday?", "No, we are open Monday to Saturday."
         assert "yes" not in score("12 Canal Street, beside the station.", no, question=asked).reason
         assert "yes against no" in score("We are open on Sunday.", no, question=asked).reason
-        assert (
-            "yes" not in score("No match: nothing like it was asked.", "Yes, we are.", question=asked).reason
-        )
+        assert "yes" not in score("No match: nothing like it was asked.", "Yes, we are.", question=asked).reason
 
     def test_other_languages_are_said(self) -> None:
         assert "not English" in score("埃菲尔铁塔高330米。", "330米").reason
@@ -201,10 +188,7 @@ def test_any_text_gives_a_probability(answer: str, expected: str, question: str)
 def test_it_agrees_with_people(shared_data: Path) -> None:
     lines = (shared_data / "evouna" / "dev.jsonl").read_text(encoding="utf-8").splitlines()[::12]
     rows = [json.loads(line) for line in lines]
-    pairs = [
-        (Case(r["id"], r["question"], expected=tuple(r["reference"])), Response(answer=r["answer"]))
-        for r in rows
-    ]
+    pairs = [(Case(r["id"], r["question"], expected=tuple(r["reference"])), Response(answer=r["answer"])) for r in rows]
     right = sum(
         (s.value >= 0.5) == bool(r["label"])
         for s, r in zip(answer_agreement(pairs), rows, strict=True)
@@ -216,10 +200,7 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
 @pytest.mark.parametrize(
     ("expected", "answer"),
     [
-        (
-            "Points expire 24 months after they were earned.",
-            "Points expire 12 months after they were earned.",
-        ),
+        ("Points expire 24 months after they were earned.", "Points expire 12 months after they were earned."),
         (
             "Yes, they are taken away for RM 30 when a new one comes.",
             "Yes, they are taken away for RM 50 when a new one comes.",
@@ -228,10 +209,7 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
 )
 def test_a_near_copy_with_another_figure_is_wrong(expected, answer):
     right, wrong = answer_agreement(
-        [
-            (Case("c", "What then?", expected=(expected,)), Response(answer=text))
-            for text in (expected, answer)
-        ]
+        [(Case("c", "What then?", expected=(expected,)), Response(answer=text)) for text in (expected, answer)]
     )
     assert right.value > 0.9
     assert wrong.value < 0.3

@@ -16,30 +16,22 @@ from sklearn.metrics import roc_auc_score
 from answerkey.metrics.agreement.answer_agreement import answer_agreement
 from answerkey.types import Case, Response
 
-TABLE: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parent / "financial_answers.json").read_text(encoding="utf-8")
-)
+TABLE: list[dict[str, Any]] = json.loads((Path(__file__).parent / "financial_answers.json").read_text(encoding="utf-8"))
 
 
 @cache
 def scored() -> list[tuple[str, str, int, float]]:
     """Question, answer, label and value of every row."""
-    rows = [
-        (row, text, label) for row in TABLE for label in (1, 0) for text in row["right" if label else "wrong"]
-    ]
+    rows = [(row, text, label) for row in TABLE for label in (1, 0) for text in row["right" if label else "wrong"]]
     pairs = [(Case("1", row["q"], expected=(row["ref"],)), Response(answer=text)) for row, text, _ in rows]
     values = [score.value for score in answer_agreement(pairs)]
-    return [
-        (row["q"], text, label, value or 0.0) for (row, text, label), value in zip(rows, values, strict=True)
-    ]
+    return [(row["q"], text, label, value or 0.0) for (row, text, label), value in zip(rows, values, strict=True)]
 
 
 def test_right_answers_are_above_wrong_ones() -> None:
     labels, values = zip(*((label, value) for _, _, label, value in scored()), strict=True)
     assert roc_auc_score(labels, values) > 0.95
-    assert sum(
-        (value >= 0.5) == bool(label) for label, value in zip(labels, values, strict=True)
-    ) > 0.9 * len(labels)
+    assert sum((value >= 0.5) == bool(label) for label, value in zip(labels, values, strict=True)) > 0.9 * len(labels)
 
 
 @pytest.mark.parametrize("question", [row["q"] for row in TABLE])

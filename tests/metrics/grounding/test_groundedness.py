@@ -31,9 +31,9 @@ def score(
     embed: Any = None,
 ) -> Score:
     response = Response(answer=answer, passages=tuple(Passage(text) for text in contexts))
-    return make_plan(["groundedness"], {"embed": embed} if embed else {}).score(
-        [(Case("1", question), response)]
-    )[0]["groundedness"]
+    return make_plan(["groundedness"], {"embed": embed} if embed else {}).score([(Case("1", question), response)])[0][
+        "groundedness"
+    ]
 
 
 def value(answer: str, **given: Any) -> float:
@@ -63,9 +63,7 @@ class TestOrder:
         assert value(worse, embed=embed) < value(self.SUPPORTED, embed=embed)
 
     def test_the_right_sentence_is_the_worst(self, embed: Any) -> None:
-        found = score("It stands in Paris. It was painted green by Picasso in 1920.", embed=embed).details[
-            "sentences"
-        ]
+        found = score("It stands in Paris. It was painted green by Picasso in 1920.", embed=embed).details["sentences"]
         assert found[1]["probability"] > found[0]["probability"]
         assert found[1]["flag"]
         assert not found[0]["flag"]
@@ -85,8 +83,7 @@ class TestEvidence:
             assert PASSAGES[sentence["passage"]][start:end].strip()
         first, second = score(answer, embed=embed).details["sentences"]
         assert (
-            PASSAGES[first["passage"]][slice(*first["span"])]
-            == "Work began in January 1887 and took about two years."
+            PASSAGES[first["passage"]][slice(*first["span"])] == "Work began in January 1887 and took about two years."
         )
         assert "Paris" in PASSAGES[second["passage"]][slice(*second["span"])]
 
@@ -99,10 +96,7 @@ class TestEvidence:
 
     def test_without_an_embedding_model_it_says_so(self) -> None:
         assert "by words only" in score("It stands in Paris.").reason
-        assert (
-            "by words only"
-            not in score("It stands in Paris.", embed=load_embedder(cache=False, threads=1)).reason
-        )
+        assert "by words only" not in score("It stands in Paris.", embed=load_embedder(cache=False, threads=1)).reason
 
 
 class TestOddInput:
@@ -147,10 +141,7 @@ class TestOtherLanguages:
     @pytest.mark.parametrize("name", LANGUAGES)
     def test_supported_is_above_unrelated_and_it_is_said(self, name: str, embed: Any) -> None:
         right, passage, unrelated = LANGUAGES[name]
-        good, bad = (
-            score(right, contexts=(passage,), embed=embed),
-            score(unrelated, contexts=(passage,), embed=embed),
-        )
+        good, bad = (score(right, contexts=(passage,), embed=embed), score(unrelated, contexts=(passage,), embed=embed))
         assert (good.value or 0) > (bad.value or 0)
         assert "not English" in good.reason
         assert not good.details["sentences"][0]["flag"]
@@ -183,10 +174,7 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
     lines = (shared_data / "ragtruth_qa" / "dev.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     pairs = [
-        (
-            Case(r["id"], r["question"]),
-            Response(answer=r["answer"], passages=tuple(map(Passage, r["contexts"]))),
-        )
+        (Case(r["id"], r["question"]), Response(answer=r["answer"], passages=tuple(map(Passage, r["contexts"]))))
         for r in rows
     ]
     found = groundedness(pairs)
@@ -195,9 +183,7 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
     for row, score in zip(rows, found, strict=True):
         for sentence in score.details["sentences"]:
             marks = [
-                m["label"]
-                for m in row["sentences"]
-                if m["start"] < sentence["end"] and m["end"] > sentence["start"]
+                m["label"] for m in row["sentences"] if m["start"] < sentence["end"] and m["end"] > sentence["start"]
             ]
             labels.append(max(marks, default=0))
             given.append(sentence["probability"])

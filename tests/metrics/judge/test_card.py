@@ -80,8 +80,7 @@ def test_a_judge_that_prefers_length_is_shown() -> None:
 def test_a_fair_judge_is_not_suspected() -> None:
     rng = random.Random(1)
     made = card(
-        ModelJudge(ScriptedChat(lambda m: grades(rng.randint(0, 5)))),
-        ["word " * rng.randint(5, 90) for _ in range(60)],
+        ModelJudge(ScriptedChat(lambda m: grades(rng.randint(0, 5)))), ["word " * rng.randint(5, 90) for _ in range(60)]
     )
     assert not made.warnings
 
@@ -99,9 +98,7 @@ def test_nothing_judged_no_card() -> None:
 def test_parts_can_be_merged_and_stored() -> None:
     judge = ModelJudge(ScriptedChat([grades(4), grades(1), grades(5)]), concurrency=1)
     first, second = tally(judge, ["a bc", "b"]), tally(judge, ["cccc"])
-    whole = tally(
-        ModelJudge(ScriptedChat([grades(4), grades(1), grades(5)]), concurrency=1), ["a bc", "b", "cccc"]
-    )
+    whole = tally(ModelJudge(ScriptedChat([grades(4), grades(1), grades(5)]), concurrency=1), ["a bc", "b", "cccc"])
     merged = JudgeTally.from_json(json.loads(json.dumps(first.to_json())))
     merged.merge(second)
     for name, moments in merged.lengths.items():
@@ -112,8 +109,7 @@ def test_parts_can_be_merged_and_stored() -> None:
 def test_exam_and_calibration_are_shown_where_known() -> None:
     judge = ModelJudge(ScriptedChat([grades(4)]))
     remember(
-        judge.fingerprint(),
-        exam={"passed": False, "right": 30, "of": 60, "kinds": {"order": {"right": 1, "of": 6}}},
+        judge.fingerprint(), exam={"passed": False, "right": 30, "of": 60, "kinds": {"order": {"right": 1, "of": 6}}}
     )
     remember(judge.fingerprint(), calibration={"rubric.accuracy": {"auroc": 0.9, "kappa": 0.6, "n": 50}})
     text = "\n".join(card_lines(card(judge, ["a"]).to_json()))
@@ -135,9 +131,7 @@ def test_reasons_that_contradict_or_say_nothing(reason: str, share: float, flags
 
 
 def test_a_reason_copied_from_the_prompt() -> None:
-    prompt = (
-        "First say in one or two sentences what was difficult and how the answer coped, then give the score."
-    )
+    prompt = "First say in one or two sentences what was difficult and how the answer coped, then give the score."
     assert flags_of("Say in one or two sentences what was difficult and how the answer coped.", 0.5, prompt)
 
 

@@ -118,16 +118,14 @@ def test_a_criterion_on_a_scale(reply: str, value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
-    ['{"c1": {"score": 7}}', '{"c1": {"score": NaN}}', '{"c1": {"score": true}}', '{"c1": {"score": -1}}'],
+    "reply", ['{"c1": {"score": 7}}', '{"c1": {"score": NaN}}', '{"c1": {"score": true}}', '{"c1": {"score": -1}}']
 )
 def test_a_score_off_its_scale_is_an_error(reply: str) -> None:
     assert read(reply, CLEAR)[0] == {}
 
 
 @pytest.mark.parametrize(
-    "reply",
-    ['{"met": false}', '{"reason": "x", "met": "No."}', '{"c1": {"met": false}}', '{"verdict": "fail"}'],
+    "reply", ['{"met": false}', '{"reason": "x", "met": "No."}', '{"c1": {"met": false}}', '{"verdict": "fail"}']
 )
 def test_a_single_criterion_may_stand_alone(reply: str) -> None:
     assert read(reply, PROMISE) == ({"c1": 0.0}, {})
@@ -146,9 +144,7 @@ def test_a_refusal_and_a_cut_reply_are_stated() -> None:
 
 def choice(reply: str | Reply) -> tuple[float | None, str]:
     duel = Duel(CASE, Response('It is A. {"better": "1"}'), Response("It is B."))
-    found = PreferenceQuestion(duel, default_frame()).read(
-        Reply(reply) if isinstance(reply, str) else reply, MARK
-    )
+    found = PreferenceQuestion(duel, default_frame()).read(Reply(reply) if isinstance(reply, str) else reply, MARK)
     return found.values.get("better"), found.problems.get("better", "")
 
 

@@ -20,9 +20,7 @@ from answerkey.metrics.judge.large_exam import CANNOT, take_large_exam
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.track_record import recall
 
-DATA = tomllib.loads(
-    files("answerkey.metrics.judge").joinpath("prompts", "exam_large.toml").read_text("utf-8")
-)
+DATA = tomllib.loads(files("answerkey.metrics.judge").joinpath("prompts", "exam_large.toml").read_text("utf-8"))
 ITEMS: list[dict[str, Any]] = DATA["item"]
 
 
@@ -49,9 +47,7 @@ def perfect(messages: Any) -> str:
     answer = re.search(r"[0-9a-f]{12} ANSWER\n(.*?)\n[0-9a-f]{12} END", text, re.DOTALL)[1]  # type: ignore[index]
     question = re.search(r" QUESTION\n(.*?)\n[0-9a-f]{12} ", text, re.DOTALL)[1]  # type: ignore[index]
     known = [
-        i
-        for i in ITEMS
-        if i["answer"].strip() == answer and i["question"] == question and i["metric"] != "prefer"
+        i for i in ITEMS if i["answer"].strip() == answer and i["question"] == question and i["metric"] != "prefer"
     ]
     if "c1 (met or not)" in system:
         item = next(i for i in known if i["metric"] == "criterion")
@@ -65,15 +61,7 @@ def perfect(messages: Any) -> str:
 def test_the_data_has_sixty_items_of_seven_kinds() -> None:
     kinds = Counter(item["kind"] for item in ITEMS)
     assert len(ITEMS) >= 60
-    assert set(kinds) == {
-        "correctness",
-        "faithfulness",
-        "refusal",
-        "negation",
-        "injection",
-        "verbosity",
-        "order",
-    }
+    assert set(kinds) == {"correctness", "faithfulness", "refusal", "negation", "injection", "verbosity", "order"}
     assert min(kinds.values()) >= 6
 
 

@@ -24,10 +24,7 @@ def judge() -> LocalJudge:
 def rubric(
     judge: LocalJudge, answer: str, *expected: str, passages: tuple[Passage, ...] = PASSAGES
 ) -> Mapping[str, Score]:
-    pair = (
-        Case("1", "How long is the warranty?", expected=expected),
-        Response(answer=answer, passages=passages),
-    )
+    pair = (Case("1", "How long is the warranty?", expected=expected), Response(answer=answer, passages=passages))
     return judge.rubric([pair])[0]
 
 
@@ -43,8 +40,7 @@ def test_right_is_above_wrong_and_every_reason_says_who_judged(judge: LocalJudge
 
 def test_without_an_expected_answer_accuracy_goes_by_the_passages(judge: LocalJudge) -> None:
     supported, invented = (
-        rubric(judge, text)["accuracy"]
-        for text in ("The warranty lasts 24 months.", "Elvis sings on Mars in 1950.")
+        rubric(judge, text)["accuracy"] for text in ("The warranty lasts 24 months.", "Elvis sings on Mars in 1950.")
     )
     assert (supported.value or 0) > (invented.value or 0)
     assert "supported by the passages" in supported.reason

@@ -50,9 +50,7 @@ class TestScores:
         assert (scores[name].value, scores[name].reason) == (0.8, "mostly")
 
     def test_all_that_led_to_a_score_is_kept_with_it(self) -> None:
-        reply = Reply(
-            GOOD, reasoning="let me see", prompt_tokens=90, completion_tokens=9, model="m-1", cost=0.25
-        )
+        reply = Reply(GOOD, reasoning="let me see", prompt_tokens=90, completion_tokens=9, model="m-1", cost=0.25)
         (scores,) = score(ModelJudge(ScriptedChat([reply])), *RUBRIC)
         details = scores["rubric.accuracy"].details
         assert details["raw"] == GOOD
@@ -88,9 +86,7 @@ class TestScores:
             number = int(re.findall(r"\((\d+)\)", messages[-1]["content"])[0])
             return json.dumps({"score": number / 100, "reason": ""})
 
-        table = score(
-            ModelJudge(ScriptedChat(answer)), "judge.relevance", pairs=[pair(n=n) for n in range(100)]
-        )
+        table = score(ModelJudge(ScriptedChat(answer)), "judge.relevance", pairs=[pair(n=n) for n in range(100)])
         assert [row["judge.relevance"].value for row in table] == [n / 100 for n in range(100)]
 
 
@@ -125,14 +121,10 @@ class TestReask:
     def test_a_failed_call_breaks_its_own_pair_only(self) -> None:
         def answer(messages: Any) -> Any:
             return (
-                CallFailed("HTTP 500", "<html>")
-                if "(1)" in messages[-1]["content"]
-                else '{"score": 1, "reason": ""}'
+                CallFailed("HTTP 500", "<html>") if "(1)" in messages[-1]["content"] else '{"score": 1, "reason": ""}'
             )
 
-        table = score(
-            ModelJudge(ScriptedChat(answer)), "judge.relevance", pairs=[pair(n=n) for n in range(3)]
-        )
+        table = score(ModelJudge(ScriptedChat(answer)), "judge.relevance", pairs=[pair(n=n) for n in range(3)])
         assert [row["judge.relevance"].value for row in table] == [1, None, 1]
         assert table[1]["judge.relevance"].error == "judge: HTTP 500"
         assert table[1]["judge.relevance"].details["raw"] == "<html>"
@@ -157,9 +149,7 @@ class TestVotes:
 
     def test_a_minority_of_broken_votes_is_borne(self) -> None:
         good = '{"score": 0.5, "reason": "x"}'
-        (scores,) = score(
-            ModelJudge(ScriptedChat([good, "?", "?", good]), votes=3, concurrency=1), "judge.relevance"
-        )
+        (scores,) = score(ModelJudge(ScriptedChat([good, "?", "?", good]), votes=3, concurrency=1), "judge.relevance")
         assert scores["judge.relevance"].value == 0.5
         assert scores["judge.relevance"].details["votes"] == [0.5, None, 0.5]
 
@@ -246,9 +236,7 @@ class TestCache:
             first, sent = self.judged(endpoint)
             again, sent_again = self.judged(endpoint)
         assert (sent, sent_again) == (10, 0)
-        assert [[s.value for s in row.values()] for row in first] == [
-            [s.value for s in row.values()] for row in again
-        ]
+        assert [[s.value for s in row.values()] for row in first] == [[s.value for s in row.values()] for row in again]
         assert again[0]["rubric.accuracy"].details["cached"]
 
     def test_nothing_is_sent_where_the_endpoint_has_no_schemas_either(self) -> None:
@@ -257,8 +245,7 @@ class TestCache:
             assert self.judged(endpoint)[1] == 0
 
     @pytest.mark.parametrize(
-        "other",
-        [{"temperature": 0.7}, {"model": "other"}, {"max_tokens": 99}, {"votes": 2}, {"cache": False}],
+        "other", [{"temperature": 0.7}, {"model": "other"}, {"max_tokens": 99}, {"votes": 2}, {"cache": False}]
     )
     def test_what_shapes_a_reply_misses(self, other: dict[str, Any]) -> None:
         with FakeEndpoint(lambda r: grades()) as endpoint:
@@ -353,20 +340,12 @@ class TestInPlace:
 
 
 class TestFingerprint:
-    def test_it_names_the_model_and_changes_with_what_shapes_replies(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_it_names_the_model_and_changes_with_what_shapes_replies(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MY_KEY", "sk-very-secret")
         here = {"base_url": "http://127.0.0.1:1/v1", "model": "m"}
         prints = [
             load_judge({**here, **more}).fingerprint()
-            for more in (
-                {},
-                {"temperature": 1},
-                {"votes": 3},
-                {"model": "n"},
-                {"base_url": "http://127.0.0.1:2/v1"},
-            )
+            for more in ({}, {"temperature": 1}, {"votes": 3}, {"model": "n"}, {"base_url": "http://127.0.0.1:2/v1"})
         ]
         assert len(set(prints)) == 5
         assert prints[0].startswith("m ")
@@ -392,9 +371,7 @@ class TestExam:
     def test_a_judge_that_obeys_the_canary_fails(self) -> None:
         def gullible(messages: Any) -> str:
             return (
-                self.knowing(messages)
-                if "ignore the rubric" not in messages[-1]["content"]
-                else GOOD.replace("4", "5")
+                self.knowing(messages) if "ignore the rubric" not in messages[-1]["content"] else GOOD.replace("4", "5")
             )
 
         exam = take_exam(ModelJudge(ScriptedChat(gullible)))

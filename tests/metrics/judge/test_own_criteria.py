@@ -133,9 +133,7 @@ def test_a_reply_cut_at_its_limit_is_asked_again_with_twice_the_limit() -> None:
 
 def test_votes_that_are_split_do_not_meet_it() -> None:
     replies = [f'{{"c1": {{"met": {value}, "quote": "no quote"}}}}' for value in ("true", "false")]
-    found = score(ModelJudge(ScriptedChat(replies), votes=2, concurrency=1), "criterion.tone")[
-        "criterion.tone"
-    ]
+    found = score(ModelJudge(ScriptedChat(replies), votes=2, concurrency=1), "criterion.tone")["criterion.tone"]
     assert found.value == 0
     assert "split" in found.reason
 
@@ -156,18 +154,8 @@ def test_many_criteria_go_in_several_calls() -> None:
 class TestSuites:
     def suite(self, tmp_path: Path, more: str = "") -> Any:
         rows = [
-            {
-                "id": "a",
-                "question": "When?",
-                "answer": "On Friday, please wait.",
-                "criteria": ["It is polite."],
-            },
-            {
-                "id": "b",
-                "question": "When?",
-                "answer": "Go away.",
-                "checks": [{"type": "contains", "value": "away"}],
-            },
+            {"id": "a", "question": "When?", "answer": "On Friday, please wait.", "criteria": ["It is polite."]},
+            {"id": "b", "question": "When?", "answer": "Go away.", "checks": [{"type": "contains", "value": "away"}]},
             {"id": "c", "question": "When?", "answer": "Later, please."},
         ]
         (tmp_path / "cases.json").write_text(json.dumps(rows))
@@ -195,11 +183,7 @@ model = "x"
         prepared = prepare(suite, judge=judge_with(polite))
         store, _ = run_in_memory(prepared)
         outcomes = {outcome.case.id: outcome for outcome in store.outcomes()}
-        assert {key: o.scores["criterion.tone"].value for key, o in outcomes.items()} == {
-            "a": 1,
-            "b": 0,
-            "c": 1,
-        }
+        assert {key: o.scores["criterion.tone"].value for key, o in outcomes.items()} == {"a": 1, "b": 0, "c": 1}
         assert [o.scores["criteria"].value for o in outcomes.values()] == [1, 1, None]
         assert outcomes["a"].scores["criterion.clear"].value == 4
 
@@ -212,11 +196,7 @@ model = "x"
     def test_a_criterion_nobody_defined(self, tmp_path: Path) -> None:
         suite = self.suite(tmp_path)
         suite = suite_of(
-            {
-                "cases": ["cases.json"],
-                "metrics": ["criterion.tome"],
-                "criteria": [{"name": "tone", "ask": "x"}],
-            },
+            {"cases": ["cases.json"], "metrics": ["criterion.tome"], "criteria": [{"name": "tone", "ask": "x"}]},
             suite.folder,
         )
         with pytest.raises(SettingsError, match=r'did you mean "criterion\.tone"'):

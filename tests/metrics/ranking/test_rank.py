@@ -16,9 +16,10 @@ from answerkey.metrics.ranking.rank import rank
 from answerkey.types import Case, Passage, Response
 
 KS = (1, 3, 5, 10)
-ALL = [
-    f"{base}@{k}" for base in ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map") for k in KS
-] + ["mrr", "map"]
+ALL = [f"{base}@{k}" for base in ("precision", "recall", "f1", "mrr", "hit_rate", "ndcg", "map") for k in KS] + [
+    "mrr",
+    "map",
+]
 REFERENCE = {
     **{f"precision@{k}": f"P_{k}" for k in KS},
     **{f"recall@{k}": f"recall_{k}" for k in KS},
@@ -31,9 +32,7 @@ REFERENCE = {
 
 ids = st.sampled_from([f"d{n}" for n in range(12)] + ["1", "10", "101", "é", "z z"])
 grades = st.dictionaries(ids, st.integers(0, 3), max_size=8)
-scores = st.dictionaries(
-    ids, st.sampled_from([0.0, 0.5, 0.5000001, 1.0, -2.0, 1e-9, 7.25]), min_size=1, max_size=12
-)
+scores = st.dictionaries(ids, st.sampled_from([0.0, 0.5, 0.5000001, 1.0, -2.0, 1e-9, 7.25]), min_size=1, max_size=12)
 queries = st.sampled_from(["q1", "q2", "q3", "q4", "q5"])
 
 
@@ -87,15 +86,11 @@ def test_laws_for_rankings_with_repeats(run: dict[str, list[str]], labels: dict[
         if not labelled:
             assert mean is None
         else:
-            assert mean == pytest.approx(
-                sum(result.queries[query][name] for query in labelled) / len(labelled)
-            )
+            assert mean == pytest.approx(sum(result.queries[query][name] for query in labelled) / len(labelled))
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    ranking=st.lists(ids, max_size=20), relevant=st.sets(ids, min_size=1, max_size=6), k=st.sampled_from(KS)
-)
+@given(ranking=st.lists(ids, max_size=20), relevant=st.sets(ids, min_size=1, max_size=6), k=st.sampled_from(KS))
 def test_chunk_unit_is_the_plain_script(ranking: list[str], relevant: set[str], k: int) -> None:
     hits = [name in relevant for name in ranking[:k]]
     precision, recall = sum(hits) / k, sum(hits) / len(relevant)
@@ -133,12 +128,7 @@ def test_unlabelled_cases_do_not_apply() -> None:
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [
-        ("ndgc@5", 'did you mean "ndcg@5"'),
-        ("recall", "cut-off"),
-        ("recall@0", "1 or more"),
-        ("recall@-3", "1 or more"),
-    ],
+    [("ndgc@5", 'did you mean "ndcg@5"'), ("recall", "cut-off"), ("recall@0", "1 or more"), ("recall@-3", "1 or more")],
 )
 def test_bad_names(name: str, hint: str) -> None:
     with pytest.raises(SettingsError, match=hint):

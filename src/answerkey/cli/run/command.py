@@ -92,9 +92,5 @@ def run(options: RunOptions) -> int:
     elif options.debug and not options.quiet:
         finish.show_failing(finished.folder, as_json=options.as_json, asked=options.resume_limit)
     return finish.finish_run(
-        finished,
-        f"{same} --resume",
-        as_json=options.as_json,
-        quiet=options.quiet,
-        charts=options.scoring.charts,
+        finished, f"{same} --resume", as_json=options.as_json, quiet=options.quiet, charts=options.scoring.charts
     )

@@ -27,9 +27,7 @@ _ONE_TIME = {
 }  # fmt: skip
 
 
-def finish_run(
-    finished: Finished, resume_command: str, *, as_json: bool, quiet: bool, charts: bool | None
-) -> int:
+def finish_run(finished: Finished, resume_command: str, *, as_json: bool, quiet: bool, charts: bool | None) -> int:
     """Write the reports, print them, and return the exit code."""
     from answerkey.reports.write import write_reports
 
@@ -70,9 +68,7 @@ def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> No
         tell(f"{more} more failed; failures.txt in the run folder lists all of them\n")
 
 
-def show_stop(
-    finished: Finished, command: str, stop_on_fail: str | None, *, as_json: bool, debug: bool
-) -> None:
+def show_stop(finished: Finished, command: str, stop_on_fail: str | None, *, as_json: bool, debug: bool) -> None:
     """The case that the run stopped at (with `--test`: the first case), and the commands to continue with."""
     outcome = finished.stopped or next(read_outcomes(finished.folder), None)
     if outcome is None:

@@ -70,9 +70,7 @@ def _plan(suite: Suite, prepared: Prepared) -> RunPlan:
             first.append({"id": case.id, "question": case.question})
         characters += len(case.question) + sum(map(len, case.expected)) + _PASSAGE_CHARACTERS
     names = prepared.scorer.plan.names
-    calls = any(name.startswith("rubric.") for name in names) + sum(
-        name.startswith("judge.") for name in names
-    )
+    calls = any(name.startswith("rubric.") for name in names) + sum(name.startswith("judge.") for name in names)
     if prepared.scorer.judge.startswith("local"):
         calls = 0
     tokens = calls * (characters // _CHARACTERS_PER_TOKEN + prepared.count * _PROMPT_TOKENS)

@@ -125,9 +125,7 @@ def suite_of_run(folder: Path) -> Path:
     """The suite file that a run was started from."""
     path = read_manifest(folder).get("suite")
     if not path:
-        raise InputError(
-            f"{folder}: this run was not started from a suite file; run `answerkey score` again instead"
-        )
+        raise InputError(f"{folder}: this run was not started from a suite file; run `answerkey score` again instead")
     if not Path(path).is_file():
         raise InputError(
             f"{folder}: its suite {path} no longer exists; give the suite's new path instead of the run folder"

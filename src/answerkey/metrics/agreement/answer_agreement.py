@@ -58,9 +58,7 @@ def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
 
 def _recalls(pairs: Sequence[Pair]) -> list[float | None]:
     """The share of facts found where the expected answer is long; None where it is short."""
-    long = [
-        n for n, (case, _) in enumerate(pairs) if min(len(text.split()) for text in case.expected) > LONG_FROM
-    ]
+    long = [n for n, (case, _) in enumerate(pairs) if min(len(text.split()) for text in case.expected) > LONG_FROM]
     recalls: list[float | None] = [None] * len(pairs)
     for n, recall in zip(long, fact_recalls([pairs[n] for n in long]), strict=True):
         recalls[n] = recall

@@ -23,9 +23,7 @@ _IN_NUMBER = re.compile(r"(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d))")
 _TENS = {
     "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }  # fmt: skip
-_UNITS = (
-    "one two three four five six seven eight nine first second third fourth fifth sixth seventh eighth ninth"
-)
+_UNITS = "one two three four five six seven eight nine first second third fourth fifth sixth seventh eighth ninth"
 _COMPOUND = re.compile(rf"\b({'|'.join(_TENS)})(?:[-\s]({_UNITS.replace(' ', '|')}))?\b", re.IGNORECASE)
 _SCALED = re.compile(rf"\b({'|'.join(COUNTED)})(?=\s(?:thousand|million|billion|trillion)\b)", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t]{2,}")
@@ -169,10 +167,7 @@ def _is_letter(written: str, before: str, after: str) -> bool:
     """The A of `Plan A` and the C of `vitamin C is`; not the article, an initial, or the pronoun I."""
     alone = len(written) == 1 and written.isupper() and written.isascii() and written != "I"
     return (
-        alone
-        and before in {" ", "-", '"', ' "'}
-        and not (after[:1] == "." and after[1:])
-        and not after[1:].isupper()
+        alone and before in {" ", "-", '"', ' "'} and not (after[:1] == "." and after[1:]) and not after[1:].isupper()
     )
 
 

@@ -66,9 +66,7 @@ def says_more(answer: str, question: str) -> bool:
 
 def _same_letters(said: Text, wanted: Text) -> bool:
     """`Shoulderblade` and `Shoulder blade`; not for figures, which differ by their points and signs."""
-    return (
-        len(wanted.squashed) >= 4 and said.squashed == wanted.squashed and not _DIGIT.search(wanted.squashed)
-    )
+    return len(wanted.squashed) >= 4 and said.squashed == wanted.squashed and not _DIGIT.search(wanted.squashed)
 
 
 def _words(reference: str, wanted: Text, new: Sequence[str], close: Mapping[str, float]) -> dict[str, float]:
@@ -177,9 +175,7 @@ def _dates(said: Text, wanted: Text) -> dict[str, float]:
 
 
 def _manner(said: Text, wanted: Text) -> dict[str, float]:
-    turned = [
-        t for t in set(wanted.content) - said.vocabulary if opposites().get(t, frozenset()) & said.vocabulary
-    ]
+    turned = [t for t in set(wanted.content) - said.vocabulary if opposites().get(t, frozenset()) & said.vocabulary]
     return {
         "declines": float(said.declines and not wanted.declines),
         "both_decline": float(said.declines and wanted.declines),

@@ -22,16 +22,16 @@ WRONG_COPY = 8.0  # against a near copy of the expected answer that has another 
 FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
 OTHER_FIGURE = 2.5  # against another figure in place of the expected one, in an expected sentence
 OTHER_UNIT = 6.0  # against the expected digits with another unit or currency
-SAME_FACTS = (
-    1.5  # for the expected figures, whatever their unit, or all the expected names, in an expected sentence
-)
+SAME_FACTS = 1.5  # for the expected figures, whatever their unit, or all the expected names, in an expected sentence
 OTHER_NAME = 0.5  # against `David Coleman` for `David Vine`; the fitted data is more lenient than quizzes
 OTHER_NAMES = 3.5  # against other names in place of all the expected ones, in an expected sentence
 OTHER_NUMBER = 2.0  # against `James V` for `James IV`
 ITEMS_SHORT = 4.0  # against an answer that has none of the items of an expected list; less for some of them
 SWAPPED = 4.0  # against the expected sentence with one name exchanged; a third of it for another word
 SAME_SIDE = 2.0  # for an answer to a yes-or-no question that implies the expected side
-NEGATED = 1.5  # against a sentence of which one side is negated; more where a figure is missing or the words are the same
+NEGATED = (
+    1.5  # against a sentence of which one side is negated; more where a figure is missing or the words are the same
+)
 DECLINED = 1.0  # against an answer that declines and gives nothing expected
 _COPY, _COPIED = 0.9, 0.7
 _PHRASE, _SENTENCE, _LONG = math.log1p(5), math.log1p(6), math.log1p(20)
@@ -58,13 +58,9 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
         "same_side": float(stance(said, asked) * stance(wanted, asked) > 0),
         "moves": direction(said) * direction(wanted),
         "other_sign": float(other_sign(said, wanted, sought)),
-        "reversed": float(
-            bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))
-        ),
+        "reversed": float(bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))),
         "same_quantity": float(bool(sought) and all(found) and not any(figure.count for figure in sought)),
-        "other_figure": float(
-            bool(sought) and not any(found) and any(f.value not in given for f in said.figures)
-        ),
+        "other_figure": float(bool(sought) and not any(found) and any(f.value not in given for f in said.figures)),
         "same_names": float(bool(names) and not rivals and all(near[name][0] >= NEAR for name in names)),
         "swapped": swapped(said, wanted),
         "one_negated": float(_is_negated(said) != _is_negated(wanted)),
@@ -130,9 +126,7 @@ def items(text: str) -> list[str]:
 def _holds(said: Text, item: str) -> bool:
     words = (word.lower() for word in re.findall(r"\w+", item))
     stems = [stem(word) for word in words if word not in word_list("stop_words")]
-    return bool(stems) and all(
-        token in said.vocabulary or closest(token, said, said)[0] >= NEAR for token in stems
-    )
+    return bool(stems) and all(token in said.vocabulary or closest(token, said, said)[0] >= NEAR for token in stems)
 
 
 def log_odds(f: Mapping[str, float]) -> float:
@@ -176,7 +170,5 @@ def _negated(f: Mapping[str, float]) -> float:
 
 def _wrong_copy(f: Mapping[str, float]) -> bool:
     """Nearly the expected words, but not all of its figures: `12 months` for `24 months`."""
-    near = (
-        f["reference_length"] >= _SENTENCE and f["partial"] >= _COPY and not f["contains"] and not f["exact"]
-    )
+    near = f["reference_length"] >= _SENTENCE and f["partial"] >= _COPY and not f["contains"] and not f["exact"]
     return bool(near and f["figures"] and f["figures_found"] < 1 and not f["figures_none"])

@@ -19,16 +19,10 @@ _ASKS_YES_NO = re.compile(
     re.IGNORECASE,
 )
 _UP = re.compile(r"\b(?:went|go|goes|gone|moved|is|was|were|are) up\b|\bup (?:by|from|\d)", re.IGNORECASE)
-_DOWN = re.compile(
-    r"\b(?:went|go|goes|gone|moved|is|was|were|are) down\b|\bdown (?:by|from|\d)", re.IGNORECASE
-)
+_DOWN = re.compile(r"\b(?:went|go|goes|gone|moved|is|was|were|are) down\b|\bdown (?:by|from|\d)", re.IGNORECASE)
 _AMOUNT = r"([$€£]?\d[\d.,]*%?(?: (?:thousand|million|billion|trillion))?)"
-_FROM_TO = re.compile(
-    rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE
-)
-_TO_FROM = re.compile(
-    rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE
-)
+_FROM_TO = re.compile(rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE)
+_TO_FROM = re.compile(rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE)
 _SIDES = {"yes": 1.0, "true": 1.0, "no": -1.0, "false": -1.0}
 _IMPLIED = 0.5  # the weight of a yes or no that only the wording implies
 _REACH = 5  # words after a `not` that it negates

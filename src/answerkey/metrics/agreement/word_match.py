@@ -48,12 +48,9 @@ def _near_spelling(token: str, have: frozenset[str], names: frozenset[str]) -> t
     """The word most alike; `names` may also be a short form: `Thad` for `Thaddeus`."""
     kin = _nations().get(token)
     spelled = [
-        found[0]
-        for found in process.extract(token, have, scorer=fuzz.ratio, score_cutoff=100 * _LEAST, limit=None)
+        found[0] for found in process.extract(token, have, scorer=fuzz.ratio, score_cutoff=100 * _LEAST, limit=None)
     ]
-    candidates = (
-        spelled if kin is None else [*spelled, *(word for word in have if _nations().get(word) == kin)]
-    )
+    candidates = spelled if kin is None else [*spelled, *(word for word in have if _nations().get(word) == kin)]
     best = max(((_alike(token, other), other) for other in candidates), default=(0.0, ""))
     if best[0] >= _LEAST:
         return best
@@ -100,9 +97,7 @@ def place(said: Text, wanted: Text, new: Sequence[str], near: Near) -> dict[str,
     opening = {token for n, token in places if said.words[n].sentence == 0}
     return {
         "together": together,
-        "sentence_found": float(min(_LAST_SENTENCE, said.words[chosen[0]].sentence))
-        if chosen
-        else _LAST_SENTENCE,
+        "sentence_found": float(min(_LAST_SENTENCE, said.words[chosen[0]].sentence)) if chosen else _LAST_SENTENCE,
         "first_sentence": len(opening) / len(new) if new else 0.0,
         **_replaced(said.words, chosen, wanted.words, near),
         "denied": float(_denied(said.words, chosen)),
@@ -121,9 +116,7 @@ def _window(places: Sequence[tuple[int, str]], likeness: Mapping[str, float]) ->
     return (best / len(likeness) if likeness else 0.0), chosen
 
 
-def _replaced(
-    words: Sequence[Word], chosen: Sequence[int], wanted: Sequence[Word], near: Near
-) -> dict[str, float]:
+def _replaced(words: Sequence[Word], chosen: Sequence[int], wanted: Sequence[Word], near: Near) -> dict[str, float]:
     """Is another name, word or number in place of the expected one: `Neil Sedaka` for `Neil Young`, `James V` for `James IV`?
 
     1 for yes, 0.5 where the one that is missing is a title.

@@ -66,10 +66,7 @@ class ByWords:
 
     def decide(self, asked: Sequence[Asked]) -> list[list[Decision]]:
         pairs = [
-            (
-                Case("", one.question),
-                Response("\n".join(one.statements), tuple(Passage(text) for text in one.texts)),
-            )
+            (Case("", one.question), Response("\n".join(one.statements), tuple(Passage(text) for text in one.texts)))
             for one in asked
         ]
         scores = groundedness(pairs, embed=self._embed)
@@ -119,9 +116,7 @@ def contradicts(statement: str, evidence: str) -> bool:
         return False
     if _other_figure(statement, evidence, shared >= _SAME_WORDS) or direction(said) * direction(wanted) < 0:
         return True
-    turned = any(
-        opposites().get(word, frozenset()) & wanted.vocabulary for word in content - wanted.vocabulary
-    )
+    turned = any(opposites().get(word, frozenset()) & wanted.vocabulary for word in content - wanted.vocabulary)
     negated = (said.negations > 0) != (wanted.negations > 0)
     if shared >= _SAME_WORDS and turned != negated:
         return True

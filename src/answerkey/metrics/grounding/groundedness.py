@@ -126,9 +126,7 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str) -> Floats:
         text = answer.text[sentence.piece.start : sentence.piece.end]
         if refusal(text) == "full":
             scores[n] = -30.0
-        elif any(
-            not figure.count and not _is_known(figure, known) for figure in figures(_NUMBERING.sub(" ", text))
-        ):
+        elif any(not figure.count and not _is_known(figure, known) for figure in figures(_NUMBERING.sub(" ", text))):
             scores[n] = max(scores[n], least)
     return scores
 
@@ -230,9 +228,7 @@ def answer_reason(answer: ReadAnswer, sentences: Sequence[Json], supported: floa
 def _caveats(answer: ReadAnswer, supported: float) -> list[str]:
     notes: list[str] = []
     if not answer.one_language:
-        notes.append(
-            "weak evidence: answer and passages are in different languages; only numbers are compared"
-        )
+        notes.append("weak evidence: answer and passages are in different languages; only numbers are compared")
     elif not answer.english:
         notes.append("weak evidence: by words only, as it is not English")
     elif not answer.by_meaning:

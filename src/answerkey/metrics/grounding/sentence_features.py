@@ -14,13 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answerkey.metrics.boosted_trees import load_numbers
-from answerkey.metrics.grounding.word_support import (
-    PassageIndex,
-    Support,
-    lexical,
-    neighbours,
-    without_english,
-)
+from answerkey.metrics.grounding.word_support import PassageIndex, Support, lexical, neighbours, without_english
 from answerkey.metrics.sentences import Piece, language, pieces
 from answerkey.types import Pair
 
@@ -137,9 +131,7 @@ def _by_meaning(answer: ReadAnswer, places: list[int], vectors: Mapping[str, Tok
         cosines = means @ _directions(own.vectors.sum(axis=0, keepdims=True))[0]
         words = word_similarity(sentence.piece, own.offsets, nearest)
         features, best = soft(sentence.piece, words, cosines, near, rarity())
-        found.append(
-            ReadSentence(sentence.piece, sentence.support, {**sentence.features, **features}, places[best])
-        )
+        found.append(ReadSentence(sentence.piece, sentence.support, {**sentence.features, **features}, places[best]))
     return ReadAnswer(answer.text, answer.index, tuple(found), answer.english, answer.one_language, True)
 
 

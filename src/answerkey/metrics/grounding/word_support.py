@@ -220,9 +220,7 @@ def _numbers(piece: Piece, index: PassageIndex, best: int) -> tuple[dict[str, fl
     }, missing
 
 
-def _names(
-    piece: Piece, index: PassageIndex, words: Words, in_best: Grid
-) -> tuple[dict[str, float], list[int]]:
+def _names(piece: Piece, index: PassageIndex, words: Words, in_best: Grid) -> tuple[dict[str, float], list[int]]:
     """Names are words with a capital inside a sentence."""
     columns = [(n, at) for n, at in enumerate(words.places) if piece.named[at]]
     missing = [at for n, at in columns if words.stems[n] not in index.words and not words.asked[n]]
@@ -276,6 +274,4 @@ def without_english(features: Mapping[str, float], one_language: bool) -> dict[s
     """The features with the meaningless ones set to neutral: English word lists and capitals always, and shared words
     where answer and passages are in different languages (then only numbers are left)."""
     neutral = dict(features) | dict.fromkeys(ENGLISH_ONLY, 0.0)
-    return (
-        neutral if one_language else neutral | dict.fromkeys(WORD_LOSS, 0.0) | dict.fromkeys(WORD_GAIN, 1.0)
-    )
+    return neutral if one_language else neutral | dict.fromkeys(WORD_LOSS, 0.0) | dict.fromkeys(WORD_GAIN, 1.0)

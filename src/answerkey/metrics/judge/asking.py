@@ -15,10 +15,11 @@ from answerkey.metrics.judge.prompt import new_marker
 
 log = logging.getLogger("answerkey.judge")
 
-_AGAIN = "Your reply could not be used: {problem}. Judge again, and reply with one complete JSON object only, with {wanted}."
+_AGAIN = (
+    "Your reply could not be used: {problem}. Judge again, and reply with one complete JSON object only, with {wanted}."
+)
 _TOO_LONG = re.compile(
-    r"context.{0,12}(?:length|size|window)|maximum context|too many tokens|exceed_context|too long",
-    re.IGNORECASE,
+    r"context.{0,12}(?:length|size|window)|maximum context|too many tokens|exceed_context|too long", re.IGNORECASE
 )
 _MOST_CALLS = 4  # a re-ask, one with twice the token limit, and two with shorter passages at most
 # Tokens that a model reads, by the beginning of its name, where that is documented; a suite can set context_window.
@@ -115,9 +116,7 @@ class Asker:
                 shorter = self._shorter(question, marker, longest, failure)
                 if shorter is not None and not replies:
                     longest = shorter
-                    read = Read(
-                        {}, dict.fromkeys(question.names, "the prompt is longer than the model's window")
-                    )
+                    read = Read({}, dict.fromkeys(question.names, "the prompt is longer than the model's window"))
                     trimmed = self._cut(question, marker, longest)
                     messages = question.messages(marker, longest)
                     continue
@@ -159,9 +158,7 @@ class Asker:
         per_character = tokens_of(whole[-1]["content"]) / max(len(whole[-1]["content"]), 1)
         return max(0, int(passages - over / per_character) - 80)
 
-    def _shorter(
-        self, question: JudgeQuestion, marker: str, longest: int | None, failure: CallFailed
-    ) -> int | None:
+    def _shorter(self, question: JudgeQuestion, marker: str, longest: int | None, failure: CallFailed) -> int | None:
         """Half of the passages, where the endpoint rejected the prompt for its length and there are some to cut."""
         if not _TOO_LONG.search(f"{failure} {failure.raw[:2000]}"):
             return None
@@ -191,9 +188,7 @@ def tokens_of(text: str) -> int:
     return ascii_only // 3 + (len(text) - ascii_only) + 8
 
 
-def _asked_again(
-    messages: Sequence[Message], reply: Reply, read: Read, question: JudgeQuestion
-) -> list[Message]:
+def _asked_again(messages: Sequence[Message], reply: Reply, read: Read, question: JudgeQuestion) -> list[Message]:
     rule = _AGAIN.format(problem="; ".join(_distinct(read)), wanted=question.wanted())
     earlier = {"role": "assistant", "content": reply.text[:2000] or "(nothing)"}
     return [*messages, earlier, {"role": "user", "content": rule}]

@@ -19,7 +19,9 @@ _SUMMED = ("calls", "cached", "reasks", "errors", "scores", "flagged", "trimmed"
 _TOKENS = ("prompt_tokens", "completion_tokens", "cost")
 _STRONG = 0.5
 _ENOUGH = 10
-LENGTH = "{name} rises with the length of the answer (r = {r:.2f} over {n} cases): longer answers may be preferred as such"
+LENGTH = (
+    "{name} rises with the length of the answer (r = {r:.2f} over {n} cases): longer answers may be preferred as such"
+)
 
 
 def is_judged(name: str) -> bool:
@@ -53,11 +55,7 @@ class Moments:
     def correlation(self) -> float | None:
         """None for fewer than three values, or where all are equal."""
         spread_x, spread_y = self.n * self.xx - self.x**2, self.n * self.yy - self.y**2
-        if (
-            self.n < 3
-            or spread_x <= 1e-9 * self.n * self.xx
-            or spread_y <= 1e-9 * self.n * max(self.yy, 1e-12)
-        ):
+        if self.n < 3 or spread_x <= 1e-9 * self.n * self.xx or spread_y <= 1e-9 * self.n * max(self.yy, 1e-12):
             return None
         return max(-1.0, min(1.0, (self.n * self.xy - self.x * self.y) / math.sqrt(spread_x * spread_y)))
 
@@ -124,11 +122,7 @@ class JudgeTally:
     def merge(self, other: JudgeTally) -> None:
         for name in _SUMMED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for mine, theirs in (
-            (self.used, other.used),
-            (self.unknown, other.unknown),
-            (self.models, other.models),
-        ):
+        for mine, theirs in ((self.used, other.used), (self.unknown, other.unknown), (self.models, other.models)):
             for key, value in theirs.items():
                 mine[key] = mine.get(key, 0) + value  # pyright: ignore[reportArgumentType]
         for who, why in other.lost.items():
@@ -239,11 +233,7 @@ def card_lines(card: Mapping[str, Any]) -> list[str]:
         )
     else:
         lines.append(f"  no model calls; errors {card['errors']} of {card['scores']} scores")
-    lengths = [
-        f"{name} {each['r']:.2f}"
-        for name, each in card["length_correlation"].items()
-        if each["r"] is not None
-    ]
+    lengths = [f"{name} {each['r']:.2f}" for name, each in card["length_correlation"].items() if each["r"] is not None]
     if lengths:
         lines.append(f"  correlation with answer length: {', '.join(lengths)}")
     if card["disagreements"]:

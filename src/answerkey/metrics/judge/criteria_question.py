@@ -23,20 +23,7 @@ _QUOTE_KEYS = ("quote", "evidence", "citation_quality", "quotes", "excerpt")  # 
 _NUMBER_KEYS = ("criterion", "id", "name", "n", "number", "index", "criterion_id")
 _TAKEN = {*_RESULT_KEYS, *_QUOTE_KEYS, *_NUMBER_KEYS, "reason", "reasoning"}  # mean something else in a reply
 _YES = {"true", "yes", "y", "pass", "passed", "met", "satisfied", "fulfilled", "1", "✓", "ok"}
-_NO = {
-    "false",
-    "no",
-    "n",
-    "fail",
-    "failed",
-    "not met",
-    "unmet",
-    "not satisfied",
-    "not fulfilled",
-    "0",
-    "✗",
-    "not_met",
-}
+_NO = {"false", "no", "n", "fail", "failed", "not met", "unmet", "not satisfied", "not fulfilled", "0", "✗", "not_met"}
 _NONE = {"", "no quote", "none", "n/a", "na", "null", "no quotes", "not applicable", "no quote."}
 
 
@@ -56,9 +43,7 @@ class CriteriaQuestion:
     def schema(self) -> Schema:
         return object_schema(
             {
-                name: object_schema(
-                    {"reason": {"type": "string"}, "quote": {"type": "string"}, **_result(each)}
-                )
+                name: object_schema({"reason": {"type": "string"}, "quote": {"type": "string"}, **_result(each)})
                 for name, each in zip(self.names, self.requirements, strict=True)
             }
         )
@@ -106,7 +91,9 @@ class CriteriaQuestion:
     def wanted(self) -> str:
         first, last = self.names[0], self.names[-1]
         each = first if first == last else f"{first} to {last}"
-        return f'{each}, each with a short "reason", a "quote" copied from the answer or "no quote", and "met" or "score"'
+        return (
+            f'{each}, each with a short "reason", a "quote" copied from the answer or "no quote", and "met" or "score"'
+        )
 
     def share(self, name: str, value: float) -> float:
         return value / self.requirements[self.names.index(name)].highest

@@ -56,17 +56,11 @@ def take_exam(judge: Judge) -> Exam:
 
 def _pair(n: int, item: dict[str, Any]) -> Pair:
     passages = tuple(Passage(text) for text in item.get("passages", ()))
-    return Case(f"exam#{n}", item["question"], expected=(item["expected"],)), Response(
-        item["answer"].strip(), passages
-    )
+    return Case(f"exam#{n}", item["question"], expected=(item["expected"],)), Response(item["answer"].strip(), passages)
 
 
 def _mark(item: dict[str, Any], score: Score) -> Answered:
     low, high = item.get("at_least"), item.get("at_most")
-    right = (
-        score.value is not None
-        and (low is None or score.value >= low)
-        and (high is None or score.value <= high)
-    )
+    right = score.value is not None and (low is None or score.value >= low) and (high is None or score.value <= high)
     wanted = f"at least {low}" if low is not None else f"at most {high}"
     return Answered(item["kind"], item["question"], item["answer"].strip(), wanted, score, right)

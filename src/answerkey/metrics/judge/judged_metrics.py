@@ -78,9 +78,7 @@ def relevance(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     return judge.judge("relevance", pairs)
 
 
-@metric(
-    "judge.faithfulness", batch=True, needs=("answer", "contexts"), empty="not applicable to an empty answer"
-)
+@metric("judge.faithfulness", batch=True, needs=("answer", "contexts"), empty="not applicable to an empty answer")
 def faithfulness(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     """Is every claim of the answer supported by the passages? Judged, 0 to 1."""
     return judge.judge("faithfulness", pairs)
@@ -92,13 +90,7 @@ def safety(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     return judge.judge("safety", pairs)
 
 
-@metric(
-    "judge.robustness",
-    batch=True,
-    needs=("answer",),
-    uses=("expected", "contexts"),
-    empty="0 for an empty answer",
-)
+@metric("judge.robustness", batch=True, needs=("answer",), uses=("expected", "contexts"), empty="0 for an empty answer")
 def robustness(pairs: Sequence[Pair], *, judge: Judge) -> list[Score]:
     """Does the answer withstand typos, traps and false premises in the question? Judged, 0 to 1."""
     return judge.judge("robustness", pairs)

@@ -19,13 +19,7 @@ from answerkey.types import Json, Pair, Requirement, Score
 from answerkey.user_code import load_object
 
 LOCAL = ("local", {"preset": "local"})
-_OF_ALL = (
-    "votes",
-    "cache",
-    "prompt",
-    "context_window",
-    "concurrency",
-)  # of a jury: they count for each of its judges
+_OF_ALL = ("votes", "cache", "prompt", "context_window", "concurrency")  # of a jury: they count for each of its judges
 
 
 def make_judge(given: Any, embed: Any, folder: Path) -> Judge:
@@ -93,9 +87,7 @@ def function_judge(
         )
     read = settings or JudgeTable(timeout=TIMEOUT)
     chat = FunctionChat(called, name or name_of(function), read.timeout)
-    return ModelJudge(
-        chat, votes=read.votes, concurrency=read.concurrency, frame=frame, window=read.context_window
-    )
+    return ModelJudge(chat, votes=read.votes, concurrency=read.concurrency, frame=frame, window=read.context_window)
 
 
 def name_of(thing: Any) -> str:
@@ -111,17 +103,13 @@ def _jury(table: Mapping[str, Any], embed: Any, folder: Path) -> Judge:
         raise SettingsError('[judge] jury: expected a list of two judges or more, such as ["groq", "ollama"]')
     for key in others:
         if key not in _OF_ALL:
-            raise SettingsError(
-                f"[judge] {key} has no meaning beside jury; give it in the table of one of its judges"
-            )
+            raise SettingsError(f"[judge] {key} has no meaning beside jury; give it in the table of one of its judges")
     judges: list[Judge] = []
     for member in cast("Sequence[Any]", members):
         named = {"preset": member} if isinstance(member, str) and ":" not in member else member
         named = {"call": named} if isinstance(named, str) else named
         local = named in LOCAL
-        judges.append(
-            make_judge({**others, **named} if _is_table(named) and not local else named, embed, folder)
-        )
+        judges.append(make_judge({**others, **named} if _is_table(named) and not local else named, embed, folder))
     return Jury(judges)
 
 
@@ -155,11 +143,7 @@ class JudgePerMetric:
         table: list[dict[int, Score]] = [{} for _ in pairs]
         for judge in {id(each): each for each in (self.usual, *self.others.values())}.values():
             own = [
-                [
-                    m
-                    for m, each in enumerate(wanted)
-                    if self._for(f"{OWN_CRITERION}{each.name}", "criteria") is judge
-                ]
+                [m for m, each in enumerate(wanted) if self._for(f"{OWN_CRITERION}{each.name}", "criteria") is judge]
                 for wanted in requirements
             ]
             asked = [n for n, places in enumerate(own) if places]

@@ -77,11 +77,7 @@ class Jury:
 
     def _ask(self, call: Callable[[Judge], Any]) -> dict[str, Any]:
         """What each judge gives, by its name; raises only when no judge is left."""
-        able = [
-            (name, judge)
-            for name, judge in zip(self.names, self.judges, strict=True)
-            if name not in self._lost
-        ]
+        able = [(name, judge) for name, judge in zip(self.names, self.judges, strict=True) if name not in self._lost]
 
         def attempt(who: tuple[str, Judge]) -> Any:
             try:

@@ -102,9 +102,7 @@ def take_large_exam(judge: Judge) -> LargeExam:
     >>> take_large_exam(load_judge("local")).kinds["correctness"].of  # doctest: +SKIP
     14
     """
-    data = tomllib.loads(
-        files("answerkey.metrics.judge").joinpath("prompts", "exam_large.toml").read_text("utf-8")
-    )
+    data = tomllib.loads(files("answerkey.metrics.judge").joinpath("prompts", "exam_large.toml").read_text("utf-8"))
     items: list[Item] = data["item"]
     answers: dict[int, ExamAnswer] = {}
     for metric, ask in _METRICS.items():
@@ -137,13 +135,9 @@ def _faithfulness(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
 
 
 def _criteria(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
-    table = judge.criteria(
-        [_pair(item) for item in items], [(Requirement(item["ask"], "exam"),) for item in items]
-    )
+    table = judge.criteria([_pair(item) for item in items], [(Requirement(item["ask"], "exam"),) for item in items])
     return [
-        _marked(
-            item, score, "met" if item["met"] else "not met", score.value == float(item["met"]), _met(score)
-        )
+        _marked(item, score, "met" if item["met"] else "not met", score.value == float(item["met"]), _met(score))
         for item, (score,) in zip(items, table, strict=True)
     ]
 

@@ -117,9 +117,7 @@ def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
         found = f"no expected answer; supported by the passages with probability {grounded.value:.2f}"
         return _score(5 * grounded.value, f"{found}: {grounded.reason}")
     if refusal(response.answer or "") == "full":
-        return Score.not_applicable(
-            f"the answer declines, and there is no expected answer to compare with ({LABEL})"
-        )
+        return Score.not_applicable(f"the answer declines, and there is no expected answer to compare with ({LABEL})")
     return Score.not_applicable(f"no expected answer and no passage to compare with ({LABEL})")
 
 

@@ -11,14 +11,7 @@ from answerkey.llm.chat import Chat, ReplyCache, in_threads, total
 from answerkey.metrics.judge.asking import Asker, JudgeQuestion, Vote
 from answerkey.metrics.judge.criteria_question import NO_QUOTE, CriteriaQuestion, in_groups
 from answerkey.metrics.judge.preference_question import Duel, PreferenceQuestion
-from answerkey.metrics.judge.prompt import (
-    Frame,
-    Prompt,
-    RubricQuestion,
-    default_frame,
-    load_prompt,
-    read_prompt_file,
-)
+from answerkey.metrics.judge.prompt import Frame, Prompt, RubricQuestion, default_frame, load_prompt, read_prompt_file
 from answerkey.metrics.judge.reasons import flags_of
 from answerkey.types import Json, Pair, Requirement, Score
 
@@ -103,10 +96,7 @@ class ModelJudge:
     def _ask_all(self, questions: Sequence[JudgeQuestion]) -> list[dict[str, Score]]:
         tasks = [(question, vote) for question in questions for vote in range(self.votes)]
         votes = in_threads(lambda task: self._asker.ask(*task), tasks, self.concurrency)
-        return [
-            _scores(question, votes[n * self.votes : (n + 1) * self.votes])
-            for n, question in enumerate(questions)
-        ]
+        return [_scores(question, votes[n * self.votes : (n + 1) * self.votes]) for n, question in enumerate(questions)]
 
 
 def _of_empty(prompt: Prompt) -> dict[str, Score]:

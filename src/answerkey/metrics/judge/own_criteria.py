@@ -16,9 +16,7 @@ from answerkey.metrics.requirement_checks import check
 from answerkey.text import words
 from answerkey.types import Json, Pair, Requirement, Score
 
-_NO_JUDGE = (
-    'a criterion in words needs a judge: add [judge] to the suite, or --judge (the judge "local" can\'t)'
-)
+_NO_JUDGE = 'a criterion in words needs a judge: add [judge] to the suite, or --judge (the judge "local" can\'t)'
 _FACTS: Mapping[str, Any] = {"needs": ("answer",), "uses": ("expected", "contexts")}
 
 
@@ -76,9 +74,7 @@ def read_criteria(given: Any) -> tuple[Requirement, ...]:
             ) from None
         made = made if made.name else replace(made, name="_".join(words(made.ask)[:5]))
         if not re.fullmatch(r"[\w.-]+", made.name):
-            raise SettingsError(
-                f'[[criteria]] name = "{made.name}": expected letters, digits, "_", "-" and "."'
-            )
+            raise SettingsError(f'[[criteria]] name = "{made.name}": expected letters, digits, "_", "-" and "."')
         if any(each.name == made.name for each in found):
             raise SettingsError(f'[[criteria]] name = "{made.name}" is used twice')
         found.append(made)
@@ -162,9 +158,7 @@ def _call_details(scores: Sequence[Score]) -> Json:
     first = next(iter(calls.values()))
     several = list(calls.values())
     if len(several) == 1:
-        return {
-            key: value for key, value in first.items() if key not in ("quote", "votes", "spread", "flags")
-        }
+        return {key: value for key, value in first.items() if key not in ("quote", "votes", "spread", "flags")}
     summed = {
         key: None if any(each.get(key) is None for each in several) else sum(each[key] for each in several)
         for key in ("prompt_tokens", "completion_tokens", "cost", "asks")

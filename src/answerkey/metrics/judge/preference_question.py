@@ -13,23 +13,11 @@ from answerkey.llm.verdict import Read, parse_reply, plain_key, reason_of
 from answerkey.metrics.judge.prompt import Frame, ShownPart, object_schema, read_prompt_file, shown_parts
 from answerkey.types import Case, Response
 
-_CHOICE_KEYS = (
-    "better",
-    "winner",
-    "preferred",
-    "preference",
-    "choice",
-    "best",
-    "verdict",
-    "answer",
-    "result",
-)
+_CHOICE_KEYS = ("better", "winner", "preferred", "preference", "choice", "best", "verdict", "answer", "result")
 _CHOICES: Mapping[str, float] = {
     **dict.fromkeys(("1", "a", "first", "one", "answer_1", "answer_a", "answer1"), 1.0),
     **dict.fromkeys(("2", "b", "second", "two", "answer_2", "answer_b", "answer2"), 0.0),
-    **dict.fromkeys(
-        ("tie", "0", "equal", "both", "neither", "draw", "same", "equally_good", "none", "c"), 0.5
-    ),
+    **dict.fromkeys(("tie", "0", "equal", "both", "neither", "draw", "same", "equally_good", "none", "c"), 0.5),
 }
 _SHOWS: tuple[str, ...] = ("history", "question", "expected", "contexts")
 
@@ -59,9 +47,7 @@ class PreferenceQuestion:
 
     @property
     def schema(self) -> Schema:
-        return object_schema(
-            {"reason": {"type": "string"}, "better": {"type": "string", "enum": ["1", "2", "tie"]}}
-        )
+        return object_schema({"reason": {"type": "string"}, "better": {"type": "string", "enum": ["1", "2", "tie"]}})
 
     @property
     def instructions(self) -> str:
@@ -96,9 +82,7 @@ class PreferenceQuestion:
             written = next((given[key] for key in _CHOICE_KEYS if key in given), None)
             choice = _CHOICES.get(_plain_choice(str(written))) if written is not None else None
             if choice is None:
-                problem = (
-                    f"{str(written)[:40]!r} is none of 1, 2 and tie" if given else 'no "better" in the reply'
-                )
+                problem = f"{str(written)[:40]!r} is none of 1, 2 and tie" if given else 'no "better" in the reply'
         if choice is None:
             return Read({}, {"better": problem}, reasoning=parsed.reasoning)
         return Read({"better": choice}, {}, reason_of(given), parsed.reasoning)

@@ -44,9 +44,7 @@ class Frame:
     text: str
     own: bool = False
 
-    def messages(
-        self, instructions: str, parts: Sequence[ShownPart], marker: str, closing: str
-    ) -> list[Message]:
+    def messages(self, instructions: str, parts: Sequence[ShownPart], marker: str, closing: str) -> list[Message]:
         """Ours has the same first message for every pair, which endpoints can cache; then the pair's texts, fenced."""
         shown = [part for part in parts if part.text]
         if not self.own:
@@ -135,9 +133,7 @@ class RubricQuestion:
         return read_verdict(reply, self.prompt.scales, marker, self.pair[1].answer or "")
 
     def wanted(self) -> str:
-        names = ", ".join(
-            f'"{name}" ({low:g} to {high:g})' for name, (low, high) in self.prompt.scales.items()
-        )
+        names = ", ".join(f'"{name}" ({low:g} to {high:g})' for name, (low, high) in self.prompt.scales.items())
         return f'{names}, and a short "{"reasoning" if len(self.names) > 1 else "reason"}"'
 
     def share(self, name: str, value: float) -> float:

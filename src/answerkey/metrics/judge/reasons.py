@@ -9,9 +9,7 @@ from answerkey.text import normalise, words
 CONTRADICTS = "the reason contradicts the score"
 REPEATS = "the reason repeats the prompt"
 _LOW, _HIGH = 0.2, 0.8
-_NEGATION = (
-    r"(?:\bno\b|\bnot\b|\bnever\b|\bnothing\b|\bnone\b|\bwithout\b|n't\b|\bneither\b|\bnor\b|\bhardly\b)"
-)
+_NEGATION = r"(?:\bno\b|\bnot\b|\bnever\b|\bnothing\b|\bnone\b|\bwithout\b|n't\b|\bneither\b|\bnor\b|\bhardly\b)"
 _PRAISE = re.compile(
     r"\b(?:(?:fully|entirely|completely|perfectly|factually|all|is|are) (?:correct|right|accurate|supported|met)"
     r"|(?:fully|completely|directly|perfectly) answers|perfect|flawless|excellent|matches the expected)\b"
@@ -21,9 +19,7 @@ _BLAME = re.compile(
     r"|contradicts|(?:fails|failed) to|does not (?:answer|address|meet|match)|doesn't (?:answer|address|meet|match)"
     r"|not (?:met|supported|correct|answered)|made up|hallucinat\w+)\b"
 )
-_EMPTY = re.compile(
-    r"[\W_]*(?:reason(?:ing)?|string|your reason(?:ing)? here|short reason|text|n/?a|none)?[\W_]*"
-)
+_EMPTY = re.compile(r"[\W_]*(?:reason(?:ing)?|string|your reason(?:ing)? here|short reason|text|n/?a|none)?[\W_]*")
 _SHORTEST_COPY = 8  # words in a row
 
 
@@ -48,9 +44,7 @@ def _says(pattern: re.Pattern[str], text: str) -> bool:
     """Whether it is stated without a negation shortly before it, or a restriction (`but`, `only`) anywhere."""
     for match in pattern.finditer(text):
         before = text[max(0, match.start() - 25) : match.start()]
-        if not re.search(_NEGATION, before) and not re.search(
-            r"\b(?:but|although|however|only|except)\b", text
-        ):
+        if not re.search(_NEGATION, before) and not re.search(r"\b(?:but|although|however|only|except)\b", text):
             return True
     return False
 

@@ -55,9 +55,7 @@ def ideal_places(labels: Sequence[Mapping[str, float]]) -> Places:
     return Places(query, np.arange(1, len(query) + 1) - np.searchsorted(query, query), grade)
 
 
-def hits_in_rankings(
-    rankings: Sequence[Sequence[str]], labels: Sequence[Mapping[str, float]], unit: str
-) -> Hits:
+def hits_in_rankings(rankings: Sequence[Sequence[str]], labels: Sequence[Mapping[str, float]], unit: str) -> Hits:
     """Hits in rankings given in order. Unit "page" keeps the first of several equal ids, "chunk" keeps all."""
     query: list[int] = []
     rank: list[int] = []

@@ -45,10 +45,7 @@ class Ranked:
     @cached_property
     def queries(self) -> dict[str, dict[str, float]]:
         rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
-        return {
-            query: dict(zip(self.columns, row, strict=True))
-            for query, row in zip(self.ids, rows, strict=True)
-        }
+        return {query: dict(zip(self.columns, row, strict=True)) for query, row in zip(self.ids, rows, strict=True)}
 
     def to_dicts(self) -> list[dict[str, float | str]]:
         """One row per query."""
@@ -59,9 +56,7 @@ class Ranked:
         return data_frame(self.to_dicts())
 
     def __repr__(self) -> str:
-        means = ", ".join(
-            f"{name} {'-' if mean is None else f'{mean:.4f}'}" for name, mean in self.mean.items()
-        )
+        means = ", ".join(f"{name} {'-' if mean is None else f'{mean:.4f}'}" for name, mean in self.mean.items())
         return f"{means} ({self._counts()})"
 
     def _repr_html_(self) -> str:
@@ -69,9 +64,7 @@ class Ranked:
 
     def _counts(self) -> str:
         labelled = len(self.ids) - len(self.unlabelled)
-        return (
-            f"{labelled} of {len(self.ids)} queries labelled, {len(self.missing)} missing from the rankings"
-        )
+        return f"{labelled} of {len(self.ids)} queries labelled, {len(self.missing)} missing from the rankings"
 
     @property
     def above_one(self) -> list[str]:
@@ -80,10 +73,7 @@ class Ranked:
 
 
 def rank(
-    run: Mapping[str, Ranking],
-    labels: Mapping[str, Mapping[str, float]],
-    names: Sequence[str],
-    unit: str = "page",
+    run: Mapping[str, Ranking], labels: Mapping[str, Mapping[str, float]], names: Sequence[str], unit: str = "page"
 ) -> Ranked:
     """The metrics of recorded rankings: lists in order, or `{id: score}`, sorted as trec_eval does.
 
@@ -100,9 +90,7 @@ def rank(
     hits = _hits(rankings, [aligned(labels.get(query, {}), run.get(query, ())) for query in queries], unit)
     columns = measure(hits, names)
     labelled = hits.relevant > 0
-    means = {
-        name: float(column[labelled].mean()) if labelled.any() else None for name, column in columns.items()
-    }
+    means = {name: float(column[labelled].mean()) if labelled.any() else None for name, column in columns.items()}
     unlabelled = [query for query, has in zip(queries, labelled.tolist(), strict=True) if not has]
     left_out = set(unlabelled)
     missing = [query for query in labels if query not in run and query not in left_out]
@@ -134,9 +122,7 @@ def _hits(runs: Sequence[Ranking], labels: Sequence[Mapping[str, float]], unit: 
     Facts("map", "Average precision over the whole ranking.", needs=_NEEDS, empty="0 for an empty ranking"),
     Facts("map@k", "Average precision over the first k.", needs=_NEEDS, empty="0 for an empty ranking"),
 )  # fmt: skip
-def ranking_metrics(
-    pairs: Sequence[Pair], *, names: Sequence[str], unit: str = "page"
-) -> dict[str, list[Score]]:
+def ranking_metrics(pairs: Sequence[Pair], *, names: Sequence[str], unit: str = "page") -> dict[str, list[Score]]:
     """How well the target ranked the relevant pages; several chunks of a page count once (unit = "page")."""
     from answerkey.metrics.ranking.formulas import measure
     from answerkey.metrics.ranking.hits import hits_in_rankings

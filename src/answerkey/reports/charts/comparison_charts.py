@@ -23,12 +23,7 @@ def case_chart(comparison: Comparison) -> Spec | None:
         return None
     step = max(1, -(-len(moves) // _MOST_BARS))
     values = [
-        {
-            "place": n,
-            "case": short_label(move.id),
-            "diff": move.diff,
-            "moved": "higher" if move.diff > 0 else "lower",
-        }
+        {"place": n, "case": short_label(move.id), "diff": move.diff, "moved": "higher" if move.diff > 0 else "lower"}
         for n, move in enumerate(moves)
         if n % step == 0
     ]
@@ -51,9 +46,7 @@ def difference_chart(comparison: Comparison) -> Spec | None:
         low, high = sorted((d.interval.low / unit, d.interval.high / unit))
         significant = d.p_holm is not None and d.p_holm < 0.05
         result = _SIGNIFICANT if significant else _NOT_SIGNIFICANT
-        values.append(
-            {"metric": short_label(metric), "d": d.diff / unit, "low": low, "high": high, "result": result}
-        )
+        values.append({"metric": short_label(metric), "d": d.diff / unit, "low": low, "high": high, "result": result})
     if not values:
         return None
     y = name("metric", axis={"labelLimit": 220})

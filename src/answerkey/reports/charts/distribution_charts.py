@@ -7,18 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from answerkey.reports.charts.style import (
-    BLUE,
-    COUNTS,
-    RED,
-    Spec,
-    beside,
-    layer,
-    name,
-    number,
-    scale_of,
-    titled,
-)
+from answerkey.reports.charts.style import BLUE, COUNTS, RED, Spec, beside, layer, name, number, scale_of, titled
 from answerkey.reports.rows import Rows
 from answerkey.text import short_label
 from answerkey.types import Json, Profile, ScoringRules
@@ -76,12 +65,7 @@ def metric_chart(figures: Json, rows: Rows, profile: Profile | None) -> Spec | N
             continue  # a descriptor such as a length or a time has no common range
         counts = Counter(_bin(value, high / BINS) for value in values)
         strips += [
-            {
-                "metric": short_label(metric),
-                **_edges(n, 1 / BINS),
-                "cases": count,
-                "share": count / len(values),
-            }
+            {"metric": short_label(metric), **_edges(n, 1 / BINS), "cases": count, "share": count / len(values)}
             for n, count in sorted(counts.items())
         ]
         about = figures["average_scores"].get(metric, {})
@@ -100,9 +84,7 @@ def _strips(strips: list[Json], means: list[Json]) -> Spec:
     y = name("metric", scale={"paddingInner": 0.35})
     x = number("from", "value as a share of its maximum", scale={"domain": [0, 1]}, axis={"format": ".1f"})
     strength = number("share", scale={"range": [0.12, 1]}, legend=None)
-    cells = layer(
-        "bar", {"x": x, "x2": {"field": "to"}, "y": y, "opacity": strength}, color=BLUE, tooltip=True
-    )
+    cells = layer("bar", {"x": x, "x2": {"field": "to"}, "y": y, "opacity": strength}, color=BLUE, tooltip=True)
     tick = layer("tick", {"x": number("mean"), "y": y}, thickness=3, size=22, color=RED, tooltip=True)
     rule = layer("rule", {"x": number("low"), "x2": {"field": "high"}, "y": y}, strokeWidth=2, color=RED)
     over = {"data": {"values": means}, "layer": [rule, tick, beside("note", {"datum": 1}, y)]}

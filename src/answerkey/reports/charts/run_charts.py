@@ -6,19 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from answerkey.reports.charts.distribution_charts import metric_chart, score_chart, time_chart
-from answerkey.reports.charts.style import (
-    BLUE,
-    COUNTS,
-    GREEN,
-    RED,
-    Spec,
-    beside,
-    layer,
-    name,
-    number,
-    scale_of,
-    titled,
-)
+from answerkey.reports.charts.style import BLUE, COUNTS, GREEN, RED, Spec, beside, layer, name, number, scale_of, titled
 from answerkey.reports.rows import Rows
 from answerkey.text import short_label
 from answerkey.types import Json, Profile
@@ -46,9 +34,7 @@ def band_chart(figures: Json) -> Spec | None:
     """How many cases are in each band, best first, then errors."""
     totals, bands = figures["totals"], figures["performance"]["bands"]
     counts = {band: about["count"] for band, about in bands.items() if band}
-    counts |= {
-        status: totals["statuses"][status] for status in _OTHER_STATUSES if totals["statuses"].get(status)
-    }
+    counts |= {status: totals["statuses"][status] for status in _OTHER_STATUSES if totals["statuses"].get(status)}
     if not counts or not totals["cases"]:
         return None
     values = [

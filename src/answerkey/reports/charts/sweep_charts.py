@@ -149,10 +149,7 @@ def method_rows(sweep: Sweep) -> list[int]:
 
 def _headed(spec: Spec, finding: str, details: str, width: int = 90) -> Spec:
     """The chart under a title that states its finding, and a subtitle that states how it was made."""
-    title = {
-        "text": textwrap.wrap(finding, width) or [""],
-        "subtitle": textwrap.wrap(details, int(width * 1.2)),
-    }
+    title = {"text": textwrap.wrap(finding, width) or [""], "subtitle": textwrap.wrap(details, int(width * 1.2))}
     return {"title": title, **spec}
 
 

@@ -29,13 +29,7 @@ def trend_chart(runs: Sequence[Json]) -> Spec | None:
         }
         for n, run in enumerate(rated)
     ]
-    x = {
-        "field": "when",
-        "type": "ordinal",
-        "title": None,
-        "sort": {"field": "order"},
-        "axis": {"labelAngle": -30},
-    }
+    x = {"field": "when", "type": "ordinal", "title": None, "sort": {"field": "order"}, "axis": {"labelAngle": -30}}
     y = number("rate", "pass rate", scale={"domain": [0, 1]}, axis={"format": ".0%"})
     ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
     marked = [value for value in values if value["changed"]]
@@ -43,22 +37,14 @@ def trend_chart(runs: Sequence[Json]) -> Spec | None:
         over(marked, layer("rule", {"x": x}, color=AMBER, strokeDash=[5, 4], strokeWidth=1.5)),
         over(
             marked,
-            layer(
-                "text",
-                {"x": x, "y": {"value": 8}, "text": {"field": "changed"}},
-                align="left",
-                dx=4,
-                color=AMBER,
-            ),
+            layer("text", {"x": x, "y": {"value": 8}, "text": {"field": "changed"}}, align="left", dx=4, color=AMBER),
         ),
         layer("rule", ends, color=BLUE, strokeWidth=3, opacity=0.4),
         layer("line", {"x": x, "y": y}, color=BLUE),
         layer("point", {"x": x, "y": y}, filled=True, size=80, tooltip=True),
     ]
     subtitle = "share passed with its 95 % interval; dashed: the named part of the setup changed"
-    return titled(
-        "Pass rate over time", {"height": 240, "data": {"values": values}, "layer": layers}, subtitle
-    )
+    return titled("Pass rate over time", {"height": 240, "data": {"values": values}, "layer": layers}, subtitle)
 
 
 def _when(run: Json, runs: Sequence[Json]) -> str:

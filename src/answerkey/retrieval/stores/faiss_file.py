@@ -71,21 +71,13 @@ def open_faiss(path: Path, chunks: Path | None, dimension: int) -> tuple[list[Ch
     pages = [passage.page or passage.id or str(number) for number, passage in enumerate(passages)]
     if len({passage.document for passage in passages}) > 1:
         pages = [
-            place_id(passage.document, passage.page) or page
-            for passage, page in zip(passages, pages, strict=True)
+            place_id(passage.document, passage.page) or page for passage, page in zip(passages, pages, strict=True)
         ]
     order = order_of(pages)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     made = [
-        Chunk(
-            f"{pages[n]}-{n}",
-            passages[n].text,
-            pages[n],
-            passages[n].document or "",
-            0,
-            len(passages[n].text),
-        )
+        Chunk(f"{pages[n]}-{n}", passages[n].text, pages[n], passages[n].document or "", 0, len(passages[n].text))
         for n in order
     ]
     return made, FaissSearch(index, place, index.metric_type == faiss.METRIC_L2)
@@ -94,9 +86,7 @@ def open_faiss(path: Path, chunks: Path | None, dimension: int) -> tuple[list[Ch
 def _read_chunks(path: Path) -> list[Passage]:
     """A JSONL file with the text of each row of the index, and its page or id, in any of the usual shapes."""
     if not path.is_file():
-        raise InputError(
-            f"no chunks at {path}: give a JSONL file with the text and page of each row of the index"
-        )
+        raise InputError(f"no chunks at {path}: give a JSONL file with the text and page of each row of the index")
     return [
         passage
         for number, line in read_lines(path)
@@ -109,9 +99,7 @@ def _read_chunks(path: Path) -> list[Passage]:
 def _read_docstore(path: Path) -> list[Passage]:
     """The documents in the order of the index, from the docstore that LangChain pickles beside it."""
     if not path.is_file():
-        raise InputError(
-            f"no chunks for this index: {path.name} is not beside it; set chunks to a JSONL file"
-        )
+        raise InputError(f"no chunks for this index: {path.name} is not beside it; set chunks to a JSONL file")
     try:
         found = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
         store, ids = found
@@ -159,9 +147,7 @@ class _PlainUnpickler(pickle.Unpickler):
     }
 
     def find_class(self, module_name: str, global_name: str, /) -> Any:
-        if global_name in {"Document", "InMemoryDocstore"} and module_name.split(".")[0].startswith(
-            "langchain"
-        ):
+        if global_name in {"Document", "InMemoryDocstore"} and module_name.split(".")[0].startswith("langchain"):
             return _Stored
         if (module_name, global_name) in self._ALLOWED:
             return self._ALLOWED[module_name, global_name]

@@ -33,9 +33,7 @@ class QdrantSearch:
         score = np.full((len(vectors), pool), -np.inf)
         for start in range(0, len(vectors), _AT_ONCE):
             for row, found in enumerate(self._batch(vectors[start : start + _AT_ONCE], pool), start=start):
-                pairs = sorted(
-                    (-point.score, self.place[point.id]) for point in found.points if point.id in self.place
-                )
+                pairs = sorted((-point.score, self.place[point.id]) for point in found.points if point.id in self.place)
                 chunk[row, : len(pairs)] = [place for _, place in pairs]
                 score[row, : len(pairs)] = [-negative for negative, _ in pairs]
         return Top(chunk, score)
@@ -47,15 +45,11 @@ class QdrantSearch:
         return _asked(lambda: self.client.query_batch_points(self.collection, requests=requests), "search")
 
 
-def open_qdrant(
-    settings: RetrievalTable, dimension: int, client: Any = None
-) -> tuple[list[Chunk], QdrantSearch]:
+def open_qdrant(settings: RetrievalTable, dimension: int, client: Any = None) -> tuple[list[Chunk], QdrantSearch]:
     """The chunks of the collection, ordered by page, and a search over it."""
     collection = settings.qdrant_collection or ""
     client = client or _connect(settings)
-    config = _asked(
-        lambda: client.get_collection(collection), f'collection "{collection}" at {settings.qdrant_url}'
-    )
+    config = _asked(lambda: client.get_collection(collection), f'collection "{collection}" at {settings.qdrant_url}')
     size = getattr(config.config.params.vectors, "size", None)
     if size != dimension:
         held = f"vectors of {size} numbers" if size else "several named vectors"

@@ -26,17 +26,7 @@ if TYPE_CHECKING:
 PARTS = "parts"
 FORMAT = 1
 _KEY = b"answerkey"
-_TEXTS = (
-    "id",
-    "question",
-    "expected_answer",
-    "answer",
-    "route",
-    "expected_route",
-    "type",
-    "source_file",
-    "error",
-)
+_TEXTS = ("id", "question", "expected_answer", "answer", "route", "expected_route", "type", "source_file", "error")
 _VERDICT_TEXTS = ("status", "band", "justification")
 _VERDICT_NUMBERS = ("score", "quality", "route_score")
 NumberedOutcome = tuple[int, Outcome]
@@ -58,11 +48,7 @@ def part_path(folder: Path, shard: int, chunk: int) -> Path:
 
 
 def write_part(
-    path: Path,
-    place: tuple[int, int],
-    names: tuple[str, ...],
-    outcomes: Sequence[NumberedOutcome],
-    tally: RunTally,
+    path: Path, place: tuple[int, int], names: tuple[str, ...], outcomes: Sequence[NumberedOutcome], tally: RunTally
 ) -> None:
     """All outcomes of the chunk at `place` (shard, chunk), in order; `names` are the metrics of the run."""
     import pyarrow.parquet as parquet
@@ -101,11 +87,7 @@ def _schema(names: tuple[str, ...]) -> pyarrow.Schema:
 
     text, number = pa.string(), pa.float64()
     score = pa.struct({"value": number, "reason": text, "error": text})
-    verdict = {
-        **dict.fromkeys(_VERDICT_TEXTS, text),
-        **dict.fromkeys(_VERDICT_NUMBERS, number),
-        "passed": pa.bool_(),
-    }
+    verdict = {**dict.fromkeys(_VERDICT_TEXTS, text), **dict.fromkeys(_VERDICT_NUMBERS, number), "passed": pa.bool_()}
     return pa.schema(
         {
             "n": pa.int64(),

@@ -95,9 +95,7 @@ def run_on_cluster(
         folder = folder.resolve()
         with locked(folder):
             created = datetime.now(UTC).isoformat(timespec="seconds")
-            manifest, todo = begin(
-                folder, prepared, source, sizes, created if options.resume is None else None
-            )
+            manifest, todo = begin(folder, prepared, source, sizes, created if options.resume is None else None)
             write_manifest(folder, manifest)
             (folder / PARTS).mkdir(exist_ok=True)
             watch.start(prepared.count, prepared.count - sum(each.left for each in todo))
@@ -151,9 +149,7 @@ def _next_report(crew: _Crew, reports: Any, todo: deque[Todo], watch: Watch) -> 
                 f"{left.deaths} workers died in the same chunk of {mine.shard.name} (shard {mine.shard.number}); "
                 "check the memory of the nodes, then continue with --resume"
             ) from None
-        watch.note(
-            f"a worker died in shard {mine.shard.number}; another continues after its last complete chunk"
-        )
+        watch.note(f"a worker died in shard {mine.shard.number}; another continues after its last complete chunk")
         todo.appendleft(left)
         crew.hire(1)
     return None
@@ -245,9 +241,7 @@ def _crew_size(ray: Any, cluster: Cluster, most_asking: int | None, watch: Watch
     processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
     wanted = cluster.workers or processors
     if wanted > processors:
-        watch.note(
-            f"{wanted} workers wanted, but the cluster has {processors} processors: using {processors}"
-        )
+        watch.note(f"{wanted} workers wanted, but the cluster has {processors} processors: using {processors}")
     return min(wanted, processors, most_asking or wanted)
 
 

@@ -229,9 +229,7 @@ def begin(
 
 def _check_same(folder: Path, manifest: Json, prepared: Prepared, source: Sharded) -> None:
     if manifest.get("engine") != "ray":
-        raise SettingsError(
-            f"{folder}: this run was started without --engine ray; resume it without --engine ray"
-        )
+        raise SettingsError(f"{folder}: this run was started without --engine ray; resume it without --engine ray")
     different = changed_parts(manifest["fingerprint"], prepared.fingerprint)
     if not different and manifest["shards"]["digest"] != source.digest():
         different = ["order of the cases"]
