@@ -44,7 +44,7 @@ BENCHMARKS = {
     "assess": Benchmark("the runtime checks", "one embedding", quick=("--times", "300")),
     "live": Benchmark("a run against a bot of 50 ms", "a bare loop over threads", quick=("--cases", "400"),
                       seconds=("bare loop", "a run")),
-    "resume": Benchmark("going on after a kill", "starting again", quick=("--cases", "5000")),
+    "resume": Benchmark("resuming after a kill", "starting from the beginning", quick=("--cases", "5000")),
     "viewer": Benchmark("pages of a run of 10,000 cases", "reading every answer"),
     "scale": Benchmark(
         "1,000,000 interactions: cost a case, memory, Ray", "itself at 10,000; local beside Ray",

@@ -76,7 +76,7 @@ def metrics() -> str:
     parts = [
         "# Metrics\n",
         "`recall@5` is spelled the same in TOML, on the command line, in Python and in reports. "
-        "Where what a metric needs is missing it does not apply, and is left out of the weighted mean.\n",
+        "A metric whose inputs are missing is not applicable, and is left out of the weighted mean.\n",
     ]
     families: dict[str, list[Metric]] = {}
     for metric in all_metrics():
@@ -107,7 +107,7 @@ def _own_settings(metric: Metric) -> list[str]:
 def profiles() -> str:
     parts = [
         "# Profiles\n",
-        "A profile is the ruler. Copy one with `answerkey profiles show NAME > mine.toml`, "
+        "A profile sets the weights, bands and pass rules. Copy one with `answerkey profiles show NAME > mine.toml`, "
         "or lay your own keys over one with `base`.\n",
     ]
     for name in builtin_names():

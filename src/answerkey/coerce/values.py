@@ -94,7 +94,7 @@ def has_no_value(text: str) -> bool:
 
 
 def as_texts(value: Any, column: str, place: Place) -> tuple[str, ...]:
-    """One text or a list of texts; a cell that holds a list is read as one. Null is none, "" is one empty text."""
+    """One string or a list of strings; a cell with a list in it is read as that list. Null is none, "" is one empty string."""
     if value is None:
         return ()
     value = unpacked(value, column, place)

@@ -24,7 +24,7 @@ def http_method(value: str) -> str:
 
 
 class LiveTable(Table, frozen=True):
-    """Settings of every target that is asked while the run goes on."""
+    """Settings of every target that is called during the run."""
 
     kind: Annotated[
         str,

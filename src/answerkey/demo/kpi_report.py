@@ -1,4 +1,4 @@
-"""The executive answer: the figure, a benchmark, the trend, and what to make of it."""
+"""The executive answer: the figure, a benchmark, the trend and its interpretation."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class CachedEmbedder:
         import numpy as np
 
         if isinstance(texts, str):
-            raise TypeError("embed takes a list of texts, not one text")
+            raise TypeError("embed takes a list of strings, not one string")
         found = self._remembered(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing and self.cache:

@@ -109,7 +109,7 @@ def from_run(folder: Path) -> RetrievalEvidence:
 def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> RetrievalEvidence:
     """Recorded rankings, and a list of the ids in the index: JSON, or one per line.
 
-    The queries of several configurations in one file are told apart as `configuration/query`.
+    With several configurations in one file the queries are named `configuration/query`.
     """
     setups: Mapping[str, Mapping[str, Sequence[str]]] = {"": {}}
     if run is not None:
@@ -131,5 +131,5 @@ def read_ids(path: Path) -> list[str]:
         raise InputError(f"{path}: expected a JSON list of ids ({error})") from None
     ids = [line.strip() for line in text.splitlines() if line.strip()]
     if not ids:
-        raise InputError(f"{path} holds no id; expected a JSON list, or one id a line")
+        raise InputError(f"{path} has no ids; expected a JSON list, or one id per line")
     return ids

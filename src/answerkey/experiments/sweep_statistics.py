@@ -59,7 +59,7 @@ class Best:
 
 
 def best_setting(sweep: Sweep, rows: list[int] | None = None, columns: list[int] | None = None) -> Best:
-    """The highest mean F1 among the given variants and K (all unless told); the first of equals."""
+    """The highest mean F1 among the given variants and K (default: all); with a tie, the first one."""
     rows = list(range(len(sweep.variants))) if rows is None else rows
     columns = list(range(len(sweep.ks))) if columns is None else columns
     means = sweep.mean()
@@ -96,4 +96,4 @@ def _sentence(sweep: Sweep, winner: tuple[int, int], runner_up: tuple[int, int],
     margin = f"F1 {test.mean_b:.4f} against {test.mean_a:.4f}{p}, {test.n} queries"
     if test.sure:
         return f"{first} is best: it beats {second} ({margin})"
-    return f"a tie: {first} and {second} cannot be told apart ({margin})"
+    return f"a tie: no significant difference between {first} and {second} ({margin})"

@@ -23,7 +23,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model said. Unknown tokens and cost are None, never 0.
+    """A model's reply. Unknown tokens and cost are None, never 0.
 
     `reasoning` is the trace that the endpoint reports apart from the text; `truncated` says that the model
     was cut off at the token limit; `rung` is how structured output was asked for.

@@ -24,11 +24,11 @@ log = logging.getLogger("answerkey.llm")
 
 @dataclass(frozen=True, slots=True)
 class RetryLimits:
-    """How long to bear with an endpoint; seconds and counts. The least wait grows even where a shorter one is told."""
+    """Retry limits, in seconds and counts. The shortest wait grows even when the endpoint asks for less."""
 
     first_wait: float = 0.5
     longest_wait: float = 16.0
-    longest_wait_when_told: float = 4.0
+    longest_wait_when_asked: float = 4.0
     longest_retry_after: float = 300.0
     refusals: int = 12
     failed_calls: int = 25
@@ -92,21 +92,21 @@ class Limiter:
         return 0
 
     def refused(self, wave: int, retry_after: float | None) -> None:
-        """The endpoint said 429: pause all calls for as long as it asked, or longer each time it did not."""
+        """The endpoint answered 429: pause all calls for as long as it asks, or with a growing wait when it does not."""
         with self._changed:
             if retry_after is not None and retry_after > self.patience.longest_retry_after:
                 return self._stop(
-                    f"the endpoint asks to wait {retry_after:.0f} s (429): go on later, or use another key"
+                    f"the endpoint asks to wait {retry_after:.0f} s (429): resume later, or use another key"
                 )
             wait = retry_after or 0.0
-            own = self.patience.longest_wait if retry_after is None else self.patience.longest_wait_when_told
+            own = self.patience.longest_wait if retry_after is None else self.patience.longest_wait_when_asked
             if wave == self._wave:
                 self._wave += 1
                 self._refused_waves += 1
                 self._allowed = max(1, self._most // 4, self._allowed // 2)
                 wait = max(wait, min(own, self.patience.wait(self._refused_waves)))
                 if self._refused_waves > self.patience.refusals:
-                    hint = "set requests_per_minute or a lower concurrency, and go on later"
+                    hint = "set requests_per_minute or a lower concurrency, and resume later"
                     return self._stop(f"the endpoint kept refusing (429), {self._refused_waves} times in a row: {hint}")
             self._paused_until = max(self._paused_until, time.monotonic() + wait)
             self._tell(f"rate limit of the endpoint reached (429): waiting {wait:.1f} s")

@@ -78,7 +78,7 @@ def _bounded(schema: Schema, longest_text: int) -> Schema:
 
 
 def _with_schema(messages: Sequence[Message], schema: Schema) -> list[Message]:
-    """The schema is told after all else, where a model that is not held to it heeds it most."""
+    """The schema comes last: a model without constrained output follows it best there."""
     rule = f"\n\nReply with one JSON object and nothing else. It must fit this JSON schema:\n{json.dumps(schema)}"
     last = messages[-1]
     return [*messages[:-1], {**last, "content": last["content"] + rule}]

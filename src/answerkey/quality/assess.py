@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check that fired: what was found, and the action that would mend it."""
+    """One check that fired: what was found, and how to fix it."""
 
     check: str
     message: str
@@ -57,7 +57,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """`checks` says of each check True (passed), False (fired) or None (it did not apply)."""
+    """`checks` maps each check to True (passed), False (fired) or None (not applicable)."""
 
     passed: bool
     findings: tuple[Finding, ...]
@@ -95,7 +95,7 @@ def assess_answer(
     *,
     limits: Limits | None = None,
 ) -> Assessment:
-    """The six checks. One that an earlier finding makes meaningless does not apply: one fault, one finding.
+    """The six checks. A check that an earlier finding makes meaningless is not applicable: each fault is reported once.
 
     Retrieval scores are read from the contexts where they are not given and the contexts carry them.
     """
@@ -168,7 +168,7 @@ def _structured(it: _Interaction) -> bool | Fired | None:
         return None
     if _LIST_ITEM.search(it.answer) or _INLINE_ITEMS.search(it.answer):
         return True
-    return "the question asks for a list, the answer is running text", "give one item a line, with - or 1."
+    return "the question asks for a list, the answer is running text", "put each item on its own line, with - or 1."
 
 
 CHECKS: Mapping[str, Callable[[_Interaction], bool | Fired | None]] = {

@@ -48,7 +48,7 @@ def improve_answer(
     """At most `attempts` rewrites; the answer with the fewest findings is kept, the earlier one of equals; empty is worst.
 
     `model` is a chat client, a table of settings or a preset's name. Without one, or where a rewrite could not help,
-    the answer comes back unchanged with its findings. A model that fails is told in `error`, never raised: the live
+    the answer comes back unchanged with its findings. A failed model call is reported in `error`, never raised: the live
     bot still has an answer to give.
     """
 

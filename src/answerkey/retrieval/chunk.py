@@ -29,8 +29,8 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """`by` "page": one chunk a page; "words": `size` words, `overlap` of them shared with the next;
-    "heading": one chunk a Markdown section, cut into `size` words where it is longer."""
+    """`by` "page": one chunk per page; "words": `size` words, `overlap` of them shared with the next;
+    "heading": one chunk per Markdown section, split every `size` words if longer."""
 
     by: ChunkBy = "page"
     size: int = 200

@@ -108,7 +108,7 @@ _FORMAT = "pdf-pages-1"
 
 
 def read_pdf(file: Path) -> list[str]:
-    """One text a page, in order, empty where a page holds none; an error where no page holds any."""
+    """The text of each page, in order; empty for a page without text, an error if no page has any."""
     try:
         raw = file.read_bytes()
     except OSError as error:
@@ -146,5 +146,5 @@ def _extract(file: Path, raw: bytes) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Without lone surrogates, which broken fonts give and no file can hold."""
+    """Without lone surrogates, which come from damaged fonts and cannot be encoded."""
     return text.encode("utf-8", "replace").decode("utf-8")

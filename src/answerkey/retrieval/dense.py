@@ -54,7 +54,7 @@ class Exact:
 
 
 def embed_chunks(texts: Sequence[str], embed: Embedder, step: Callable[[str], None] = lambda _: None) -> Any:
-    """The vectors of the texts, from the cache where the same texts and model were seen before; `step` is told how far it is."""
+    """The vectors of the texts, cached per texts and model; `step` receives the progress."""
     key = digest("vectors-2", embed.name, embed.digest, embed.precision, list(texts))
 
     def make() -> bytes:

@@ -1,1 +1,1 @@
-"""Room 5: runs. A suite in, a folder with every outcome out, and nothing lost on the way."""
+"""Run a suite and keep every outcome in a run folder."""

@@ -47,7 +47,7 @@ def each_text(template: Any, change: Callable[[str], Any]) -> Any:
 
 
 def check_places(template: Any, key: str) -> None:
-    """At least one place for the question; a near-miss such as `{qustion}` is told."""
+    """At least one placeholder for the question; a typo such as `{qustion}` is an error with a hint."""
     names = set(_names(template))
     for name in names - set(PLACES):
         if hint := did_you_mean(name, PLACES):
