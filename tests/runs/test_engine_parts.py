@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.engine_world import rows
+from tests.support.results import latest_run
 
 from answerkey.errors import StorageError
 from answerkey.profiles import load_profile
@@ -15,7 +16,7 @@ from answerkey.runs.control import Selection
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, part_path, worst_positions, write_part
 from answerkey.runs.engines.shards import Shard, parts_of
 from answerkey.runs.engines.worker import Task, Worker
-from answerkey.runs.store import latest_run, open_index, write_manifest
+from answerkey.runs.store import open_index, write_manifest
 from answerkey.runs.suite import load_suite
 from answerkey.runs.summary import RunInfo, summary_of
 from answerkey.runs.tally import RunTally

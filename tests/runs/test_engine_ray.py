@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 from tests.support.engine_world import figures, rows, write_parquet
 from tests.support.fake_endpoint import FakeEndpoint, Request, Said, grades
+from tests.support.results import latest_run
 
 from answerkey.errors import MissingPackage, SettingsError
 from answerkey.runs.control import Options, Selection, Watch
 from answerkey.runs.engines.parts import PARTS
 from answerkey.runs.engines.shards import Sizes, parts_of
-from answerkey.runs.store import latest_run, read_manifest, read_outcomes
+from answerkey.runs.store import read_manifest, read_outcomes
 from answerkey.runs.suite import load_suite
 
 ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.live_suite import question
+from tests.support.results import latest_run
 
-from answerkey.runs.store import latest_run, read_outcomes
+from answerkey.runs.store import read_outcomes
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 

@@ -2,7 +2,9 @@
 
 import json
 
-from answerkey.runs.store import latest_run, read_outcomes
+from tests.support.results import latest_run
+
+from answerkey.runs.store import read_outcomes
 
 BOT = """
 import json, pathlib

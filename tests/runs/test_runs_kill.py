@@ -11,8 +11,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.support.results import latest_run
 
-from answerkey.runs.store import latest_run, read_outcomes
+from answerkey.runs.store import read_outcomes
 
 BOT = """
 import os, time

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from answerkey.runs.store import latest_run, read_outcomes
+from tests.support.results import latest_run
+
+from answerkey.runs.store import read_outcomes
 from answerkey.types import Outcome
 
 PROFILE = """

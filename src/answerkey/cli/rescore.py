@@ -14,23 +14,24 @@ from answerkey.cli.scoring_options import ScoringOptions, scoring_options
 @click.argument("run", type=click.Path(path_type=Path))
 @scoring_options("Metrics, comma-separated; replaces those of the run.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the new run; default beside the old one.")
+@click.option(
+    "--resume", is_flag=True, help="Continue the newest unfinished rescore of this run, or this unfinished rescore."
+)
 @click.option("--quiet", is_flag=True, help="No progress and no report on the screen.")
 @json_option
-def command(run: Path, scoring: ScoringOptions, out: Path | None, quiet: bool, as_json: bool) -> None:
+def command(run: Path, scoring: ScoringOptions, out: Path | None, resume: bool, quiet: bool, as_json: bool) -> None:
     """Make a new run from the answers of an old one; the target is not asked again.
 
     \b
     Example:
       answerkey rescore results/bot_20260102_030405 --profile uniform
     """
-    from answerkey.cli.run.finish import finish_run, same_command
-    from answerkey.cli.run.loop import interactive
-    from answerkey.runs.rescore import rescore
-
     changes = scoring.settings()
     if scoring.without:
         changes["profile"] = scoring.profile_without(changes.get("profile"))
-    with interactive(quiet=quiet) as (watch, stop):
-        finished = rescore(run, changes, out, watch, stop)
-    again = same_command("rescore", run)
+    from answerkey.cli.run.finish import finish_run, same_command
+    from answerkey.cli.run.loop import rescore_with_progress
+
+    finished = rescore_with_progress(run, changes, out, resume=resume, quiet=quiet)
+    again = f"{same_command('rescore', run)} --resume"
     raise click.exceptions.Exit(finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts))

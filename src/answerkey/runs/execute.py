@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
@@ -13,8 +12,8 @@ from answerkey.errors import IncompleteError
 from answerkey.runs.ask import Answered, Numbered, answer_of, ask_all, resume_conversations
 from answerkey.runs.control import Budget, ErrorStreak, Finished, Options, Selection, Stop, Watch
 from answerkey.runs.journal import ANSWERED, ASK, FINISHED, STOPPED, RunState
-from answerkey.runs.prepare import Prepared, manifest_of, prepare, selected
-from answerkey.runs.resume import Resumed, finished_before, resume, still_stopping
+from answerkey.runs.prepare import Prepared, prepare, selected
+from answerkey.runs.resume import Resumed, finished_before, new_manifest, resume, still_stopping
 from answerkey.runs.score import LARGEST_BATCH, cost_of, in_chunks
 from answerkey.runs.store import FolderStore, MemoryStore, Scored, Store, locked, new_folder, write_manifest
 from answerkey.runs.suite import Suite
@@ -59,8 +58,7 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
     folder = options.resume or new_folder(suite.folder / suite.run.out, suite.name)
     with locked(folder):
         if options.resume is None:
-            created = datetime.now(UTC).isoformat(timespec="seconds")
-            begun = Resumed(manifest_of(prepared, created), RunState())
+            begun = Resumed(new_manifest(prepared, folder), RunState())
         else:
             begun = resume(folder, prepared, accept=options.accept_changes)
         write_manifest(folder, begun.manifest)

@@ -42,6 +42,7 @@ class Prepared:
     count: int
     fingerprint: dict[str, str]
     warnings: tuple[str, ...] = ()
+    rescore_of: str = ""  # the run whose answers are scored again
 
     def close(self) -> None:
         self.target.close()
@@ -113,6 +114,7 @@ def manifest_of(prepared: Prepared, created: str) -> Json:
         "name": suite.name,
         "created": created,
         "suite": str(suite.path.resolve()) if suite.path else None,
+        "rescore_of": prepared.rescore_of or None,
         "profile": profile_table(suite.profile, suite.folder)[0] if suite.profile is not None else None,
         "profile_version": profile.version if profile else None,
         "profile_digest": profile.digest if profile else None,

@@ -14,6 +14,7 @@ from answerkey.runs.control import Finished, Options, Stop, Watch
 from answerkey.runs.execute import run_prepared
 from answerkey.runs.prepare import prepare
 from answerkey.runs.records import from_json
+from answerkey.runs.resume import run_to_resume
 from answerkey.runs.store import open_index, read_manifest
 from answerkey.runs.suite import Suite, load_suite, suite_of
 from answerkey.types import Case, Json, Requirement
@@ -25,36 +26,47 @@ def rescore(
     out: Path | None = None,
     watch: Watch | None = None,
     stop: Stop | None = None,
+    *,
+    resume: bool = False,
 ) -> Finished:
-    """`changes` are suite settings by name (profile, judge, embedding, metrics); the rest stays as it was."""
+    """`changes` are suite settings by name (profile, judge, embedding, metrics); the rest stays as it was.
+
+    With `resume`, the newest unfinished rescore of this run is continued; `folder` may be that rescore itself.
+    """
     manifest = read_manifest(folder)
-    suite = _suite(folder, manifest, changes)
+    resumed = folder if resume and manifest.get("rescore_of") and manifest.get("partial") else None
+    source = Path(manifest["rescore_of"]) if resumed else folder
+    suite = _suite(folder, manifest, changes, as_stored=resumed is not None)
     suite = suite.writing_to(out or folder.parent)
-    index = open_index(folder)
+    if resume and resumed is None:
+        resumed = run_to_resume(suite, rescored=source)
+    index = open_index(source)
 
     def answered() -> Iterator[tuple[int, Case]]:
         for n, outcome in enumerate(index.outcomes(unscored=True)):
             yield n, replace(outcome.case, recorded=outcome.response)
 
-    with closing(prepare(suite, cases=answered, new=False)) as prepared:
+    with closing(prepare(suite, cases=answered, new=False)) as made:
         # The answers come from the target of the earlier run, and so does the hash of its settings.
-        prepared.fingerprint["settings"] = manifest["fingerprint"]["settings"]
-        return run_prepared(prepared, Options(), watch or Watch(), Stop() if stop is None else stop)
+        made.fingerprint["settings"] = manifest["fingerprint"]["settings"]
+        prepared = replace(made, rescore_of=str(source.resolve()))
+        return run_prepared(prepared, Options(resume=resumed), watch or Watch(), Stop() if stop is None else stop)
 
 
-def _suite(folder: Path, manifest: Json, changes: Mapping[str, Any]) -> Suite:
+def _suite(folder: Path, manifest: Json, changes: Mapping[str, Any], *, as_stored: bool) -> Suite:
     """The suite as run.json has it; modules with the user's own metrics come from the suite's file, if it still exists."""
     path = Path(manifest["suite"]) if manifest.get("suite") else None
     beside = load_suite(path) if path and path.is_file() else None
     settings = manifest["settings"]
+    judged = settings if as_stored or beside is None else {"judge": beside.judge, "embedding": beside.embedding}
     of_profile = load_profile(manifest["profile"]).metrics if manifest.get("profile") else ()
     table = {
         "name": manifest["name"],
         "cases": settings["cases"] or ["-"],
         "profile": manifest.get("profile"),
         "metrics": [name for name in manifest.get("metrics", []) if name not in of_profile],
-        "judge": beside.judge if beside else settings.get("judge"),
-        "embedding": beside.embedding if beside else settings.get("embedding", {}),
+        "judge": judged.get("judge"),
+        "embedding": judged.get("embedding", {}),
         "modules": list(beside.modules) if beside else [],
         "gate": {"require": manifest.get("gate", [])},
         **{key: value for key, value in changes.items() if value is not None},

@@ -1,15 +1,16 @@
-"""Resuming a run: which cases are left, what changed since, and whether the change was accepted."""
+"""Resuming a run: which one, which cases are left, what changed since, and whether the change was accepted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from os.path import relpath
 from pathlib import Path
 
 import msgspec
 
-from answerkey.errors import SettingsError
+from answerkey.errors import SettingsError, StorageError
 from answerkey.runs.ask import Numbered
 from answerkey.runs.control import Options, Selection
 from answerkey.runs.journal import (
@@ -26,7 +27,8 @@ from answerkey.runs.journal import (
 )
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
-from answerkey.runs.store import read_manifest, write_manifest
+from answerkey.runs.store import MANIFEST, read_manifest, write_manifest
+from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally
 from answerkey.types import Case, Json
 
@@ -47,6 +49,106 @@ class AlreadyFinished(SettingsError):
 
     def __init__(self, folder: Path, count: int) -> None:
         super().__init__(f"{folder}: this run is finished, all {count} cases are done; nothing to resume")
+        self.folder = folder
+
+
+@dataclass(frozen=True, slots=True)
+class StartedRun:
+    """A run of a suite as run.json has it; `name` is the folder that it was started in, `rescored` the run whose answers
+    it scores."""
+
+    folder: Path
+    name: str
+    created: datetime
+    unfinished: bool
+    rescored: str
+
+    @property
+    def preference(self) -> tuple[bool, bool, datetime]:
+        """An unfinished run before a finished one, a run before a rescore, a newer one before an older one."""
+        return self.unfinished, not self.rescored, self.created
+
+
+def _origin(suite: Suite, folder: Path) -> Json:
+    """What run.json records to find the run again: its folder, and where the suite is, seen from there."""
+    beside = relpath(suite.path.resolve(), folder.resolve()) if suite.path else None
+    return {"suite_from_run": beside, "folder": folder.name}
+
+
+def belongs_to(manifest: Json, folder: Path, suite: Suite) -> bool:
+    """Whether a run was made from this suite: the same file and name. A project may have been moved as a whole."""
+    if suite.path is None or manifest.get("name") != suite.name or not manifest.get("suite"):
+        return False
+    path, recorded = suite.path.resolve(), Path(manifest["suite"])
+    if recorded == path:
+        return True
+    relative = manifest.get("suite_from_run")
+    return bool(relative) and not recorded.exists() and (folder.resolve() / relative).resolve() == path
+
+
+def runs_of(suite: Suite) -> list[StartedRun]:
+    """The runs of a suite in its folder of results. Of a run and its copies only the run itself."""
+    found: dict[str, list[StartedRun]] = {}
+    for path in sorted((suite.folder / suite.run.out).glob(f"*/{MANIFEST}")):
+        folder = path.parent
+        try:
+            manifest = read_manifest(folder)
+            if belongs_to(manifest, folder, suite):
+                run = _started(folder, manifest)
+                found.setdefault(run.name, []).append(run)
+        except (StorageError, ValueError, KeyError, AttributeError):
+            continue  # not a run that could be resumed
+    return [run for copies in found.values() for run in _originals(copies)]
+
+
+def _originals(copies: list[StartedRun]) -> list[StartedRun]:
+    return [run for run in copies if run.folder.name == run.name] or copies
+
+
+def _started(folder: Path, manifest: Json) -> StartedRun:
+    created = datetime.fromisoformat(manifest["created"])
+    created = created.replace(tzinfo=created.tzinfo or UTC).astimezone(UTC)
+    name, rescored = manifest.get("folder") or folder.name, manifest.get("rescore_of") or ""
+    return StartedRun(folder, name, created, bool(manifest.get("partial")), rescored)
+
+
+def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
+    """The newest unfinished run of the suite, otherwise the newest; with `rescored` the unfinished rescore of that run.
+
+    Refuses where the creation times do not tell which run is the newest.
+    """
+    runs = runs_of(suite)
+    if rescored is not None:
+        runs = [run for run in runs if run.unfinished and run.rescored == str(rescored.resolve())]
+    if not runs:
+        return None
+    best = max(runs, key=lambda run: run.preference)
+    alike = [run for run in runs if run.preference[:2] == best.preference[:2]]
+    ahead = best.created > datetime.now(UTC) + timedelta(minutes=1)
+    rivals = alike if ahead else [run for run in alike if run.created == best.created]
+    if len(rivals) > 1:
+        names = ", ".join(str(run.folder) for run in rivals[:4])
+        why = f"{best.folder.name} was created in the future, at {best.created:%Y-%m-%d %H:%M} UTC" if ahead else (
+            "they were created at the same moment"
+        )  # fmt: skip
+        raise SettingsError(
+            f"cannot tell which run to resume: {why}; name one: answerkey run FOLDER --resume ({names})"
+        )
+    return best.folder
+
+
+def time_of_start(suite: Suite) -> str:
+    """Now, in UTC; later than every earlier run of the suite, even if the clock was set back."""
+    latest = max((run.created for run in runs_of(suite)), default=None) if suite.path else None
+    now = datetime.now(UTC)
+    if latest is not None and latest >= now:
+        now = latest + timedelta(milliseconds=1)
+    return now.isoformat(timespec="milliseconds")
+
+
+def new_manifest(prepared: Prepared, folder: Path) -> Json:
+    """run.json of a run that begins now in this folder."""
+    return {**manifest_of(prepared, time_of_start(prepared.suite)), **_origin(prepared.suite, folder)}
 
 
 def selection_of(folder: Path) -> Selection:
@@ -56,6 +158,11 @@ def selection_of(folder: Path) -> Selection:
 def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
     """The run's state. Changed cases, profile, judge, model or settings are refused, or accepted and recorded."""
     manifest, state = read_manifest(folder), RunState(folder)
+    if prepared.suite.path is not None and not belongs_to(manifest, folder, prepared.suite):
+        raise SettingsError(
+            f"{folder}: a run of {manifest.get('suite') or manifest['name']}, not of {prepared.suite.path.resolve()}; "
+            "start a new run without --resume"
+        )
     if manifest.get("engine") == "ray":
         raise SettingsError(f"{folder}: this run was started with --engine ray; continue with --resume --engine ray")
     old = manifest["fingerprint"]
@@ -72,7 +179,8 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
             "changed": {name: [old[name], prepared.fingerprint[name]] for name in different},
         }
         changes = [*manifest.get("changes", []), change]
-        manifest = {**manifest_of(prepared, manifest["created"]), "changes": changes}
+        kept = {name: manifest[name] for name in ("suite_from_run", "folder") if name in manifest}
+        manifest = {**manifest_of(prepared, manifest["created"]), **kept, "changes": changes}
         if any(name in SCORING for name in different):
             state.score_again()
         if "cases" in different:
@@ -80,7 +188,8 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
     if state.count(FINISHED) >= prepared.count:
         write_manifest(folder, {**manifest, "partial": ""})  # the run may have been killed before it wrote this
         raise AlreadyFinished(folder, prepared.count)
-    return Resumed({**manifest, "count": prepared.count, "partial": "in progress"}, state, cases)
+    suite = str(prepared.suite.path.resolve()) if prepared.suite.path else manifest.get("suite")
+    return Resumed({**manifest, "suite": suite, "count": prepared.count, "partial": "in progress"}, state, cases)
 
 
 def still_stopping(prepared: Prepared, options: Options, begun: Resumed) -> tuple[Prepared, Options]:

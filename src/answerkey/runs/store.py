@@ -143,12 +143,6 @@ def new_folder(out: Path, name: str) -> Path:
     raise StorageError(f"{out}: no free name for a new run folder")
 
 
-def latest_run(out: Path, name: str) -> Path | None:
-    """The newest run of that suite, by the time in its name."""
-    found = [p.parent for p in out.glob(f"{name}_*/{MANIFEST}") if not p.parent.name.startswith(f"{name}_sweep_")]
-    return max(found, key=lambda p: (p.name, p.stat().st_mtime), default=None)
-
-
 def is_run(path: Path) -> bool:
     return (path / MANIFEST).is_file()
 

@@ -12,9 +12,11 @@ from answerkey.cli.scoring_options import ScoringOptions, add_options, scoring_o
 
 if TYPE_CHECKING:
     from answerkey.cli.run.options import RunOptions
+    from answerkey.runs.control import Finished
 
 _OPTIONS = (
-    click.option("--resume", is_flag=True, help="Continue the newest run of this suite; finished cases are not asked again."),
+    click.option("--resume", is_flag=True,
+                 help="Continue the newest unfinished run of this suite; finished cases are not asked again."),
     click.option("--resume-limit", type=click.IntRange(1), metavar="N",
                  help="With --resume: ask at most N cases, the stopped one first."),
     click.option("--accept-changes", is_flag=True,
@@ -69,28 +71,43 @@ def command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:
 def run(options: RunOptions) -> int:
     """The exit code of a run, a resumed run, an investigation or a dry run."""
     from answerkey.cli.run import finish, inspect, loop
-    from answerkey.cli.run.options import newest_run, suite_of_run
-    from answerkey.runs.store import is_run
+    from answerkey.cli.run.options import suite_of_run
+    from answerkey.errors import InputError
+    from answerkey.runs.resume import run_to_resume
+    from answerkey.runs.store import is_run, read_manifest
 
     folder = options.suite if is_run(options.suite) else None
     if options.investigate and folder is not None:
         return inspect.investigate(folder, None, options)
     suite = options.load_suite(suite_of_run(folder) if folder else options.suite)
     if folder is None and (options.investigate or options.resume):
-        folder = newest_run(suite, required=options.investigate)
+        folder = run_to_resume(suite)
+        if folder is None and options.investigate:
+            raise InputError(
+                f"{suite.folder / suite.run.out}: there is no run of {suite.name} to investigate; start one"
+            )
         if folder is None:
             say(f"there is no run of {suite.name} to resume; starting a new one")
     if options.investigate and folder is not None:
         return inspect.investigate(folder, suite, options)
+    same = finish.same_command("run", options.suite)
+    if folder is not None and read_manifest(folder).get("rescore_of"):
+        finished = loop.rescore_with_progress(folder, {}, None, resume=True, quiet=options.quiet)
+        return _finish(finished, same, options)
     settings = options.for_engine(folder)
     if options.dry_run:
         return inspect.dry_run(suite, settings, as_json=options.as_json)
     finished = loop.run_with_progress(suite, settings, options)
-    same = finish.same_command("run", options.suite)
     if finished.stopped is not None or options.smoke:
         finish.show_stop(finished, same, options.stop_on_fail, as_json=options.as_json, debug=options.debug)
     elif options.debug and not options.quiet:
         finish.show_failing(finished.folder, as_json=options.as_json, asked=options.resume_limit)
-    return finish.finish_run(
-        finished, f"{same} --resume", as_json=options.as_json, quiet=options.quiet, charts=options.scoring.charts
+    return _finish(finished, same, options)
+
+
+def _finish(finished: Finished, command: str, options: RunOptions) -> int:
+    from answerkey.cli.run.finish import finish_run
+
+    return finish_run(
+        finished, f"{command} --resume", as_json=options.as_json, quiet=options.quiet, charts=options.scoring.charts
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from answerkey.cli.output import say
@@ -63,9 +64,22 @@ def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> F
 
             return run_on_cluster(suite, settings, Cluster(options.address, options.workers), watch, stop)
         except AlreadyFinished as done:
-            assert settings.resume is not None
             say(str(done))
-            return Finished(settings.resume)  # its gates still decide, and its reports may be missing
+            return Finished(done.folder)  # its gates still decide, and its reports may be missing
+
+
+def rescore_with_progress(
+    folder: Path, changes: Mapping[str, Any], out: Path | None, *, resume: bool, quiet: bool
+) -> Finished:
+    """Score the answers of a run again, or continue doing so."""
+    from answerkey.runs.rescore import rescore
+
+    with interactive(quiet=quiet) as (watch, stop):
+        try:
+            return rescore(folder, changes, out, watch, stop, resume=resume)
+        except AlreadyFinished as done:
+            say(str(done))
+            return Finished(done.folder)
 
 
 def _exit_now() -> None:

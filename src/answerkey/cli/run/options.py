@@ -11,7 +11,7 @@ from answerkey.cli.scoring_options import ScoringOptions
 from answerkey.errors import InputError, SettingsError
 from answerkey.runs.control import Options, Selection
 from answerkey.runs.resume import selection_of
-from answerkey.runs.store import latest_run, read_manifest
+from answerkey.runs.store import read_manifest
 from answerkey.runs.suite import Suite, load_suite
 
 
@@ -110,15 +110,6 @@ def _with_collection(suite: Suite, name: str) -> Suite:
             f'--collection "{name}": neither the target nor [retrieval] uses a vector store; use --tag to select cases'
         )
     return replace(suite, **tables)
-
-
-def newest_run(suite: Suite, *, required: bool = True) -> Path | None:
-    """The run that `--resume` continues; where it is not `required`, None if there is none."""
-    out = suite.folder / suite.run.out
-    found = latest_run(out, suite.name)
-    if found is None and required:
-        raise InputError(f"{out}: there is no run of {suite.name} to resume; start one without --resume")
-    return found
 
 
 def suite_of_run(folder: Path) -> Path:

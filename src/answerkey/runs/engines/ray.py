@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +93,7 @@ def run_on_cluster(
         folder = options.resume or new_folder(suite.folder / suite.run.out, suite.name)
         folder = folder.resolve()
         with locked(folder):
-            created = datetime.now(UTC).isoformat(timespec="seconds")
-            manifest, todo = begin(folder, prepared, source, sizes, created if options.resume is None else None)
+            manifest, todo = begin(folder, prepared, source, sizes, new=options.resume is None)
             write_manifest(folder, manifest)
             (folder / PARTS).mkdir(exist_ok=True)
             watch.start(prepared.count, prepared.count - sum(each.left for each in todo))

@@ -18,9 +18,9 @@ from answerkey.coerce.tables import parquet_rows, rows_of_lines
 from answerkey.errors import SettingsError
 from answerkey.runs.control import Selection
 from answerkey.runs.engines.parts import PARTS, StoredPart, list_parts, read_part
-from answerkey.runs.prepare import Prepared, manifest_of
+from answerkey.runs.prepare import Prepared
 from answerkey.runs.records import changed_parts, digest_of
-from answerkey.runs.resume import AlreadyFinished
+from answerkey.runs.resume import AlreadyFinished, belongs_to, new_manifest
 from answerkey.runs.store import read_manifest
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import kind_of
@@ -211,13 +211,11 @@ def parts_of(folder: Path, shard: int | None = None) -> list[StoredPart]:
     return [read_part(path) for path in sorted((folder / PARTS).glob(f"shard-{shard:05d}-*.parquet"))]
 
 
-def begin(
-    folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, created: str | None
-) -> tuple[Json, list[Todo]]:
-    """run.json and the shards to do, of a new run (`created` is its time) or of one that is resumed."""
-    if created is not None:
+def begin(folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, *, new: bool) -> tuple[Json, list[Todo]]:
+    """run.json and the shards to do, of a `new` run or of one that is resumed."""
+    if new:
         shards = {"size": sizes.shard, "chunk": sizes.chunk, "digest": source.digest()}
-        manifest = {**manifest_of(prepared, created), "engine": "ray", "shards": shards}
+        manifest = {**new_manifest(prepared, folder), "engine": "ray", "shards": shards}
         return manifest, [Todo(shard, left=shard.count) for shard in source.shards]
     manifest = read_manifest(folder)
     _check_same(folder, manifest, prepared, source)
@@ -230,6 +228,10 @@ def begin(
 def _check_same(folder: Path, manifest: Json, prepared: Prepared, source: Sharded) -> None:
     if manifest.get("engine") != "ray":
         raise SettingsError(f"{folder}: this run was started without --engine ray; resume it without --engine ray")
+    if not belongs_to(manifest, folder, prepared.suite):
+        raise SettingsError(
+            f"{folder}: a run of another suite, {manifest.get('suite')}; start a new run without --resume"
+        )
     different = changed_parts(manifest["fingerprint"], prepared.fingerprint)
     if not different and manifest["shards"]["digest"] != source.digest():
         different = ["order of the cases"]
