@@ -19,6 +19,7 @@ from answerkey.reports.html import MOST_CASES, satisfying
 from answerkey.reports.rows import read_rows, worst_first
 from answerkey.reports.write import write_reports
 from answerkey.runs.store import open_run
+from answerkey.runs.summary import Summary
 from answerkey.types import Case, Outcome, Passage, Response, Score, Verdict
 
 
@@ -67,8 +68,8 @@ def test_large_run_shows_the_worst_and_says_so(tmp_path: Path) -> None:
 
 
 def _specs(folder: Path) -> dict[str, Any]:
-    figures = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return run_charts(figures, read_rows(folder), open_run(folder).profile)
+    summary = Summary.of_json(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
+    return run_charts(summary, read_rows(folder), open_run(folder).profile)
 
 
 def test_charts_count_every_case_once(tmp_path: Path) -> None:

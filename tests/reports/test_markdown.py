@@ -14,8 +14,7 @@ def outcome(n: int, route: str, **scores: Score) -> Outcome:
 
 
 def markdown_of(outcomes: list[Outcome]) -> str:
-    profile = {"name": None, "version": None, "digest": None}
-    return markdown_report(summarise(outcomes, run=RunInfo(name="n", profile=profile)).to_json())
+    return markdown_report(summarise(outcomes, run=RunInfo(name="n")))
 
 
 def test_a_metric_is_spelled_as_everywhere_and_text_mentions_nobody():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answerkey.profiles import decide, load_profile
 from answerkey.reports.text import family_of, metric_maxima, text_report
-from answerkey.runs.summary import RunInfo, summarise
+from answerkey.runs.summary import ProfileInfo, RunInfo, summarise
 from answerkey.types import Case, Outcome, Response, Score
 
 RUBRIC = load_profile("rubric")
@@ -17,8 +17,8 @@ def report(profile: bool = True) -> str:
         "keyword_recall": Score(0.5), "politeness": Score(1.0), "latency_ms": Score(500.0), "recall@5": Score(1.0), "own": Score(0.2),
     }  # fmt: skip
     outcome = Outcome(case, response, scores, decide(RUBRIC, case, response, scores))
-    run = RunInfo(name="n", profile={"name": "rubric", "version": 1, "digest": "d", "scale": RUBRIC.scale})
-    return text_report(summarise([outcome], RUBRIC, run).to_json(), RUBRIC if profile else None)
+    run = RunInfo(name="n", profile=ProfileInfo("rubric", 1, "d", RUBRIC.scale))
+    return text_report(summarise([outcome], RUBRIC, run), RUBRIC if profile else None)
 
 
 def test_scores_have_their_scale_and_bands_their_limits() -> None:

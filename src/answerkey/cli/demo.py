@@ -13,6 +13,7 @@ import click
 from answerkey.cli.output import done, end, json_option, print_json, say, show
 from answerkey.cli.run.loop import interactive
 from answerkey.demo import FOLDER
+from answerkey.display import rate_text
 from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, Ending, StorageError
 
 BOTS = {
@@ -32,12 +33,11 @@ class DemoRun:
     folder: str
     passed: int
     cases: int
-    pass_rate: float
-    ci95: list[float]
+    pass_rate: float | None
+    ci95: tuple[float, float] | None
 
     def line(self, name: str) -> str:
-        low, high = self.ci95
-        return f"{name:<8} {self.passed} of {self.cases} passed, {self.pass_rate:.0%} (95% CI {low:.0%}–{high:.0%})"
+        return f"{name:<8} {self.passed} of {self.cases} passed, {rate_text(self.pass_rate, self.ci95)}"
 
 
 @dataclass(slots=True)
@@ -114,13 +114,9 @@ def _run(suite: Path, out: Path) -> DemoRun:
         code = EXIT_INTERRUPTED if finished.interrupted else EXIT_INCOMPLETE
         raise click.exceptions.Exit(end(Ending(code, f"the demo could not be completed: {finished.partial}")))
     summary = write_reports(finished.folder)
-    return DemoRun(
-        folder=str(out / finished.folder.name),
-        passed=summary["totals"]["passed"],
-        cases=summary["totals"]["cases"],
-        pass_rate=summary["pass_rate"],
-        ci95=summary["pass_rate_ci95"],
-    )
+    totals = summary.figures.totals
+    folder = str(out / finished.folder.name)
+    return DemoRun(folder, totals.passed, totals.cases, summary.pass_rate, summary.figures.pass_rate_ci95)
 
 
 def _compare(a: DemoRun, b: DemoRun, folder: Path) -> dict[str, str]:

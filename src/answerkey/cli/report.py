@@ -27,7 +27,7 @@ def command(run: Path, charts: bool | None, as_json: bool) -> None:
 
     summary = write_reports(run, charts=charts)
     if as_json:
-        print_json(summary)
+        print_json(summary.to_json())
     else:
         show(text_report(summary, open_run(run).profile))
     done(f"reports written to {run}")

@@ -1,19 +1,97 @@
-"""`answerkey summary`: print the results of a run."""
+"""`answerkey summary`: the results of a run, or its figures by one of its columns."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
 
 from answerkey.cli.output import json_option, print_json, show
+from answerkey.errors import InputError, SettingsError, did_you_mean
+from answerkey.types import Json, Outcome, Status
+
+COLUMNS: dict[str, Callable[[Outcome], str | None]] = {
+    "route": lambda outcome: outcome.response.route,
+    "expected_route": lambda outcome: outcome.case.expected_route,
+    "type": lambda outcome: outcome.case.type,
+    "source_file": lambda outcome: outcome.case.source_file,
+    "status": lambda outcome: outcome.verdict.status,
+    "band": lambda outcome: outcome.verdict.band,
+}
+
+
+@dataclass(slots=True)
+class GroupFigures:
+    """The cases with one value of the column; `name` is None where they have none. Means are of the known values."""
+
+    name: str | None
+    cases: int = 0
+    scored: int = 0
+    passed: int = 0
+    errors: int = 0
+    mean_score: float | None = None
+    mean_response_time: float | None = None
+    timed: int = 0
+
+    def add(self, outcome: Outcome) -> None:
+        verdict, seconds = outcome.verdict, outcome.response.seconds
+        self.cases += 1
+        self.passed += verdict.passed
+        self.errors += verdict.status == Status.ERROR
+        if verdict.score is not None:
+            self.scored += 1
+            self.mean_score = _moved(self.mean_score, verdict.score, self.scored)
+        if seconds is not None:
+            self.timed += 1
+            self.mean_response_time = _moved(self.mean_response_time, seconds, self.timed)
+
+    def to_json(self) -> Json:
+        return {key: value for key, value in asdict(self).items() if key != "timed"}
+
+
+def _moved(mean: float | None, value: float, count: int) -> float:
+    """The mean after one more value; the sum is never held, so that many small values keep their digits."""
+    return value if mean is None else mean + (value - mean) / count
+
+
+def group_by(folder: Path, column: str) -> list[GroupFigures]:
+    """One entry per value of the column, most cases first.
+
+    >>> [group.name for group in group_by(Path("results/run"), "route")]      # doctest: +SKIP
+    ['documents', 'sales']
+    """
+    if column not in COLUMNS:
+        known = ", ".join(COLUMNS)
+        raise SettingsError(f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}')
+    from answerkey.runs.store import read_outcomes
+
+    groups: dict[str | None, GroupFigures] = {}
+    value_of = COLUMNS[column]
+    for outcome in read_outcomes(folder):
+        name = value_of(outcome)
+        groups.setdefault(name, GroupFigures(None if name is None else str(name))).add(outcome)
+    return sorted(groups.values(), key=lambda group: (-group.cases, group.name is None, group.name or ""))
+
+
+def grouped_text(groups: list[GroupFigures], column: str) -> str:
+    """The same as a table of text."""
+    names = ["(none)" if group.name is None else " ".join(group.name.split()) for group in groups]
+    width = max(map(len, (column, *names)))
+    lines = [f"{column:<{width}}  {'cases':>9}  {'scored':>9}  {'passed':>9}  {'errors':>7}  {'mean score':>10}"]
+    for name, group in zip(names, groups, strict=True):
+        mean = "-" if group.mean_score is None else f"{group.mean_score:.3f}"
+        counts = f"{group.cases:>9,}  {group.scored:>9,}  {group.passed:>9,}  {group.errors:>7,}"
+        lines.append(f"{name:<{width}}  {counts}  {mean:>10}")
+    return "\n".join(lines)
 
 
 @click.command("summary")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
-    "--by", metavar="COLUMN", help="Counts and means per route, expected_route, type, source_file, status or band."
+    "--by", metavar="COLUMN", help=f"Counts and means per {', '.join(list(COLUMNS)[:-1])} or {list(COLUMNS)[-1]}."
 )
 @json_option
 def command(run: Path, by: str | None, as_json: bool) -> None:
@@ -24,18 +102,22 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
       answerkey summary results/support-bot_20260102_030405 --json
       answerkey summary results/support-bot_20260102_030405 --by source_file
     """
-    from answerkey.errors import InputError
     from answerkey.reports.text import text_report
     from answerkey.runs.store import open_run, read_manifest
+    from answerkey.runs.summary import Summary
 
     read_manifest(run)
     if by is not None:
-        from answerkey.reports.grouped import group_by, grouped_text
-
         groups = group_by(run, by)
         return print_json([group.to_json() for group in groups]) if as_json else show(grouped_text(groups, by))
     path = run / "summary.json"
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")
-    summary = json.loads(path.read_text(encoding="utf-8"))
-    return print_json(summary) if as_json else show(text_report(summary, open_run(run).profile))
+    record = json.loads(path.read_text(encoding="utf-8"))
+    if as_json:
+        return print_json(record)
+    try:
+        summary = Summary.of_json(record)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise InputError(f"{path}: not a summary of this version; rewrite it with `answerkey report {run}`") from None
+    return show(text_report(summary, open_run(run).profile))

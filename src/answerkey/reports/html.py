@@ -44,7 +44,7 @@ from answerkey.reports.rows import Rows, read_outcome, read_rows, worst_first
 from answerkey.reports.text import figure
 from answerkey.reports.word_diff import word_diff
 from answerkey.runs.store import is_run, open_run
-from answerkey.runs.summary import SATISFYING
+from answerkey.runs.summary import SATISFYING, Summary
 from answerkey.text import printable, short_label
 from answerkey.types import Criterion, Json, Profile
 
@@ -58,14 +58,15 @@ _TONES = {
 }  # fmt: skip
 
 
-def write_run_page(folder: Path, summary: Json) -> None:
+def write_run_page(folder: Path, summary: Summary) -> None:
     """Write report.html with the worst cases inside."""
     rows, profile = read_rows(folder), open_run(folder).profile
     cases = [explain(read_outcome(folder, rows, n), profile, LONGEST) for n in worst_first(rows)[:MOST_CASES]]
     page = _page(
         "report.html",
         run_charts(summary, rows, profile),
-        s=summary,
+        s=summary.to_json(),
+        card=card_lines(summary.judge) if summary.judge else [],
         cases=cases,
         total=len(rows),
         reasons=Counter(reason for reason in rows.reason if reason).most_common(8),
@@ -141,7 +142,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters: dict[str, Any] = {
-        "card": card_lines, "count": count, "figure": figure, "heat": heat, "label": _label, "move_status": _move_status,
+        "count": count, "figure": figure, "heat": heat, "label": _label, "move_status": _move_status,
         "percent": percent, "seconds": seconds, "share_tone": share_tone, "spec": _spec, "tone": tone,
     }  # fmt: skip
     made.filters.update(filters)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from answerkey.errors import AnswerkeyError
 from answerkey.metrics.judge.card import card_lines
+from answerkey.metrics.registry import find
+from answerkey.runs.number_tally import Mean
+from answerkey.runs.summary import Figures, GateResult, MetricMean, Summary, Times
+from answerkey.runs.tally import Disagreement
 from answerkey.text import counted, printable
-from answerkey.types import Json, Profile
+from answerkey.types import Profile
 
 _BAR = 30
 _FAMILIES = {
@@ -24,7 +27,7 @@ _FAMILY_OF = {metric: family for family, metrics in _FAMILIES.items() for metric
 _FAMILY_ORDER = ("correctness", "communication", "operations", "retrieval", "judged", "other")
 
 
-def text_report(summary: Mapping[str, Any], profile: Profile | None = None) -> str:
+def text_report(summary: Summary, profile: Profile | None = None) -> str:
     """The report as plain text; with the profile, bands have their limits and scores of criteria their maximum.
 
     >>> text_report(summary, profile)      # doctest: +SKIP
@@ -32,55 +35,52 @@ def text_report(summary: Mapping[str, Any], profile: Profile | None = None) -> s
     """
     parts = [
         heading(summary),
-        _averages(summary["average_scores"], profile),
+        _averages(summary.figures.average_scores, profile),
         _bands(summary, profile),
-        _groups("By type", summary["by_type"]),
-        _groups("By route", summary["by_route"]),
-        _components(summary["by_route"]),
-        _confusion(summary["route_confusion"]),
-        _times(summary["response_time"]),
-        _errors(summary),
-        _disagreements(summary["disagreements"]),
-        judge_lines(summary),
-        _gates(summary.get("gates", [])),
+        _groups("By type", summary.by_type),
+        _groups("By route", summary.by_route),
+        _grid("Means by route", component_rows(summary.by_route)),
+        _grid("Routes: expected (rows) and taken (columns)", confusion_rows(summary.route_confusion)),
+        _times(summary.figures.response_time),
+        _section("Errors", (f"{count} × {what}" for what, count in summary.errors.items())),
+        _section("Metrics disagree; read these cases", map(_disagreement, summary.disagreements)),
+        card_lines(summary.judge) if summary.judge else [],
+        _section("Gates", map(gate_line, summary.gates)),
     ]
     return printable("\n\n".join("\n".join(part) for part in parts if part) + "\n")
 
 
-def heading(summary: Mapping[str, Any]) -> list[str]:
-    totals, profile = summary["totals"], summary["profile"]
-    scored = f", {totals['scored']} scored" if profile["name"] else ""
-    lines = [f"{summary['name']}: {counted(totals['cases'], 'case')}{scored}, {counted(totals['errors'], 'error')}"]
-    if summary.get("partial"):
-        lines.append(f"PARTIAL RUN ({totals['cases']} of {summary['selected']} cases): {summary['partial']}")
-    if profile["name"]:
-        lines.append(f"profile {profile['name']} version {profile['version']} ({profile['digest']})")
-    if summary["pass_rate"] is not None:
-        lines.append(
-            f"pass rate {rate(summary['pass_rate'], summary['pass_rate_ci95'], totals['passed'], totals['cases'])}"
-        )
-        satisfied = round(summary["user_satisfaction_rate"] * totals["cases"])
-        lines.append(
-            "user satisfaction "
-            + rate(summary["user_satisfaction_rate"], summary["user_satisfaction_ci95"], satisfied, totals["cases"])
-        )
-        scale = profile.get("scale") or 1
-        lines.append(f"mean score {mean(summary['score'], scale)}")
-        quality = summary.get("quality") or {"mean": None}
-        if quality["mean"] is not None and quality["mean"] != summary["score"]["mean"]:
-            lines.append(f"mean quality {mean(quality, scale)}")
-    if summary["route_accuracy"] is not None:
-        lines.append(f"route accuracy {summary['route_accuracy']:.1%} of {summary['route_accuracy_n']}")
-    return lines + [f"note: {note}" for note in summary.get("notes", [])]
+def heading(summary: Summary) -> list[str]:
+    run, figures, totals = summary.run, summary.figures, summary.figures.totals
+    scored = f", {totals.scored} scored" if run.profile.name else ""
+    lines = [f"{run.name}: {counted(totals.cases, 'case')}{scored}, {counted(totals.errors, 'error')}"]
+    if run.partial:
+        lines.append(f"PARTIAL RUN ({totals.cases} of {run.selected} cases): {run.partial}")
+    if run.profile.name:
+        lines.append(f"profile {run.profile.name} version {run.profile.version} ({run.profile.digest})")
+    if figures.pass_rate is not None and figures.user_satisfaction_rate is not None:
+        lines.append(f"pass rate {rate(figures.pass_rate, figures.pass_rate_ci95, totals.passed, totals.cases)}")
+        satisfied = round(figures.user_satisfaction_rate * totals.cases)
+        share = rate(figures.user_satisfaction_rate, figures.user_satisfaction_ci95, satisfied, totals.cases)
+        lines.append(f"user satisfaction {share}")
+        lines.append(f"mean score {mean_text(figures.score, run.profile.scale)}")
+        if figures.quality.mean is not None and figures.quality.mean != figures.score.mean:
+            lines.append(f"mean quality {mean_text(figures.quality, run.profile.scale)}")
+    if figures.route_accuracy is not None:
+        lines.append(f"route accuracy {figures.route_accuracy:.1%} of {figures.route_accuracy_n}")
+    return lines + [f"note: {note}" for note in run.notes]
 
 
-def mean(entry: Mapping[str, Any], maximum: float = 1) -> str:
+def mean_text(entry: Mean, maximum: float = 1) -> str:
     """`0.713 (95 % 0.650 to 0.770), scored 48/50`, or `4.20/5 (…)` where the scale does not end at 1."""
-    if entry["mean"] is None:
-        return f"no value, scored 0/{entry['of']}"
-    interval = f" (95 % {figure(entry['ci95'][0])} to {figure(entry['ci95'][1])})" if entry["ci95"] else ""
-    value = figure(entry["mean"]) if maximum == 1 else f"{entry['mean']:.2f}/{maximum:g}"
-    return f"{value}{interval}, scored {entry['n']}/{entry['of']}"
+    if entry.mean is None:
+        return f"no value, scored 0/{entry.of}"
+    value = figure(entry.mean) if maximum == 1 else f"{entry.mean:.2f}/{maximum:g}"
+    return f"{value}{_interval(entry.ci95)}, scored {entry.n}/{entry.of}"
+
+
+def _interval(ends: Sequence[float] | None) -> str:
+    return f" (95 % {figure(ends[0])} to {figure(ends[1])})" if ends else ""
 
 
 def rate(share: float, interval: Sequence[float] | None, count: int, of: int) -> str:
@@ -96,27 +96,31 @@ def figure(value: float | None) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:,.1f}"
 
 
-def _averages(averages: Mapping[str, Any], profile: Profile | None) -> list[str]:
+def _averages(averages: Mapping[str, MetricMean], profile: Profile | None) -> list[str]:
     """One line per metric, grouped by family: correctness, communication, operations, judged, then others."""
-    if not averages:
-        return []
-    width = max(len(name) for name in averages)
+    width = max(map(len, averages), default=0)
     maxima = metric_maxima(averages, profile)
-    lines = ["Average scores"]
     groups: dict[str, list[str]] = {}
     for name in averages:
         groups.setdefault(family_of(name), []).append(name)
+    indent = "  " if len(groups) > 1 else ""
+    lines: list[str] = []
     for family in sorted(groups, key=_FAMILY_ORDER.index):
-        lines += [f"  {family}"] if len(groups) > 1 else []
-        indent = "    " if len(groups) > 1 else "  "
+        lines += [family] if len(groups) > 1 else []
         for name in groups[family]:
             entry = averages[name]
-            left_out = [f"{entry['not_applicable']} not applicable"] if entry["not_applicable"] else []
-            left_out += [counted(entry["errors"], "error")] if entry["errors"] else []
+            left_out = [f"{entry.not_applicable} not applicable"] if entry.not_applicable else []
+            left_out += [counted(entry.errors, "error")] if entry.errors else []
             note = f" ({', '.join(left_out)})" if left_out else ""
-            reading = f": {entry['reading']}" if entry.get("reading") else ""
-            lines.append(f"{indent}{name:<{width}}  {mean(entry, maxima[name])}{note}{reading}")
-    return lines
+            reading = f": {entry.reading}" if entry.reading else ""
+            lines.append(f"{indent}{name:<{width}}  {mean_text(entry, maxima[name])}{note}{reading}")
+    return _section("Average scores", lines)
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
+    """A title and its indented lines; nothing where there are no lines."""
+    indented = [f"  {line}" for line in lines]
+    return [title, *indented] if indented else []
 
 
 def family_of(metric: str) -> str:
@@ -128,8 +132,6 @@ def family_of(metric: str) -> str:
 
 def metric_maxima(metrics: Iterable[str], profile: Profile | None) -> dict[str, float]:
     """The largest value of each metric: of its criterion in the profile, else of the metric itself; 1 where unknown."""
-    from answerkey.metrics.registry import find
-
     rules = (profile.rules, *profile.group_rules.values()) if profile else ()
     known = {criterion.metric: criterion.maximum for rule in rules for criterion in rule.criteria}
     for metric in metrics:
@@ -139,51 +141,42 @@ def metric_maxima(metrics: Iterable[str], profile: Profile | None) -> dict[str, 
     return {metric: known.get(metric, 1) for metric in metrics}
 
 
-def _bands(summary: Mapping[str, Any], profile: Profile | None) -> list[str]:
-    bands = summary["performance"]["bands"]
-    if not summary["totals"]["scored"]:
-        return []
+def _bands(summary: Summary, profile: Profile | None) -> list[str]:
+    totals, bands = summary.figures.totals, summary.bands
     limits = {band.name: f" (≥{band.at:g})" for band in profile.rules.bands} if profile else {}
     labels = {name: f"{name}{limits.get(name, '')}" for name in bands}
-    width = max((len(label) for label in labels.values()), default=0)
-    rows = [
-        f"  {labels[name]:<{width}}  {band['count']:>6}  {band['share']:>6.1%}  {'█' * round(_BAR * band['share'])}"
-        for name, band in bands.items()
-    ]
-    return ["Performance", *rows]
+    width = max(map(len, labels.values()), default=0)
+    shares = {name: count / totals.cases for name, count in bands.items()} if totals.scored else {}
+    return _section(
+        "Performance",
+        (f"{labels[name]:<{width}}  {bands[name]:>6}  {share:>6.1%}  {'█' * round(_BAR * share)}"
+         for name, share in shares.items()),
+    )  # fmt: skip
 
 
-def _groups(title: str, groups: Mapping[str, Any]) -> list[str]:
-    if not groups:
-        return []
-    width = max(len(name) for name in groups)
-    lines = [title]
-    for name, part in groups.items():
-        passed = (
-            rate(part["pass_rate"], part["pass_rate_ci95"], part["passed"], part["count"])
-            if part["pass_rate"] is not None
-            else "-"
-        )
-        lines.append(f"  {name:<{width}}  passed {passed}; mean score {figure(part['score']['mean'])}")
-    return lines
+def _groups(title: str, groups: Mapping[str, Figures]) -> list[str]:
+    width = max(map(len, groups), default=0)
+    return _section(
+        title,
+        (f"{name:<{width}}  passed {passed(part)}; mean score {figure(part.score.mean)}" for name, part in groups.items()),
+    )  # fmt: skip
 
 
-def _components(by_route: Mapping[str, Any]) -> list[str]:
-    return _grid("Means by route", component_rows(by_route))
+def passed(part: Figures) -> str:
+    """The pass rate of a type or route; `-` where nothing is scored."""
+    if part.pass_rate is None:
+        return "-"
+    return rate(part.pass_rate, part.pass_rate_ci95, part.totals.passed, part.totals.cases)
 
 
-def component_rows(by_route: Mapping[str, Any]) -> list[list[str]]:
+def component_rows(by_route: Mapping[str, Figures]) -> list[list[str]]:
     """The mean of each metric per route; the first row names the routes. Empty for a single route."""
-    names = sorted({name for part in by_route.values() for name in part["average_scores"]})
+    names = sorted({name for part in by_route.values() for name in part.average_scores})
     if len(by_route) < 2 or not names:
         return []
-    parts = [part["average_scores"] for part in by_route.values()]
-    means = [[name, *(figure(part.get(name, {}).get("mean")) for part in parts)] for name in names]
+    parts = [part.average_scores for part in by_route.values()]
+    means = [[name, *(figure(part[name].mean if name in part else None) for part in parts)] for name in names]
     return [["", *by_route], *means]
-
-
-def _confusion(table: Mapping[str, Mapping[str, int]]) -> list[str]:
-    return _grid("Routes: expected (rows) and taken (columns)", confusion_rows(table))
 
 
 def confusion_rows(table: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
@@ -195,43 +188,21 @@ def confusion_rows(table: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
 
 
 def _grid(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
-    if not rows:
-        return []
-    width = max(len(name) for name, *_ in rows)
-    return [title, *(f"  {name:<{width}}  " + "  ".join(f"{c[:14]:>14}" for c in cells) for name, *cells in rows)]
+    width = max((len(name) for name, *_ in rows), default=0)
+    return _section(title, (f"{name:<{width}}  " + "  ".join(f"{c[:14]:>14}" for c in cells) for name, *cells in rows))
 
 
-def _times(times: Mapping[str, Any]) -> list[str]:
-    if not times["n"]:
-        return []
-    shown = ", ".join(f"{name} {times[name]:.3f} s" for name in ("average", "min", "p50", "p95", "max"))
-    return [f"Response time of {times['n']}: {shown}"]
+def _times(times: Times) -> list[str]:
+    known = {name: getattr(times, name) for name in ("average", "min", "p50", "p95", "max")}
+    shown = ", ".join(f"{name} {value:.3f} s" for name, value in known.items() if value is not None)
+    return [f"Response time of {times.n}: {shown}"] if times.n else []
 
 
-def _errors(summary: Mapping[str, Any]) -> list[str]:
-    errors: Mapping[str, int] = summary["errors"]
-    return ["Errors", *(f"  {count} × {what}" for what, count in errors.items())] if errors else []
+def _disagreement(found: Disagreement) -> str:
+    return f"{found.id}: {found.what} ({', '.join(f'{name} {value:.2f}' for name, value in found.values.items())})"
 
 
-def _disagreements(found: Iterable[Json]) -> list[str]:
-    lines = [
-        f"  {entry['id']}: {entry['what']} ({', '.join(f'{name} {value:.2f}' for name, value in entry['values'].items())})"
-        for entry in found
-    ]
-    return ["Metrics disagree; read these cases", *lines] if lines else []
-
-
-def judge_lines(summary: Mapping[str, Any]) -> list[str]:
-    """The judge's card; runs of earlier versions have none."""
-    return card_lines(summary["judge"]) if summary.get("judge") else []
-
-
-def _gates(gates: Sequence[Json]) -> list[str]:
-    return ["Gates", *(f"  {gate_line(gate)}" for gate in gates)] if gates else []
-
-
-def gate_line(gate: Mapping[str, Any]) -> str:
-    value = "no value" if gate["value"] is None else figure(gate["value"])
-    interval = f" (95 % {figure(gate['ci95'][0])} to {figure(gate['ci95'][1])})" if gate["ci95"] else ""
-    note = f", {gate['note']}" if gate["note"] else ""
-    return f"{'PASS' if gate['passed'] else 'FAIL'}  {gate['condition']}: {value}{interval}{note}"
+def gate_line(gate: GateResult) -> str:
+    value = "no value" if gate.value is None else figure(gate.value)
+    note = f", {gate.note}" if gate.note else ""
+    return f"{'PASS' if gate.passed else 'FAIL'}  {gate.condition}: {value}{_interval(gate.ci95)}{note}"

@@ -30,7 +30,9 @@ MOST_ON_PAGE = 100_000  # report.html holds a row per case in memory
 MOST_FROM_PARTS = 1_000  # failures written in full of a run that is Parquet
 
 
-def write_reports(folder: Path, *, charts: bool | None = None, ready: Callable[[Json], None] | None = None) -> Json:
+def write_reports(
+    folder: Path, *, charts: bool | None = None, ready: Callable[[Summary], None] | None = None
+) -> Summary:
     """Write every report of the run and return the summary.
 
     With `charts` also plots/*.png, which needs the extra `charts`; with `charts=False` report.html is left out.
@@ -50,25 +52,25 @@ def write_reports(folder: Path, *, charts: bool | None = None, ready: Callable[[
     summary = summary_of(tally, profile, run)
     index = open_index(folder)
     failing = tuple(outcome.case.id for outcome in index.at(worst[:MOST_LISTED]))
-    figures = replace(summary, gates=_gates(manifest, summary), failing=failing).to_json()
+    summary = replace(summary, gates=_gates(manifest, summary), failing=failing)
     if ready:
-        ready(figures)
-    write_manifest(folder, {**manifest, "fingerprint": figures["fingerprint"]})
-    write_file(folder / "summary.json", json_text(figures))
-    write_file(folder / "report.txt", text_report(figures, profile))
-    write_file(folder / "report.md", markdown_report(figures))
+        ready(summary)
+    write_manifest(folder, {**manifest, "fingerprint": summary.run.fingerprint})
+    write_file(folder / "summary.json", json_text(summary.to_json()))
+    write_file(folder / "report.txt", text_report(summary, profile))
+    write_file(folder / "report.md", markdown_report(summary))
     failed = tally.all.count - tally.all.passed - tally.all.statuses[Status.SCORED]
     _write_failures(index, worst, failed, profile)
     if with_page:
         from answerkey.reports.html import write_run_page  # the templates take a moment to load
 
-        write_run_page(folder, figures)
+        write_run_page(folder, summary)
     if charts:
-        write_run_plots(folder, figures)
-    return figures
+        write_run_plots(folder, summary)
+    return summary
 
 
-def write_run_plots(folder: Path, summary: Json) -> list[Path]:
+def write_run_plots(folder: Path, summary: Summary) -> list[Path]:
     """Write plots/*.png of a run; needs the extra `charts`."""
     from answerkey.reports.charts.run_charts import run_charts
     from answerkey.reports.rows import read_rows

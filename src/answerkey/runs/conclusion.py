@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, Ending
 from answerkey.runs.control import Finished
+from answerkey.runs.summary import GateResult, Summary
 from answerkey.text import counted
 
 _SHOWN_IDS, _SHOWN_CAUSE, _SAME_CAUSE = 3, 120, 10
@@ -16,12 +16,12 @@ _SIGN = re.compile(r"(.*?)\s*(>=|<=|==|!=|>|<)\s*(.*)")
 _OPPOSITE = {">=": "<", "<=": ">", ">": "<=", "<": ">=", "==": "!=", "!=": "=="}
 
 
-def conclude(finished: Finished, summary: Mapping[str, Any]) -> Ending:
-    """The ending of a run with this summary (summary.json).
+def conclude(finished: Finished, summary: Summary) -> Ending:
+    """The ending of a run with this summary.
 
     `FAIL: 1 of 2 gates failed (pass_rate 0.56 < 0.70); 28 of 50 cases passed; failing: q3, q7, q9, …; see …`
     """
-    totals, gates = summary["totals"], summary["gates"]
+    totals, gates = summary.figures.totals, summary.gates
     rest = [_passed(summary), _failing(summary), _next(finished.folder, summary)]
 
     def ending(code: int, *reasons: str, gated: bool = True) -> Ending:
@@ -35,9 +35,9 @@ def conclude(finished: Finished, summary: Mapping[str, Any]) -> Ending:
     if finished.partial and finished.limited:
         asked = f"{counted(finished.asked, 'case')} asked, {finished.failed} failed; {finished.partial}"
         return ending(EXIT_GATE if finished.failed else EXIT_OK, asked, gated=bool(finished.failed))
-    if finished.partial or totals["errors"]:
+    if finished.partial or totals.errors:
         return ending(EXIT_INCOMPLETE, *_incomplete(finished, summary))
-    failed = [gate for gate in gates if not gate["passed"]]
+    failed = [gate for gate in gates if not gate.passed]
     if failed:
         conditions = ", ".join(_gate(gate) for gate in failed[:_SHOWN_IDS])
         return ending(
@@ -46,9 +46,9 @@ def conclude(finished: Finished, summary: Mapping[str, Any]) -> Ending:
     return ending(EXIT_OK, f"{counted(len(gates), 'gate')} passed" if gates else "", gated=bool(gates))
 
 
-def _incomplete(finished: Finished, summary: Mapping[str, Any]) -> list[str]:
-    totals = summary["totals"]
-    errors = f"{totals['errors']} of {counted(totals['cases'], 'case')} ended in an error"
+def _incomplete(finished: Finished, summary: Summary) -> list[str]:
+    totals = summary.figures.totals
+    errors = f"{totals.errors} of {counted(totals.cases, 'case')} ended in an error"
     if finished.partial and not finished.partial.endswith("ended in an error"):
         cause = _cause(summary)
         known = cause.partition("No response: ")[2][:_SAME_CAUSE]  # the reason may name the cause already
@@ -56,47 +56,46 @@ def _incomplete(finished: Finished, summary: Mapping[str, Any]) -> list[str]:
     return [errors, _cause(summary)]
 
 
-def _done(summary: Mapping[str, Any]) -> str:
-    return f"{summary['totals']['cases']} of {counted(summary['selected'] or 0, 'case')} done"
+def _done(summary: Summary) -> str:
+    return f"{summary.figures.totals.cases} of {counted(summary.run.selected or 0, 'case')} done"
 
 
-def _passed(summary: Mapping[str, Any]) -> str:
-    totals = summary["totals"]
-    if summary["profile"].get("name") is None:
-        scored = totals["cases"] - totals["errors"]
+def _passed(summary: Summary) -> str:
+    totals = summary.figures.totals
+    if summary.run.profile.name is None:
+        scored = totals.cases - totals.errors
         return f"{counted(scored, 'case')} scored, no profile"
-    unscored = f" ({totals['unscored']} without an applicable criterion)" if totals["unscored"] else ""
-    return f"{totals['passed']} of {counted(totals['cases'], 'case')} passed{unscored}"
+    unscored = f" ({totals.unscored} without an applicable criterion)" if totals.unscored else ""
+    return f"{totals.passed} of {counted(totals.cases, 'case')} passed{unscored}"
 
 
-def _failing(summary: Mapping[str, Any]) -> str:
-    ids: list[str] = summary.get("failing", [])
+def _failing(summary: Summary) -> str:
+    ids = summary.failing
     return f"failing: {_and_more(', '.join(ids[:_SHOWN_IDS]), ids)}" if ids else ""
 
 
-def _cause(summary: Mapping[str, Any]) -> str:
+def _cause(summary: Summary) -> str:
     """The most frequent cause of errors."""
-    errors: Mapping[str, int] = summary["errors"]
-    if not errors:
+    if not summary.errors:
         return ""
-    message, count = next(iter(errors.items()))
+    message, count = next(iter(summary.errors.items()))
     shown = message if len(message) <= _SHOWN_CAUSE else f"{message[:_SHOWN_CAUSE]}…"
     return f"most frequent cause ({counted(count, 'time')}): {shown}"
 
 
-def _gate(gate: Mapping[str, Any]) -> str:
+def _gate(gate: GateResult) -> str:
     """`pass_rate 0.56 < 0.70`: the figure and the condition that it does not meet."""
-    found = _SIGN.match(gate["condition"])
-    if gate["value"] is None or found is None:
-        return f"{gate['condition']}: {gate['note']}"
+    found = _SIGN.match(gate.condition)
+    if gate.value is None or found is None:
+        return f"{gate.condition}: {gate.note}"
     figure, sign, limit = found.groups()
-    return f"{figure} {gate['value']:.4g} {_OPPOSITE[sign]} {limit}"
+    return f"{figure} {gate.value:.4g} {_OPPOSITE[sign]} {limit}"
 
 
-def _next(folder: Path, summary: Mapping[str, Any]) -> str:
+def _next(folder: Path, summary: Summary) -> str:
     """The file to read next."""
-    return f"see {folder / ('failures.txt' if summary.get('failing') else 'report.txt')}"
+    return f"see {folder / ('failures.txt' if summary.failing else 'report.txt')}"
 
 
-def _and_more(shown: str, items: list[Any]) -> str:
+def _and_more(shown: str, items: Sequence[object]) -> str:
     return f"{shown}, …" if len(items) > _SHOWN_IDS else shown

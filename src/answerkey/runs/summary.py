@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
+import msgspec
+
 from answerkey.intervals import rate_interval
 from answerkey.metrics.judge.card import JudgeCard, judge_card
 from answerkey.metrics.semantic import READINGS
@@ -97,6 +99,16 @@ class GateResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfileInfo:
+    """The profile of a run by name; without one, the name is None."""
+
+    name: str | None = None
+    version: int | None = None
+    digest: str | None = None
+    scale: float = 1
+
+
+@dataclass(frozen=True, slots=True)
 class RunInfo:
     """What is known about a run besides its outcomes, from run.json."""
 
@@ -104,7 +116,7 @@ class RunInfo:
     created: str = ""
     partial: str = ""
     selected: int | None = None
-    profile: Json = field(default_factory=Json)
+    profile: ProfileInfo = ProfileInfo()
     notes: tuple[str, ...] = ()
     changes: tuple[Json, ...] = ()
     settings: Json = field(default_factory=Json)
@@ -118,12 +130,12 @@ class RunInfo:
             created=manifest.get("created", ""),
             partial=manifest.get("partial", ""),
             selected=manifest.get("count"),
-            profile={
-                "name": profile.get("name"),
-                "version": manifest.get("profile_version"),
-                "digest": manifest.get("profile_digest"),
-                "scale": profile.get("scale", 1),
-            },
+            profile=ProfileInfo(
+                profile.get("name"),
+                manifest.get("profile_version"),
+                manifest.get("profile_digest"),
+                profile.get("scale", 1),
+            ),
             notes=tuple(manifest.get("notes", [])),
             changes=tuple(manifest.get("changes", [])),
             settings=manifest.get("settings", {}),
@@ -160,6 +172,12 @@ class Summary:
     @property
     def pass_rate(self) -> float | None:
         return self.figures.pass_rate
+
+    @staticmethod
+    def of_json(record: Json) -> Summary:
+        """The opposite of `to_json`; msgspec.ValidationError for a file of an earlier version that lacks something."""
+        bands = {name: band["count"] for name, band in record["performance"]["bands"].items()}
+        return msgspec.convert({**record, "run": record, "figures": record, "bands": bands}, Summary)
 
     def to_json(self) -> Json:
         count = self.figures.totals.cases

@@ -14,7 +14,7 @@ from answerkey.errors import AnswerkeyError, InputError
 from answerkey.runs.engines.parts import list_parts
 from answerkey.runs.journal import RESPONSES, SCORES
 from answerkey.runs.store import LOCK, MANIFEST, is_run, read_manifest, read_outcomes
-from answerkey.runs.summary import RunInfo, summarise
+from answerkey.runs.summary import RunInfo, Summary, summarise
 from answerkey.types import Json, Profile
 
 SWEEP = "sweep.json"
@@ -87,13 +87,13 @@ class RunLibrary:
             "commit": manifest.get("commit"),
             "fingerprint": manifest.get("fingerprint") or {},
             "count": manifest.get("count"),
-            "cases": summary["totals"]["cases"] if summary else None,
-            "pass_rate": summary["pass_rate"] if summary else None,
-            "pass_rate_ci95": summary["pass_rate_ci95"] if summary else None,
-            "score": summary["score"]["mean"] if summary else None,
-            "scale": summary["profile"].get("scale", 1) if summary else 1,
-            "errors": summary["totals"]["errors"] if summary else None,
-            "gates": [gate["passed"] for gate in summary.get("gates", [])] if summary else [],
+            "cases": summary.figures.totals.cases if summary else None,
+            "pass_rate": summary.figures.pass_rate if summary else None,
+            "pass_rate_ci95": summary.figures.pass_rate_ci95 if summary else None,
+            "score": summary.figures.score.mean if summary else None,
+            "scale": summary.run.profile.scale if summary else 1,
+            "errors": summary.figures.totals.errors if summary else None,
+            "gates": [gate.passed for gate in summary.gates] if summary else [],
         }
 
 
@@ -152,21 +152,21 @@ def _grew_lately(folder: Path) -> bool:
     return time.time() - newest < _QUIET
 
 
-def read_summary(folder: Path) -> Json | None:
-    """summary.json, where the run has its reports."""
+def read_summary(folder: Path) -> Summary | None:
+    """summary.json, where the run has its reports, of this version."""
     with suppress(OSError):
         return _parsed(folder / "summary.json", (folder / "summary.json").stat().st_mtime_ns)
     return None
 
 
 @lru_cache(maxsize=512)
-def _parsed(path: Path, changed: int) -> Json | None:
-    with suppress(ValueError):
-        return json.loads(path.read_text(encoding="utf-8"))
+def _parsed(path: Path, changed: int) -> Summary | None:
+    with suppress(ValueError, LookupError, TypeError, AttributeError):
+        return Summary.of_json(json.loads(path.read_text(encoding="utf-8")))
     return None
 
 
-def figures_of(folder: Path, manifest: Json, profile: Profile | None) -> Json:
+def summary_of_run(folder: Path, manifest: Json, profile: Profile | None) -> Summary:
     """The summary of a run; counted now for one without reports."""
     known = read_summary(folder)
     if known is not None:
@@ -175,8 +175,8 @@ def figures_of(folder: Path, manifest: Json, profile: Profile | None) -> Json:
     grown = tuple(path.stat().st_size for path in files if path.is_file())
     if folder not in _counted or _counted[folder][0] != grown:
         run = RunInfo.of_manifest(manifest)
-        _counted[folder] = grown, summarise(read_outcomes(folder), profile, run).to_json()
+        _counted[folder] = grown, summarise(read_outcomes(folder), profile, run)
     return _counted[folder][1]
 
 
-_counted: dict[Path, tuple[tuple[int, ...], Json]] = {}
+_counted: dict[Path, tuple[tuple[int, ...], Summary]] = {}

@@ -38,9 +38,8 @@ def trend_page(request: Request) -> Response:
         raise InputError(f'no suite "{suite}" here{did_you_mean(suite, names)}')
     runs = [entry for entry in entries if entry["name"] == suite][:MOST_RUNS]
     for entry in runs:
-        summary = read_summary(library.run(entry["run"])) or {}
-        averages: Json = summary.get("average_scores", {})
-        entry["means"] = {metric: about["mean"] for metric, about in averages.items()}
+        summary = read_summary(library.run(entry["run"]))
+        entry["means"] = summary.mean if summary else {}
     metrics = list(dict.fromkeys(metric for entry in runs for metric in entry["means"]))
     chart = trend_chart(list(reversed(runs)))
     charts = {"trend": chart} if chart else {}

@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from answerkey.calibrate.labels import read_labels
 from answerkey.errors import InputError
 from answerkey.files import json_line
+from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.charts.run_charts import run_charts
 from answerkey.reports.csv import ResultsCsv
@@ -23,7 +24,7 @@ from answerkey.runs.records import result_line
 from answerkey.runs.store import open_run, read_manifest
 from answerkey.types import Json, Profile
 from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select
-from answerkey.viewer.library import RunLibrary, figures_of, state_of
+from answerkey.viewer.library import RunLibrary, state_of, summary_of_run
 from answerkey.viewer.render import respond
 
 TABS = ("cases", "charts", "tables", "about")
@@ -40,15 +41,15 @@ def run_page(request: Request) -> Response:
     folder = library.run(request.path_params["run"])
     tab = request.query_params.get("tab", TABS[0])
     run, manifest, rows = open_run(folder), read_manifest(folder), read_rows(folder)
-    figures = figures_of(folder, manifest, run.profile)
+    summary = summary_of_run(folder, manifest, run.profile)
     labels = read_labels(folder)
     data = {
         "run": library.key(folder),
         "state": state_of(folder, manifest),
         "tab": tab if tab in TABS else TABS[0],
         "tabs": TABS,
-        "summary": figures,
-        "charts": run_charts(figures, rows, run.profile) if tab == "charts" else {},
+        "summary": summary.to_json(),
+        "charts": run_charts(summary, rows, run.profile) if tab == "charts" else {},
         "files": [name for name in FILES if (folder / name).is_file()],
         "labelled": len(labels.resolved()),
         **_table(folder, rows, read_query(request.query_params), run.profile, labels.resolved()),
@@ -56,7 +57,8 @@ def run_page(request: Request) -> Response:
     part = request.query_params.get("part") == "cases"
     template = "run_cases.html" if part else "run.html"
     weighed = weighed_criteria(run.profile)
-    return respond(request, template, data, weighed=weighed, satisfying=satisfying(run.profile))
+    card = card_lines(summary.judge) if summary.judge else []
+    return respond(request, template, data, weighed=weighed, satisfying=satisfying(run.profile), card=card)
 
 
 def _table(folder: Path, rows: Rows, query: CaseQuery, profile: Profile | None, labels: dict[str, float]) -> Json:

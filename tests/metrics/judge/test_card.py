@@ -57,7 +57,7 @@ def test_calls_tokens_and_cost_are_counted_once_per_call() -> None:
 def test_what_is_unknown_is_not_zero() -> None:
     made = card(ModelJudge(ScriptedChat([grades(4)])), ["a"])
     assert (made.prompt_tokens, made.cost) == (None, None)
-    assert "cost unknown" in "\n".join(card_lines(made.to_json()))
+    assert "cost unknown" in "\n".join(card_lines(made))
 
 
 def test_errors_and_re_asks() -> None:
@@ -74,7 +74,7 @@ def test_a_judge_that_prefers_length_is_shown() -> None:
     made = card(ModelJudge(ScriptedChat(by_length)), ["word " * n for n in range(5, 100, 5)])
     assert made.length_correlation["rubric.accuracy"]["r"] > 0.8
     assert any("rises with the length" in warning for warning in made.warnings)
-    assert "warning: rubric.accuracy rises with the length" in "\n".join(card_lines(made.to_json()))
+    assert "warning: rubric.accuracy rises with the length" in "\n".join(card_lines(made))
 
 
 def test_a_fair_judge_is_not_suspected() -> None:
@@ -88,7 +88,7 @@ def test_a_fair_judge_is_not_suspected() -> None:
 def test_the_local_judge_has_a_card_without_calls() -> None:
     made = card(load_judge("local"), ["x", "y is the answer"])
     assert (made.judge, made.calls, made.models) == ("local", 0, {"local": 4})
-    assert "no model calls" in "\n".join(card_lines(made.to_json()))
+    assert "no model calls" in "\n".join(card_lines(made))
 
 
 def test_nothing_judged_no_card() -> None:
@@ -112,7 +112,7 @@ def test_exam_and_calibration_are_shown_where_known() -> None:
         judge.fingerprint(), exam={"passed": False, "right": 30, "of": 60, "kinds": {"order": {"right": 1, "of": 6}}}
     )
     remember(judge.fingerprint(), calibration={"rubric.accuracy": {"auroc": 0.9, "kappa": 0.6, "n": 50}})
-    text = "\n".join(card_lines(card(judge, ["a"]).to_json()))
+    text = "\n".join(card_lines(card(judge, ["a"])))
     assert "exam: failed, 30 of 60 right (order 1/6)" in text
     assert "calibration of rubric.accuracy: AUROC 0.90" in text
     assert "warning: the judge failed its exam" in text

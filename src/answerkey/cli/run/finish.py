@@ -18,7 +18,8 @@ from answerkey.reports.text import text_report
 from answerkey.runs.conclusion import conclude
 from answerkey.runs.control import Finished
 from answerkey.runs.store import last_asked, open_run, read_outcomes
-from answerkey.types import Json, Verdict
+from answerkey.runs.summary import Summary
+from answerkey.types import Verdict
 
 _MOST_SHOWN = 10
 _ONE_TIME = {
@@ -31,10 +32,10 @@ def finish_run(finished: Finished, resume_command: str, *, as_json: bool, quiet:
     """Write the reports, print them, and return the exit code."""
     from answerkey.reports.write import write_reports
 
-    def show_result(summary: Json) -> None:
+    def show_result(summary: Summary) -> None:
         ending = conclude(finished, summary)
         if as_json:
-            print_json(summary | {"ending": ending.line, "exit_code": ending.code})
+            print_json(summary.to_json() | {"ending": ending.line, "exit_code": ending.code})
         elif not quiet:
             show(text_report(summary, open_run(finished.folder).profile))
 

@@ -219,34 +219,34 @@ def _warnings(tally: JudgeTally, known: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def card_lines(card: Mapping[str, Any]) -> list[str]:
-    """The card as lines of a text report, from its JSON."""
-    lines = [f"Judge: {card['judge']}"]
-    if card["calls"] or card["cached"]:
+def card_lines(card: JudgeCard) -> list[str]:
+    """The card as lines of a text report."""
+    lines = [f"Judge: {card.judge}"]
+    if card.calls or card.cached:
         lines.append(
-            f"  calls {card['calls']:,} ({card['cached']:,} more from the cache), re-asks {card['reasks']}, "
-            f"errors {card['errors']} of {card['scores']} scores"
+            f"  calls {card.calls:,} ({card.cached:,} more from the cache), re-asks {card.reasks}, "
+            f"errors {card.errors} of {card.scores} scores"
         )
         lines.append(
-            f"  tokens read {_amount(card['prompt_tokens'])}, written {_amount(card['completion_tokens'])}; "
-            f"cost {_amount(card['cost'])}"
+            f"  tokens read {_amount(card.prompt_tokens)}, written {_amount(card.completion_tokens)}; "
+            f"cost {_amount(card.cost)}"
         )
     else:
-        lines.append(f"  no model calls; errors {card['errors']} of {card['scores']} scores")
-    lengths = [f"{name} {each['r']:.2f}" for name, each in card["length_correlation"].items() if each["r"] is not None]
+        lines.append(f"  no model calls; errors {card.errors} of {card.scores} scores")
+    lengths = [f"{name} {each['r']:.2f}" for name, each in card.length_correlation.items() if each["r"] is not None]
     if lengths:
         lines.append(f"  correlation with answer length: {', '.join(lengths)}")
-    if card["disagreements"]:
-        lines.append(f"  the jury disagrees on {card['disagreements']} of {card['scores']} scores")
-    if flips := card["order_flips"]:
+    if card.disagreements:
+        lines.append(f"  the jury disagrees on {card.disagreements} of {card.scores} scores")
+    if flips := card.order_flips:
         lines.append(f"  order flips: {flips['flips']} of {flips['of']} preferences")
-    exam = card["exam"]
+    exam = card.exam
     lines.append(f"  exam: {exam_line(exam)}" if exam else "  exam: not taken (`answerkey doctor --judge`)")
-    for name, each in (card["calibration"] or {}).items():
+    for name, each in (card.calibration or {}).items():
         lines.append(
             f"  calibration of {name}: AUROC {_figure(each.get('auroc'))}, κ {_figure(each.get('kappa'))}, n {each.get('n')}"
         )
-    return lines + [f"  warning: {warning}" for warning in card["warnings"]]
+    return lines + [f"  warning: {warning}" for warning in card.warnings]
 
 
 def exam_line(exam: Mapping[str, Any]) -> str:
