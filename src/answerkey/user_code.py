@@ -59,11 +59,15 @@ def _import_module(name: str, folder: Path, what: str) -> Any:
     beside = any((folder / entry).exists() for entry in (f"{top}.py", top)) and top not in sys.stdlib_module_names
     if beside:
         _forget_other(top, folder)
-        # It stays on the path: the bot may import its neighbours later, inside a function.
-        if str(folder) not in sys.path:
-            sys.path.insert(0, str(folder))
-        invalidate_caches()
+        import_from(folder)
     return import_user_module(name, what)
+
+
+def import_from(folder: Path) -> None:
+    """Modules in this folder can be imported from now on: a bot may import its neighbours later, inside a function."""
+    if (path := str(folder.resolve())) not in sys.path:
+        sys.path.insert(0, path)
+    invalidate_caches()
 
 
 def _forget_other(top: str, folder: Path) -> None:

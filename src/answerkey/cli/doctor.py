@@ -33,6 +33,7 @@ _EXTRAS = {
     "faiss": ("faiss", "faiss-cpu", "dense search with FAISS, reading its index files"),
     "pandas": ("pandas", "pandas", "results as data frames"),
     "parquet": ("pyarrow", "pyarrow", "Parquet files"),
+    "pgvector": ("psycopg", "psycopg", "Postgres tables with pgvector"),
     "qdrant": ("qdrant_client", "qdrant-client", "Qdrant collections"),
     "ray": ("ray", "ray", "runs on a cluster"),
     "sentence-transformers": ("sentence_transformers", "sentence-transformers", "other embedding models"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     metavar="QUERY",
     help="Print one query (an id or part of the question) step by step; writes nothing.",
 )
+@click.option("--collection", metavar="NAME", help="The vector-store collection of [retrieval].")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; default that of the suite.")
 @click.option("--no-plots", is_flag=True, help="Skip the charts.")
 @json_option
@@ -34,6 +35,7 @@ def command(suite: Path, query: str | None, out: Path | None, no_plots: bool, as
       answerkey sweep suite.toml --alphas 0,0.5,1 --ks 3,5,10
       answerkey sweep suite.toml --trace Q17
     """
+    from answerkey.cli.run.options import with_collection
     from answerkey.experiments.sweep import prepare, run_sweep
     from answerkey.experiments.sweep_files import summary, write_files
     from answerkey.runs.store import new_folder
@@ -41,6 +43,8 @@ def command(suite: Path, query: str | None, out: Path | None, no_plots: bool, as
 
     numbers = {"alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int)}
     loaded = load_suite(suite, {f"retrieval.{key}": value for key, value in numbers.items() if value is not None})
+    if given["collection"] is not None:
+        loaded = with_collection(loaded, given["collection"])
     prepared = prepare(loaded, say)
     sweep = run_sweep(prepared.index, prepared.cases, prepared.settings, say, timed=query is None)
     for warning in _warnings(sweep):

@@ -216,6 +216,13 @@ def web_address(value: str) -> str:
     return value.strip().rstrip("/")
 
 
+def without_password(value: str) -> str:
+    """A check: the address of a database, whose password must not stand in a file."""
+    if urlsplit(one_line(value)).password or "password=" in value.replace(" ", "").lower():
+        raise SettingsError("an address holds a password; set the variable PGPASSWORD or use ~/.pgpass instead")
+    return value.strip()
+
+
 def variable_name(value: str) -> str:
     """A check: the name of an environment variable. What is no name may be a key, so the value is not repeated."""
     looks_like_key = re.match(r"(sk|gsk|pk|hf|xai)[-_][A-Za-z0-9]{12,}", value)

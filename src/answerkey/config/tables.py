@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from answerkey.config.declare import Table, about, one_line, sorted_values, variable_name, web_address
+from answerkey.config.declare import Table, about, one_line, sorted_values, variable_name, web_address, without_password
 from answerkey.errors import SettingsError
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -130,12 +130,48 @@ class RetrievalTable(Table, frozen=True):
     )
     chunks: Annotated[Path | None, about("A JSONL file with the page and text of each row of the index.")] = None
     qdrant_url: Annotated[str | None, about("An existing Qdrant server, with `qdrant_collection`."), one_line] = None
-    qdrant_collection: Annotated[str | None, about("The collection."), one_line] = None
+    qdrant_path: Annotated[Path | None, about("A folder of Qdrant's local mode, instead of a server.")] = None
+    qdrant_client: Annotated[
+        str | None, about("`module:function` that returns a client of yours, such as one in memory."), one_line
+    ] = None
+    qdrant_collection: Annotated[str | None, about("The collection; `--collection` overrides it."), one_line] = None
     qdrant_api_key_env: Annotated[
         str | None, about("Name of the environment variable with its key."), variable_name
     ] = None
-    text_field: Annotated[str, about("Field of a point's payload that holds the text."), one_line] = "text"
-    page_field: Annotated[str, about("Field that holds the page."), one_line] = "page"
+    qdrant_vector: Annotated[str | None, about("Name of the dense vector. Default: the one that fits."), one_line] = (
+        None
+    )
+    qdrant_sparse_vector: Annotated[
+        str | None, about("Name of the sparse vector that `sparse_encoder` searches. Default: the only one."), one_line
+    ] = None
+    sparse_encoder: Annotated[
+        str | None,
+        about("`module:function` from a question to `{index: weight}`, for a sparse vector. Default: our BM25."),
+        one_line,
+    ] = None
+    postgres_url: Annotated[
+        str | None,
+        about("A Postgres database with pgvector, with `postgres_table`; the password comes from `PGPASSWORD`."),
+        without_password,
+    ] = None
+    postgres_table: Annotated[str | None, about("The table or view; `--collection` overrides it."), one_line] = None
+    vector_field: Annotated[str | None, about("Its column of vectors. Default: the only one."), one_line] = None
+    id_field: Annotated[str | None, about("Its column of unique ids. Default: `id` or `uuid`."), one_line] = None
+    text_field: Annotated[
+        str | None,
+        about(
+            "Field of a stored row with the text, such as `metadata.body`. Default: `text`, `page_content` and other usual names."
+        ),
+        one_line,
+    ] = None
+    page_field: Annotated[
+        str | None, about("Field with the page. Default: `page_number`, `page_label` or `page`."), one_line
+    ] = None
+    retriever: Annotated[
+        str | None,
+        about("`module:function` of a question and k that returns passages: any other store, by its own client."),
+        one_line,
+    ] = None
     alphas: Annotated[
         tuple[Annotated[float, about("", ge=0, le=1)], ...],
         about("Weights of dense search to try: 0 is BM25 only, 1 is dense only.", min_length=1),
@@ -159,11 +195,17 @@ class RetrievalTable(Table, frozen=True):
     )
 
     def __post_init__(self) -> None:
-        sources = [self.documents, self.index, self.qdrant_url]
+        qdrant = [self.qdrant_url, self.qdrant_path, self.qdrant_client]
+        sources = [self.documents, self.index, self.postgres_url, self.retriever, *qdrant]
         if sum(source is not None for source in sources) != 1:
-            raise SettingsError("[retrieval] needs one of documents, index (with chunks) or qdrant_url")
-        if (self.qdrant_url is None) != (self.qdrant_collection is None):
-            raise SettingsError("[retrieval] needs both qdrant_url and qdrant_collection, or neither")
+            raise SettingsError(
+                "[retrieval] needs one of documents, index (with chunks), qdrant_url, qdrant_path, qdrant_client, "
+                "postgres_url or retriever"
+            )
+        if all(source is None for source in qdrant) != (self.qdrant_collection is None):
+            raise SettingsError("[retrieval] needs both qdrant_url (or qdrant_path) and qdrant_collection, or neither")
+        if (self.postgres_url is None) != (self.postgres_table is None):
+            raise SettingsError("[retrieval] needs both postgres_url and postgres_table, or neither")
         beside = self.index is not None and (self.index.is_dir() or self.index.with_suffix(".pkl").is_file())
         if self.index is not None and self.chunks is None and not beside:
             raise SettingsError("[retrieval] index needs chunks: a JSONL file with the page and text of each row")

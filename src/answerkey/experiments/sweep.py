@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +33,7 @@ from answerkey.retrieval.retriever import load_function, passage_of, rerank, rew
 from answerkey.retrieval.search_index import SearchIndex, open_index
 from answerkey.runs.suite import Suite
 from answerkey.types import Case
+from answerkey.user_code import import_from
 
 Step = Callable[[str], None]
 
@@ -208,10 +208,7 @@ def prepare(suite: Suite, step: Callable[[str], None] = lambda _: None) -> Prepa
     cases = list(load_cases(suite.cases, suite.folder))
     if not cases:
         raise InputError("the suite has no case")
-    if settings.reranker or settings.rewriter:
-        beside = str(suite.folder.resolve())
-        if beside not in sys.path:
-            sys.path.insert(0, beside)
+    import_from(suite.folder)
     embed = load_embedder(**suite.embedding)
     step("reading and indexing the documents (kept in the cache for the next time)")
     return PreparedSweep(settings, cases, open_index(settings, embed, step))

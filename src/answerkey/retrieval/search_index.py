@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from answerkey.retrieval.bm25 import Bm25, Formula, build_bm25
+from answerkey.errors import SettingsError
+from answerkey.retrieval.bm25 import Formula, build_bm25
 from answerkey.retrieval.chunk import Chunk, Chunking, cut
 from answerkey.retrieval.corpus import read_corpus
 from answerkey.retrieval.dense import DenseSearch, Exact, embed_chunks
-from answerkey.retrieval.top import Ints
+from answerkey.retrieval.top import Ints, Top
 
 if TYPE_CHECKING:
     from answerkey.config.tables import RetrievalTable
     from answerkey.embed.embedder import Embedder
+
+
+class SparseSearch(Protocol):
+    def search(self, questions: Sequence[str], pool: int) -> Top:
+        """The best chunks for the words of each question; a score of 0 is no hit."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -25,7 +32,7 @@ class SearchIndex:
     """Chunks stand by page id, descending, so that of equal scores the first wins as in trec_eval."""
 
     chunks: tuple[Chunk, ...]
-    sparse: Bm25
+    sparse: SparseSearch
     dense: DenseSearch
     embed: Embedder
     source: str
@@ -45,17 +52,27 @@ class SearchIndex:
 
 
 def open_index(settings: RetrievalTable, embed: Embedder, step: Callable[[str], None] = lambda _: None) -> SearchIndex:
-    """The index that the settings name: built from documents (or the cache), a FAISS file, a Qdrant collection."""
-    formula = Formula(settings.bm25, settings.k1, settings.b)
+    """The index that the settings name: built from documents (or the cache), or an existing vector store."""
+    sparse: SparseSearch | None = None
+    if settings.retriever is not None:
+        raise SettingsError(
+            "[retrieval] retriever is a function, which has no α to vary and no chunks to examine; to measure it, run "
+            'a suite with [target] kind = "rag", the same retriever and metrics = ["recall@5", "ndcg@5"]'
+        )
     if settings.index is not None:
         from answerkey.retrieval.stores.faiss_file import open_faiss
 
         chunks, dense = open_faiss(settings.index, settings.chunks, embed.dimension)
         source = f"FAISS index {settings.index.name}"
-    elif settings.qdrant_url is not None:
+    elif settings.postgres_url is not None:
+        from answerkey.retrieval.stores.postgres import open_postgres
+
+        chunks, dense = open_postgres(settings, embed.dimension)
+        source = f"Postgres table {settings.postgres_table}"
+    elif settings.qdrant_collection is not None:
         from answerkey.retrieval.stores.qdrant import open_qdrant
 
-        chunks, dense = open_qdrant(settings, embed.dimension)
+        chunks, dense, sparse = open_qdrant(settings, embed.dimension)
         source = f"Qdrant collection {settings.qdrant_collection}"
     else:
         assert settings.documents is not None, "the table checks this"
@@ -67,7 +84,10 @@ def open_index(settings: RetrievalTable, embed: Embedder, step: Callable[[str], 
         )
         dense = Exact(embed_chunks([chunk.text for chunk in chunks], embed, step))
         source = f"documents {settings.documents.name}"
-    return SearchIndex(tuple(chunks), build_bm25([chunk.text for chunk in chunks], formula), dense, embed, source)
+    if sparse is None:
+        formula = Formula(settings.bm25, settings.k1, settings.b)
+        sparse = build_bm25([chunk.text for chunk in chunks], formula)
+    return SearchIndex(tuple(chunks), sparse, dense, embed, source)
 
 
 def in_order(chunks: Sequence[Chunk]) -> list[Chunk]:

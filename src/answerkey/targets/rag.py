@@ -67,7 +67,7 @@ def make(settings: Mapping[str, Any], folder: Path) -> RagBot:
     read = read_table(RagTable, settings, "[target]", folder, others=["kind"])
     embed = load_embedder(**({"model": read.embedding} if isinstance(read.embedding, str) else read.embedding))
     chat = load_chat(read.llm) if read.llm else None
-    return RagBot(open_retriever(read, embed), embed, chat, read.k, read.minimum)
+    return RagBot(open_retriever(read, embed, folder), embed, chat, read.k, read.minimum)
 
 
 def _with_context(question: Question) -> str:

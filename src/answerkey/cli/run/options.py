@@ -62,7 +62,7 @@ class RunOptions:
         metrics, modules = scoring.pop("metrics", []), scoring.pop("modules", [])
         suite = load_suite(path, {**overrides, **scoring})
         if self.collection is not None:
-            suite = _with_collection(suite, self.collection)
+            suite = with_collection(suite, self.collection)
         return replace(
             suite,
             profile=self.scoring.profile_without(suite.profile),
@@ -98,12 +98,14 @@ def parse_assignments(assignments: tuple[str, ...]) -> dict[str, Any]:
     return settings
 
 
-def _with_collection(suite: Suite, name: str) -> Suite:
+def with_collection(suite: Suite, name: str) -> Suite:
     """The suite with another collection where its target or its [retrieval] searches one."""
+    settings = {"qdrant_": "qdrant_collection", "postgres_": "postgres_table", "collection": "collection"}
     tables = {
-        part: {**table, "qdrant_collection": name}
+        part: {**table, setting: name}
         for part, table in (("target", suite.target), ("retrieval", suite.retrieval))
-        if any(key.startswith("qdrant_") for key in table)
+        for start, setting in settings.items()
+        if any(key.startswith(start) for key in table)
     }
     if not tables:
         raise SettingsError(

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from answerkey.coerce.decode import parse_json, read_lines
-from answerkey.coerce.passages import as_passages, place_id
+from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place, is_mapping
 from answerkey.errors import InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk
-from answerkey.retrieval.search_index import order_of
+from answerkey.retrieval.stores.stored_rows import stored_chunks
 from answerkey.retrieval.top import Top
 from answerkey.types import Passage
 
@@ -68,18 +68,8 @@ def open_faiss(path: Path, chunks: Path | None, dimension: int) -> tuple[list[Ch
     passages = _read_chunks(chunks) if chunks is not None else _read_docstore(file.with_suffix(".pkl"))
     if len(passages) != index.ntotal:
         raise InputError(f"{file} has {index.ntotal} vectors and {len(passages)} chunks: expected as many")
-    pages = [passage.page or passage.id or str(number) for number, passage in enumerate(passages)]
-    if len({passage.document for passage in passages}) > 1:
-        pages = [
-            place_id(passage.document, passage.page) or page for passage, page in zip(passages, pages, strict=True)
-        ]
-    order = order_of(pages)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    made = [
-        Chunk(f"{pages[n]}-{n}", passages[n].text, pages[n], passages[n].document or "", 0, len(passages[n].text))
-        for n in order
-    ]
+    made, places = stored_chunks(passages, range(len(passages)))
+    place = np.array([places[number] for number in range(len(passages))], np.int64)
     return made, FaissSearch(index, place, index.metric_type == faiss.METRIC_L2)
 
 

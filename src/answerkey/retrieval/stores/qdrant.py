@@ -3,74 +3,175 @@
 from __future__ import annotations
 
 import os
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from answerkey.coerce.passages import clean_id
+from answerkey.coerce.values import is_mapping
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk
-from answerkey.retrieval.search_index import order_of
+from answerkey.retrieval.retriever import load_function
+from answerkey.retrieval.stores.stored_rows import stored_chunks, stored_passage
 from answerkey.retrieval.top import Top
 
 _AT_ONCE = 64
 _PAGE_OF_POINTS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class QdrantSearch:
+@dataclass(frozen=True)
+class Collection:
     """`place` gives for each point id its place among the chunks."""
 
     client: Any
-    collection: str
-    place: dict[Any, int]
+    name: str
+    place: Mapping[Any, int]
 
-    def search(self, vectors: Any, pool: int) -> Top:
-        chunk = np.full((len(vectors), pool), -1, np.int64)
-        score = np.full((len(vectors), pool), -np.inf)
-        for start in range(0, len(vectors), _AT_ONCE):
-            for row, found in enumerate(self._batch(vectors[start : start + _AT_ONCE], pool), start=start):
-                pairs = sorted((-point.score, self.place[point.id]) for point in found.points if point.id in self.place)
+    def search(self, queries: Sequence[Any], using: str | None, pool: int, as_score: Callable[[float], float]) -> Top:
+        """The best points for each query: a list of numbers, or a sparse vector."""
+        from qdrant_client import models
+
+        chunk = np.full((len(queries), pool), -1, np.int64)
+        score = np.full((len(queries), pool), -np.inf)
+        for start in range(0, len(queries), _AT_ONCE):
+            asked = [
+                models.QueryRequest(query=query, using=using, limit=pool) for query in queries[start : start + _AT_ONCE]
+            ]
+            found = _asked(partial(self.client.query_batch_points, self.name, requests=asked), "search")
+            for row, one in enumerate(found, start=start):
+                known = [
+                    (as_score(point.score), self.place[point.id]) for point in one.points if point.id in self.place
+                ]
+                pairs = sorted((-value, place) for value, place in known)
                 chunk[row, : len(pairs)] = [place for _, place in pairs]
                 score[row, : len(pairs)] = [-negative for negative, _ in pairs]
         return Top(chunk, score)
 
-    def _batch(self, vectors: Any, pool: int) -> Any:
+
+@dataclass(frozen=True, slots=True)
+class QdrantDense:
+    collection: Collection
+    vector: str | None
+    distance: str
+
+    def search(self, vectors: Any, pool: int) -> Top:
+        return self.collection.search([vector.tolist() for vector in vectors], self.vector, pool, self._cosine)
+
+    def _cosine(self, score: float) -> float:
+        """Unit vectors at the distance d have the cosine 1 - d²/2."""
+        if self.distance == "Euclid":
+            return 1.0 - score * score / 2.0
+        return -score if self.distance == "Manhattan" else score
+
+
+@dataclass(frozen=True, slots=True)
+class QdrantSparse:
+    """Questions are encoded by the suite's own function; what has no word in common is no hit."""
+
+    collection: Collection
+    vector: str
+    encode: Callable[[str], Any]
+
+    def search(self, questions: Sequence[str], pool: int) -> Top:
+        return self.collection.search([self._encoded(one) for one in questions], self.vector, pool, lambda score: score)
+
+    def _encoded(self, question: str) -> Any:
         from qdrant_client import models
 
-        requests = [models.QueryRequest(query=vector.tolist(), limit=pool) for vector in vectors]
-        return _asked(lambda: self.client.query_batch_points(self.collection, requests=requests), "search")
+        given = self.encode(question)
+        try:
+            indices, values = (given.keys(), given.values()) if is_mapping(given) else (given.indices, given.values)
+            return models.SparseVector(indices=[int(n) for n in indices], values=[float(value) for value in values])
+        except (AttributeError, TypeError, ValueError):
+            raise InputError(
+                f"the sparse_encoder gave {type(given).__name__}, expected {{index: weight}} or indices and values"
+            ) from None
 
 
-def open_qdrant(settings: RetrievalTable, dimension: int, client: Any = None) -> tuple[list[Chunk], QdrantSearch]:
-    """The chunks of the collection, ordered by page, and a search over it."""
-    collection = settings.qdrant_collection or ""
-    client = client or _connect(settings)
-    config = _asked(lambda: client.get_collection(collection), f'collection "{collection}" at {settings.qdrant_url}')
-    size = getattr(config.config.params.vectors, "size", None)
-    if size != dimension:
-        held = f"vectors of {size} numbers" if size else "several named vectors"
+def open_qdrant(settings: RetrievalTable, dimension: int) -> tuple[list[Chunk], QdrantDense, QdrantSparse | None]:
+    """The chunks of the collection, ordered by page, its dense search, and its sparse one where the settings ask for it."""
+    client = _connect(settings)
+    try:
+        return _opened(client, settings, dimension)
+    except BaseException:
+        _close(client, settings)
+        raise
+
+
+def _opened(
+    client: Any, settings: RetrievalTable, dimension: int
+) -> tuple[list[Chunk], QdrantDense, QdrantSparse | None]:
+    name = settings.qdrant_collection or ""
+    where = settings.qdrant_url or settings.qdrant_path or settings.qdrant_client
+    params = _asked(lambda: client.get_collection(name), f'collection "{name}" at {where}').config.params
+    vector, distance = _vector(params.vectors, settings, dimension)
+    points = _all_points(client, name)
+    if not points:
+        raise InputError(f'the Qdrant collection "{name}" is empty')
+    passages = [stored_passage(point.payload or {}, settings, f'point {point.id} of "{name}"') for point in points]
+    chunks, place = stored_chunks(passages, [point.id for point in points])
+    collection = Collection(client, name, place)
+    weakref.finalize(collection, _close, client, settings)
+    return chunks, QdrantDense(collection, vector, distance), _sparse(collection, params.sparse_vectors, settings)
+
+
+def _vector(held: Any, settings: RetrievalTable, dimension: int) -> tuple[str | None, str]:
+    """The name of the dense vector to search, None for the only unnamed one, and its distance."""
+    vectors: dict[str, Any] = dict(held) if is_mapping(held) else {"": held} if held is not None else {}
+    sizes = ", ".join(f"{name or 'unnamed'} of {params.size} numbers" for name, params in vectors.items()) or "none"
+    collection = f'the collection "{settings.qdrant_collection}"'
+    if settings.qdrant_vector is not None and settings.qdrant_vector not in vectors:
+        raise SettingsError(f'{collection} has no vector "{settings.qdrant_vector}"; it has {sizes}')
+    fitting = [
+        name for name, params in vectors.items() if params.size == dimension and settings.qdrant_vector in (None, name)
+    ]
+    if not fitting:
         raise SettingsError(
-            f'the collection "{collection}" holds {held}, the embedding model gives {dimension}: '
+            f"{collection} has these dense vectors: {sizes}; the embedding model gives {dimension}: "
             "set [embedding] to the model that made the collection"
         )
-    points = _all_points(client, collection)
-    if not points:
-        raise InputError(f'the Qdrant collection "{collection}" is empty')
-    chunks = [_chunk(point, settings) for point in points]
-    order = order_of([chunk.page for chunk in chunks])
-    place = {points[n].id: position for position, n in enumerate(order)}
-    return [chunks[n] for n in order], QdrantSearch(client, collection, place)
+    if len(fitting) > 1:
+        raise SettingsError(
+            f"{collection} has several vectors of {dimension} numbers: set qdrant_vector to one of them, {', '.join(fitting)}"
+        )
+    return fitting[0] or None, str(vectors[fitting[0]].distance.value)
+
+
+def _sparse(collection: Collection, held: Any, settings: RetrievalTable) -> QdrantSparse | None:
+    names = list(held or {})
+    if settings.sparse_encoder is None:
+        return None
+    if settings.qdrant_sparse_vector not in (None, *names) or (
+        settings.qdrant_sparse_vector is None and len(names) != 1
+    ):
+        raise SettingsError(
+            f'the collection "{collection.name}" has the sparse vectors {", ".join(names) or "(none)"}: '
+            "set qdrant_sparse_vector to one of them"
+        )
+    return QdrantSparse(collection, settings.qdrant_sparse_vector or names[0], load_function(settings.sparse_encoder))
 
 
 def _connect(settings: RetrievalTable) -> Any:
+    if settings.qdrant_client is not None:
+        return load_function(settings.qdrant_client)()
     try:
         from qdrant_client import QdrantClient
     except ImportError:
         raise MissingPackage("qdrant-client", "qdrant") from None
+    if settings.qdrant_path is not None:
+        if not settings.qdrant_path.is_dir():
+            raise SettingsError(
+                f"no Qdrant folder at {settings.qdrant_path}; for a client of your own, also one in memory, "
+                'set qdrant_client = "module:function"'
+            )
+        try:
+            return QdrantClient(path=str(settings.qdrant_path), force_disable_check_same_thread=True)
+        except (RuntimeError, OSError) as error:
+            raise InputError(f"Qdrant folder {settings.qdrant_path}: {str(error).splitlines()[0]}") from None
     key = os.environ.get(settings.qdrant_api_key_env) if settings.qdrant_api_key_env else None
     if settings.qdrant_api_key_env and not key:
         raise SettingsError(f"the variable {settings.qdrant_api_key_env} (qdrant_api_key_env) is not set")
@@ -78,6 +179,12 @@ def _connect(settings: RetrievalTable) -> Any:
         return QdrantClient(url=settings.qdrant_url, api_key=key, timeout=30, check_compatibility=False)
     except ValueError as error:
         raise SettingsError(f'qdrant_url = "{settings.qdrant_url}": {error}') from None
+
+
+def _close(client: Any, settings: RetrievalTable) -> None:
+    """A folder is locked until its client is closed; a client of the user's own stays open."""
+    if settings.qdrant_client is None:
+        client.close()
 
 
 def _all_points(client: Any, collection: str) -> list[Any]:
@@ -89,18 +196,6 @@ def _all_points(client: Any, collection: str) -> list[Any]:
         points += page
         if offset is None:
             return points
-
-
-def _chunk(point: Any, settings: RetrievalTable) -> Chunk:
-    payload: dict[str, Any] = point.payload or {}
-    try:
-        text, page = str(payload[settings.text_field]), clean_id(payload[settings.page_field])
-    except (KeyError, ValueError):
-        raise InputError(
-            f'point {point.id} of "{settings.qdrant_collection}" has the fields {", ".join(payload) or "none"}; '
-            f'expected "{settings.text_field}" and "{settings.page_field}": set text_field and page_field'
-        ) from None
-    return Chunk(str(point.id), text, page, settings.qdrant_collection or "", 0, len(text))
 
 
 def _asked(call: Any, what: str) -> Any:

@@ -1,0 +1,134 @@
+"""An existing Postgres table with pgvector: its rows are read once (text, page), its vectors are searched where they are."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from answerkey.config.tables import RetrievalTable
+from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
+from answerkey.retrieval.chunk import Chunk
+from answerkey.retrieval.stores.stored_rows import stored_chunks, stored_passage
+from answerkey.retrieval.top import Top
+
+_IDS = ("id", "uuid", "langchain_id", "chunk_id", "doc_id")
+
+
+@dataclass(frozen=True)
+class PostgresSearch:
+    """`place` gives for each id its place among the chunks. The connection takes the queries of all threads in turn."""
+
+    connection: Any
+    query: Any
+    place: Mapping[Any, int]
+
+    def search(self, vectors: Any, pool: int) -> Top:
+        chunk = np.full((len(vectors), pool), -1, np.int64)
+        score = np.full((len(vectors), pool), -np.inf)
+        for row, vector in enumerate(vectors):
+            given = f"[{','.join(map(str, vector.tolist()))}]"
+            found = _fetched(self.connection, self.query, (given, given, pool))
+            known = [(cosine, self.place[str(key)]) for key, cosine in found if str(key) in self.place]
+            pairs = sorted(
+                (-cosine, place) for cosine, place in known if cosine == cosine
+            )  # a zero vector has no cosine
+            chunk[row, : len(pairs)] = [place for _, place in pairs]
+            score[row, : len(pairs)] = [-negative for negative, _ in pairs]
+        return Top(chunk, score)
+
+
+def open_postgres(settings: RetrievalTable, dimension: int) -> tuple[list[Chunk], PostgresSearch]:
+    """The chunks of the table, ordered by page, and a search over it by cosine."""
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingPackage("psycopg", "pgvector") from None
+    try:
+        connection = psycopg.connect(settings.postgres_url or "", autocommit=True, connect_timeout=30)
+    except psycopg.Error as error:
+        raise EndpointError(f"Postgres does not answer: {_first_line(error)}") from None
+    try:
+        chunks, search = _read(connection, settings, dimension)
+    except BaseException:
+        connection.close()
+        raise
+    weakref.finalize(search, connection.close)
+    return chunks, search
+
+
+def _read(connection: Any, settings: RetrievalTable, dimension: int) -> tuple[list[Chunk], PostgresSearch]:
+    from psycopg import sql
+    from psycopg.rows import dict_row
+
+    name = settings.postgres_table or ""
+    table = sql.Identifier(*name.split("."))
+    # An approximate index looks at 40 rows unless it is asked for more.
+    _fetched(connection, "SELECT set_config('hnsw.ef_search', %s, false)", (str(min(max(settings.pool, 40), 1000)),))
+    columns = _columns(connection, name, table)
+    vector = _one_of(
+        columns, settings.vector_field, [c for c, kind in columns.items() if "vector" in kind], "vector_field"
+    )
+    key = _one_of(columns, settings.id_field, [c for c in _IDS if c in columns], "id_field")
+    others = [sql.Identifier(column) for column in columns if column != vector]
+    size = _fetched(
+        connection, sql.SQL("SELECT vector_dims({}::vector) FROM {} LIMIT 1").format(sql.Identifier(vector), table)
+    )
+    if not size:
+        raise InputError(f'the Postgres table "{name}" is empty')
+    if size[0][0] != dimension:
+        raise SettingsError(
+            f'the Postgres table "{name}" has vectors of {size[0][0]} numbers, the embedding model gives {dimension}: '
+            "set [embedding] to the model that made the table"
+        )
+    with connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(others), table)).fetchall()
+    keys = [str(row[key]) for row in rows]
+    if len(set(keys)) < len(keys):
+        raise SettingsError(f'the Postgres table "{name}": the ids in "{key}" are not unique; set id_field')
+    passages = [stored_passage(row, settings, f'row {one} of "{name}"') for row, one in zip(rows, keys, strict=True)]
+    chunks, place = stored_chunks(passages, keys)
+    query = sql.SQL("SELECT {}, 1 - ({v} <=> %s::vector) FROM {t} ORDER BY {v} <=> %s::vector LIMIT %s").format(
+        sql.Identifier(key), v=sql.Identifier(vector), t=table
+    )
+    return chunks, PostgresSearch(connection, query, place)
+
+
+def _columns(connection: Any, name: str, table: Any) -> dict[str, str]:
+    """The type of each column."""
+    found = _fetched(
+        connection,
+        (
+            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+            "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+        ),
+        (table.as_string(connection),),
+    )
+    if not found:
+        raise SettingsError(f'Postgres has no table "{name}"')
+    return dict(found)
+
+
+def _one_of(columns: Mapping[str, str], wanted: str | None, candidates: list[str], setting: str) -> str:
+    if wanted in columns or (wanted is None and candidates):
+        return wanted or candidates[0]
+    found = f'no column "{wanted}"' if wanted else "not found"
+    raise SettingsError(f"[retrieval] {setting}: {found} among {', '.join(columns)}; set {setting}")
+
+
+def _fetched(connection: Any, query: Any, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    import psycopg
+
+    try:
+        return connection.execute(query, values).fetchall()
+    except psycopg.OperationalError as error:
+        raise EndpointError(f"Postgres does not answer: {_first_line(error)}") from None
+    except psycopg.Error as error:
+        raise InputError(f"Postgres: {_first_line(error)}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
