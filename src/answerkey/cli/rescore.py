@@ -17,7 +17,7 @@ from answerkey.cli.scoring_options import ScoringOptions, scoring_options
 @click.option(
     "--resume", is_flag=True, help="Continue the newest unfinished rescore of this run, or this unfinished rescore."
 )
-@click.option("--quiet", is_flag=True, help="No progress and no report on the screen.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no report on the screen.")
 @json_option
 def command(run: Path, scoring: ScoringOptions, out: Path | None, resume: bool, quiet: bool, as_json: bool) -> None:
     """Make a new run from the answers of an old one; the target is not asked again.

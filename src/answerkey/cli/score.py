@@ -22,7 +22,7 @@ from answerkey.errors import SettingsError
 @click.option(
     "--gate", "gates", multiple=True, help='A condition, such as "user_satisfaction >= 0.70"; may be repeated.'
 )
-@click.option("--quiet", is_flag=True, help="No progress and no report on the screen.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no report on the screen.")
 @json_option
 def command(
     cases: tuple[str, ...], scoring: ScoringOptions, answers: Path | None, out: Path, name: str,

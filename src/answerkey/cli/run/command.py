@@ -44,7 +44,7 @@ _OPTIONS = (
     click.option("--address", help="With --engine ray: address of the cluster; default embedded Ray on this machine."),
     click.option("--dry-run", is_flag=True, help="Check everything and print what would be asked; ask nothing."),
     click.option("--debug", is_flag=True, help="Show failing cases in full, with the target's raw responses."),
-    click.option("--quiet", is_flag=True, help="No progress and no report on the screen."),
+    click.option("--quiet", "-q", is_flag=True, help="No progress and no report on the screen."),
 )  # fmt: skip
 
 
