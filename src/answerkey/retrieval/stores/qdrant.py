@@ -165,7 +165,7 @@ def _connect(settings: RetrievalTable) -> Any:
     if settings.qdrant_path is not None:
         if not settings.qdrant_path.is_dir():
             raise SettingsError(
-                f"no Qdrant folder at {settings.qdrant_path}; for a client of your own, also one in memory, "
+                f"no Qdrant folder at {settings.qdrant_path}; for your own client, also one in memory, "
                 'set qdrant_client = "module:function"'
             )
         try:
@@ -182,8 +182,8 @@ def _connect(settings: RetrievalTable) -> Any:
 
 
 def _close(client: Any, settings: RetrievalTable) -> None:
-    """A folder is locked until its client is closed; a client of the user's own stays open."""
-    if settings.qdrant_client is None:
+    """A folder is locked until its client is closed."""
+    if settings.qdrant_path is not None:
         client.close()
 
 
