@@ -2,9 +2,9 @@
 
     python tools/train_local_judge.py --data DIR
 
-DIR holds one folder a set with `dev.jsonl` in it (see tools/local_judge/data.py). The first run embeds every passage,
-which takes most of its time; the features are kept in --keep, so that a second run takes minutes. The seed makes it repeatable.
-`--only agreement` fits `answer_agreement` alone, in a few minutes, and leaves the rest of the page as it is.
+DIR holds one folder per set with `dev.jsonl` in it, and `nli/` (see tools/local_judge/data.py). The first run with a new
+entailment model takes about 20 minutes, most of them for the model; what it says is kept in --keep, so that a second run
+takes minutes. The seed makes it repeatable. `--only` fits one part and leaves the rest of the page as it is.
 """
 
 from __future__ import annotations
@@ -25,15 +25,23 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # the fits are small: more thread
 
 import numpy as np  # noqa: E402
 from tools.local_judge import correctness_study, grounding_study  # noqa: E402
-from tools.local_judge.data import CORPORA, GROUNDING_SETS, SANITY_SET, corpus, grounding_rows, with_edits  # noqa: E402
-from tools.local_judge.features import sentence_features  # noqa: E402
+from tools.local_judge.data import (  # noqa: E402
+    CORPORA,
+    GROUNDING_SETS,
+    MEASURED_SETS,
+    SANITY_SET,
+    corpus,
+    grounding_rows,
+    with_edits,
+)
 from tools.local_judge.grounding_study import COVERAGE, COVERAGE_BY_WORDS, Table, answer_scores, table  # noqa: E402
 from tools.local_judge.measure import Array, accuracy, auroc, interval  # noqa: E402
 from tools.local_judge.report import Line, near_chance, page, with_agreement  # noqa: E402
 from tools.local_judge.written_study import written_lines  # noqa: E402
 
-from answerkey.embed import load_embedder  # noqa: E402
+from answerkey.cache import DiskCache  # noqa: E402
 from answerkey.metrics.boosted_trees import load_fitted, load_numbers  # noqa: E402
+from answerkey.metrics.entailment.model import PACKAGED, EntailmentModel  # noqa: E402
 from answerkey.metrics.grounding.groundedness import probability  # noqa: E402
 from answerkey.metrics.sentences import pieces  # noqa: E402
 
@@ -57,14 +65,16 @@ def main() -> None:
 
 def fit_grounding(options: argparse.Namespace) -> tuple[dict[str, list[Line]], dict[str, str]]:
     seed = options.seed
-    _say("how telling each word is")
+    _say("how informative each word is")
     _write("grounding/rarity", {"stems": rarity(options.data)})
-    tables = {name: _table(name, options) for name in (*GROUNDING_SETS, SANITY_SET)}
+    options.keep.mkdir(parents=True, exist_ok=True)
+    model = EntailmentModel(options.model, DiskCache(options.keep / "entailment.sqlite"))
+    tables = {name: _table(name, model, options) for name in (*GROUNDING_SETS, *MEASURED_SETS, SANITY_SET)}
     fitted: dict[str, Any] = {}
-    for name, uses in (("by_words", COVERAGE_BY_WORDS), ("by_meaning", COVERAGE)):
+    for name, uses in (("by_words", COVERAGE_BY_WORDS), ("by_model", COVERAGE)):
         _say(f"fitting {name}")
         found = (grounding_study.cross_validated(tables, uses, seed), grounding_study.left_out(tables, uses, seed))
-        # With meanings the detector takes the mean of both, as `answerkey.metrics.grounding.groundedness` does.
+        # With the model the detector takes the mean of both, as `answerkey.metrics.grounding.groundedness` does.
         by_words = fitted.get("by_words", found)
         fitted[name] = tuple(
             {key: (scores[key] + others[key]) / 2 for key in scores}
@@ -94,8 +104,12 @@ def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder of the labelled sets")
+    parser.add_argument("--model", type=Path, default=PACKAGED, help="the folder of the entailment model")
     parser.add_argument(
-        "--keep", type=Path, default=Path.home() / ".cache" / "answerkey" / "training", help="where features are kept"
+        "--keep",
+        type=Path,
+        default=Path.home() / ".cache" / "answerkey" / "training",
+        help="where its outputs are kept",
     )
     parser.add_argument("--only", choices=("agreement",), help="fit this part alone")
     parser.add_argument("--seed", type=int, default=7)
@@ -117,13 +131,10 @@ def rarity(data: Path) -> dict[str, float]:
     return {stem: round(math.log(count / times) / most, 2) for stem, times in common}
 
 
-def _table(name: str, options: argparse.Namespace) -> Table:
+def _table(name: str, model: EntailmentModel, options: argparse.Namespace) -> Table:
     _say(f"features of {name}")
     rows = grounding_rows(options.data, name)
-    if name != SANITY_SET:
-        rows = with_edits(rows, EDITS_A_SET, options.seed)
-    embed = load_embedder(cache=False)
-    return table(rows, sentence_features(rows, embed, options.keep / f"{name}.jsonl"))
+    return table(with_edits(rows, EDITS_A_SET, options.seed) if name in GROUNDING_SETS else rows, model)
 
 
 def grounding_lines(tables: Mapping[str, Table], fitted: Mapping[str, Any], seed: int) -> list[Line]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from answerkey.comparison.comparison import compare_runs as compare_runs
     from answerkey.comparison.prefer import Preference as Preference
     from answerkey.errors import AnswerkeyError as AnswerkeyError
+    from answerkey.metrics.entailment.entailed import entail as entail
     from answerkey.metrics.ranking.rank import Ranked as Ranked
     from answerkey.metrics.registry import metric as metric
     from answerkey.metrics.semantic import evaluate_all as evaluate_all
@@ -53,6 +54,7 @@ _NAMES = {
     "comparison.comparison": "Comparison compare_runs",
     "comparison.prefer": "Preference",
     "errors": "AnswerkeyError",
+    "metrics.entailment.entailed": "entail",
     "metrics.ranking.rank": "Ranked",
     "metrics.registry": "metric",
     "metrics.semantic": "evaluate_all",

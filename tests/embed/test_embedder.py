@@ -14,7 +14,6 @@ import pytest
 
 from answerkey.cache import DiskCache
 from answerkey.embed.embedder import CachedEmbedder
-from answerkey.errors import SettingsError
 
 
 class Counting:
@@ -154,8 +153,3 @@ def test_several_processes_write_one_file(tmp_path: Path) -> None:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert _asked(path, [f"text {n}" for n in range(400)]) == []
-
-
-def test_token_vectors_are_refused_where_the_model_has_none() -> None:
-    with pytest.raises(SettingsError, match="no token vectors"):
-        CachedEmbedder(Counting()).embed_tokens(["a"])

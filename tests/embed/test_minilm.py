@@ -102,18 +102,6 @@ def test_only_the_first_256_tokens_count(model: MiniLM) -> None:
     np.testing.assert_array_equal(*model.embed([first, first + "something else entirely"]))
 
 
-def test_token_vectors_point_into_the_text(model: MiniLM) -> None:
-    text = "Kuala Lumpur is unbelievably warm"
-    empty, found = model.embed_tokens(["", text])
-    assert empty.tokens == ()
-    assert empty.vectors.shape == (0, 384)
-    assert [text[a:b].lower() for a, b in found.offsets] == [token.removeprefix("##") for token in found.tokens]
-    np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1, atol=1e-5)
-    same, other = model.embed_tokens(["the warm city", "a ship in the harbour"])
-    warm = found.vectors[-1]
-    assert (same.vectors @ warm).max() > (other.vectors @ warm).max()
-
-
 def test_several_threads_get_the_same_vectors(model: MiniLM) -> None:
     texts = [f"text number {n}" for n in range(20)]
     expected, results = model.embed(texts), {}

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import lzma
 import random
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tools.train_entailment.sources import is_held_out
+
 from answerkey.metrics.sentences import opposites, pieces, stem, word_list
 from answerkey.types import Case, Pair, Passage, Response
 
 GROUNDING_SETS = ("ragtruth_qa", "begin", "wice", "summedits", "factcheckgpt_stance")
+MEASURED_SETS = (
+    "lfqa_verification",
+    "summac_parts",
+    "xsum_hallucination",
+)  # the half that the model was not trained on
 SANITY_SET = "halueval_qa_sample"  # written by a model, not marked by people: shown, never fitted
 CORRECTNESS_SET = "evouna"
 CORPORA = ("scifact", "cranfield")  # more English, to count how common each word is
@@ -48,6 +56,8 @@ def corpus(data: Path, name: str) -> list[str]:
 
 
 def grounding_rows(data: Path, name: str) -> list[Row]:
+    if name in MEASURED_SETS:
+        return _measured_rows(data, name)
     rows = [
         Row(
             id=line["id"],
@@ -61,6 +71,22 @@ def grounding_rows(data: Path, name: str) -> list[Row]:
         for line in read_lines(data, name)
     ]
     return sorted(rows, key=lambda row: row.contexts)  # answers to the same passages side by side: embedded once
+
+
+def _measured_rows(data: Path, name: str) -> list[Row]:
+    with lzma.open(data / "nli" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
+        held = [row for row in map(json.loads, lines) if is_held_out(row, name)]
+    return [
+        Row(
+            id=f"{name}/{n}",
+            group=f"{name}/{row['group']}",
+            question="",
+            contexts=(row["premise"],),
+            answer=row["hypothesis"],
+            label=int(row["label"] != "entail"),
+        )
+        for n, row in enumerate(held)
+    ]
 
 
 def with_edits(rows: list[Row], most: int, seed: int) -> list[Row]:

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from tools.local_judge.data import GROUNDING_SETS, Row
-from tools.local_judge.features import Sentences
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
 from tools.local_judge.measure import FOLDS, folds
 
+from answerkey.metrics.entailment.model import EntailmentModel
 from answerkey.metrics.grounding.groundedness import EDIT_WEIGHT, any_unsupported
+from answerkey.metrics.grounding.sentence_features import read_answers
 
 # More of a feature on the left may only raise the log-odds of "unsupported", more of one on the right only lower it.
 WORDS_UP = (
@@ -27,11 +28,8 @@ WORDS_DOWN = (
     "recall_sentence", "recall_window", "recall_all", "recall_plain", "recall_or_asked", "pairs_all", "pairs_window",
     "copied_run", "copied_words",
 )  # fmt: skip
-MEANING_UP = ("soft_weak", "soft_far", "soft_lack")
-MEANING_DOWN = (
-    "soft_recall", "soft_plain", "soft_window", "soft_low", "soft_min", "soft_names", "soft_digits", "cosine_best",
-    "cosine_second",
-)  # fmt: skip
+MODEL_UP = ("contradicted_first", "contradicted_most", "contradicted_joined")
+MODEL_DOWN = ("model_best", "model_worst", "model_first", "model_joined", "model_top", "model_mean")
 EDITS_UP = (
     "numbers_missing", "numbers_missing_share", "numbers_away", "names_missing", "names_missing_share", "names_away",
     "negation_added", "turned_near", "turned_anywhere", "opposite_near", "opposite_prefix",
@@ -55,7 +53,7 @@ def features(up: Sequence[str], down: Sequence[str]) -> Features:
 
 
 COVERAGE_BY_WORDS = features(WORDS_UP, WORDS_DOWN)
-COVERAGE = features((*WORDS_UP, *MEANING_UP), (*WORDS_DOWN, *MEANING_DOWN))
+COVERAGE = features((*WORDS_UP, *MODEL_UP), (*WORDS_DOWN, *MODEL_DOWN))
 EDITS = features(EDITS_UP, ())
 
 
@@ -81,7 +79,22 @@ class Table:
         return np.array([not row.edited for row in self.rows])
 
 
-def table(rows: list[Row], sentences: list[Sentences]) -> Table:
+Sentences = list[dict[str, Any]]
+
+
+def table(rows: list[Row], model: EntailmentModel | None) -> Table:
+    """The rows with the features of their sentences, by the functions that the metric uses.
+
+    Edited copies have features by words only: the detector with the model is not fitted on them.
+    """
+    sentences: list[Sentences] = [[] for _ in rows]
+    for edited in (False, True):
+        part = [n for n, row in enumerate(rows) if row.edited == edited]
+        read = read_answers([rows[n].pair for n in part], None if edited else model)
+        for n, answer in zip(part, read, strict=True):
+            sentences[n] = [
+                {"start": s.piece.start, "end": s.piece.end, "features": dict(s.features)} for s in answer.sentences
+            ]
     flat = [(n, row, found) for n, row in enumerate(rows) for found in sentences[n]]
     names = list(max((found["features"] for _, _, found in flat), key=len))
     return Table(
@@ -94,7 +107,7 @@ def table(rows: list[Row], sentences: list[Sentences]) -> Table:
 
 
 def _filled(values: Sequence[float | None]) -> Array:
-    """The few sentences whose meaning is not compared (another language than the passages) get the mean."""
+    """Sentences that the model was not asked about (edited, or not English) get the mean."""
     mean = np.mean([value for value in values if value is not None])
     return np.array([mean if value is None else value for value in values], dtype=float)
 

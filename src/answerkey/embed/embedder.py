@@ -6,11 +6,10 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from answerkey.cache import DiskCache
-from answerkey.errors import EndpointError, SettingsError
+from answerkey.errors import EndpointError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,15 +36,6 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """A row of length 1 for each text, in order, as float32; (0, dimension) for no text."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class TokenVectors:
-    """One text, token by token, without the markers at its ends: unit rows, and where each token lies in the text."""
-
-    tokens: tuple[str, ...]
-    offsets: tuple[tuple[int, int], ...]
-    vectors: Vectors
 
 
 def unit_rows(given: Any, count: int, dimension: int | None, source: str) -> Vectors:
@@ -110,15 +100,6 @@ class CachedEmbedder:
         if not texts:
             return np.empty((0, self.dimension), np.float32)
         return np.stack([found[text] for text in texts])
-
-    def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """Token vectors, each text computed once; not kept, they are a hundred times as large."""
-        inner = getattr(self.inner, "embed_tokens", None)
-        if inner is None:
-            raise SettingsError(f'the embedding model "{self.name}" gives no token vectors; all-MiniLM-L6-v2 does')
-        unique = list(dict.fromkeys(texts))
-        found = dict(zip(unique, inner(unique), strict=True))
-        return [found[text] for text in texts]
 
     def _stored(self, cache: DiskCache, texts: Sequence[str]) -> dict[str, Vectors]:
         """The vectors on disk, those of length 1 and of the right dimension."""

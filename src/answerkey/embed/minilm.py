@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from answerkey.embed.embedder import TokenVectors, unit_rows
+from answerkey.embed.embedder import unit_rows
 from answerkey.embed.model_files import GRAPH as INT8_GRAPH
 from answerkey.embed.model_files import PACKAGED, int8_graph, open_model
 from answerkey.embed.model_files import WEIGHTS as INT8_WEIGHTS
@@ -47,54 +46,36 @@ class MiniLM:
         self._tokenizer = Tokenizer.from_file(str(files.checked("tokenizer.json")))
         self._tokenizer.enable_truncation(files.facts["longest"])
         self._tokenizer.no_padding()
-        self._session = _session(graph)
-        self._threads = threads or _cores()
+        self._session = open_session(graph)
+        self._threads = threads or available_cores()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), TEXTS_A_ROUND):
-            part = [_readable(text) for text in texts[start : start + TEXTS_A_ROUND]]
+            part = [tokenizable(text) for text in texts[start : start + TEXTS_A_ROUND]]
             encodings = self._tokenizer.encode_batch_fast(part)
-            for batch, rows in self._run("vectors", encodings):
+            for batch, rows in self._run(encodings):
                 vectors[[start + n for n in batch]] = rows
         return unit_rows(vectors, len(texts), self.dimension, f"the embedding model {self.name}")
 
-    def embed_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """For each text its tokens, their places in it and their unit vectors: what MaxSim compares."""
-        encodings = self._tokenizer.encode_batch([_readable(text) for text in texts])
-        found: dict[int, TokenVectors] = {}
-        for batch, states in self._run("tokens", encodings):
-            for n, rows in zip(batch, states, strict=True):
-                found[n] = _token_vectors(encodings[n], rows, self.name)
-        return [found[n] for n in range(len(texts))]
-
-    def _run(self, output: str, encodings: Sequence[Encoding]) -> Iterator[tuple[list[int], Vectors]]:
+    def _run(self, encodings: Sequence[Encoding]) -> Iterator[tuple[list[int], Vectors]]:
         """Batches of text numbers, each with its part of the output; every core takes a batch of its own."""
-        batches = list(_batches(encodings))
+        batches = list(batches_by_length(encodings))
         with ThreadPoolExecutor(min(self._threads, len(batches)) or 1, "embed") as pool:
             parts = ([encodings[n] for n in batch] for batch in batches)
-            yield from zip(batches, pool.map(partial(self._run_batch, output), parts), strict=True)
+            yield from zip(batches, pool.map(self._run_batch, parts), strict=True)
 
-    def _run_batch(self, output: str, encodings: Sequence[Encoding]) -> Vectors:
+    def _run_batch(self, encodings: Sequence[Encoding]) -> Vectors:
         longest = max(len(encoding) for encoding in encodings)
         ids = np.zeros((len(encodings), longest), np.int32)
         mask = np.zeros_like(ids)
         for row, encoding in enumerate(encodings):
             ids[row, : len(encoding)] = encoding.ids
             mask[row, : len(encoding)] = 1
-        return np.asarray(self._session.run([output], {"ids": ids, "mask": mask})[0], np.float32)
+        return np.asarray(self._session.run(["vectors"], {"ids": ids, "mask": mask})[0], np.float32)
 
 
-def _token_vectors(encoding: Encoding, rows: Vectors, name: str) -> TokenVectors:
-    end = len(encoding.ids) - 1  # the first is [CLS], the last [SEP]
-    return TokenVectors(
-        tokens=tuple(encoding.tokens[1:end]),
-        offsets=tuple(encoding.offsets[1:end]),
-        vectors=unit_rows(rows[1:end], end - 1, rows.shape[1], f"the embedding model {name}"),
-    )
-
-
-def _batches(encodings: Sequence[Encoding]) -> Iterator[list[int]]:
+def batches_by_length(encodings: Sequence[Encoding]) -> Iterator[list[int]]:
     """Numbers of texts of nearly one length, longest first: little padding, and memory is reached early."""
     lengths = [len(encoding) for encoding in encodings]
     batch: list[int] = []
@@ -107,7 +88,7 @@ def _batches(encodings: Sequence[Encoding]) -> Iterator[list[int]]:
         yield batch
 
 
-def _readable(text: str) -> str:
+def tokenizable(text: str) -> str:
     """Cut, and half of a surrogate pair replaced: the tokenizer takes only text that UTF-8 can hold."""
     text = text[:CHARACTERS_READ]
     if text.isascii():
@@ -115,12 +96,12 @@ def _readable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _cores() -> int:
+def available_cores() -> int:
     """Those that this process may use: one held to fewer must not start more threads than it has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _session(graph: Path) -> onnxruntime.InferenceSession:
+def open_session(graph: Path) -> onnxruntime.InferenceSession:
     options = cast("Any", onnxruntime.SessionOptions())
     options.log_severity_level = 3
     # The batches are parted among the cores, which then never wait for one another.

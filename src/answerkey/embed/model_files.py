@@ -1,4 +1,4 @@
-"""The packaged model on disk: checked against its hashes, read without the onnx package, and its 8-bit version.
+"""A packaged model on disk: checked against its hashes, read without the onnx package, and its 8-bit version.
 
 The 8-bit model has one scale per column and values in −64..64: with fewer steps the sums of 16-bit products cannot
 overflow on processors without VNNI, which is what ruins the usual 8-bit model (its cosine to float32 falls to 0.78)."""
@@ -78,7 +78,7 @@ def file_hash(path: Path) -> str | None:
 
 
 def _damaged(path: Path, what: str) -> StorageError:
-    return StorageError(f"the embedding model is damaged: {path} {what}; install answerkey again")
+    return StorageError(f"a packaged model is damaged: {path} {what}; install answerkey again")
 
 
 GRAPH, WEIGHTS = "model-int8.onnx", "weights-int8.bin"

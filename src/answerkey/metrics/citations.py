@@ -63,7 +63,7 @@ _SUPPORT: Mapping[str, Any] = {
     Facts("citation_precision", "Share of markers that are needed for the support of their sentence, as in ALCE.", **_SUPPORT),
     Facts("citation_recall", "Share of sentences that their cited passages support together, as in ALCE.", **_SUPPORT),
 )  # fmt: skip
-def citation_support(pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = None) -> dict[str, list[Score]]:
+def citation_support(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, list[Score]]:
     """Whether the passages that each sentence cites support it, decided as `groundedness` decides."""
     answers = [cited_sentences(response.answer or "") for _, response in pairs]
     asked: dict[tuple[int, str, tuple[int, ...]], None] = {}
@@ -75,7 +75,7 @@ def citation_support(pairs: Sequence[Pair], *, names: Sequence[str], embed: Any 
         (pairs[n][0], Response(text, tuple(pairs[n][1].passages[mark - 1] for mark in marks)))
         for n, text, marks in asked
     ]
-    found = dict(zip(asked, (_is_supported(score) for score in groundedness(singles, embed=embed)), strict=True))
+    found = dict(zip(asked, (_is_supported(score) for score in groundedness(singles)), strict=True))
     table = [_support(sentences, n, len(pairs[n][1].passages), found) for n, sentences in enumerate(answers)]
     return {name: [row[name] for row in table] for name in names}
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from answerkey.metrics.claims import claims
-from answerkey.metrics.entailment.decide import Asked, Decision, load_decider
+from answerkey.metrics.entailment.decide import BY_WORDS, Asked, Decider, Decision, LocalDecider
 from answerkey.metrics.registry import Facts, metric_group
 from answerkey.text import counted, words
 from answerkey.types import Case, Json, Pair, Response, Score
@@ -46,9 +46,9 @@ class Checked:
     Facts("fact_f1", "Harmonic mean of fact_recall and fact_precision.", **_WITH_EXPECTED),
     Facts("fact_contradictions", "Share of the answer's claims that contradict the expected answer.", better="lower", **_CLAIMS),
 )  # fmt: skip
-def fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = None) -> dict[str, list[Score]]:
+def fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, list[Score]]:
     """Facts of the expected answer in the answer, and claims of the answer in the expected answer."""
-    checked = _checked(pairs, embed, passages=False)
+    checked = _checked(pairs, LocalDecider(), passages=False)
     return {name: [_BY_EXPECTED[name](one) for one in checked] for name in names}
 
 
@@ -60,15 +60,14 @@ def fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = No
     Facts("self_knowledge", "Share of claims that are right but not in the passages.", better="neither", **_OF_CLAIMS),
     Facts("noise_sensitivity", "Share of claims that are wrong and in the passages.", better="lower", **_OF_CLAIMS),
 )  # fmt: skip
-def passage_fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str], embed: Any = None) -> dict[str, list[Score]]:
+def passage_fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, list[Score]]:
     """Expected facts and the answer's claims against the passages."""
-    checked = _checked(pairs, embed, passages=True)
+    checked = _checked(pairs, LocalDecider(), passages=True)
     return {name: [_BY_PASSAGES[name](one) for one in checked] for name in names}
 
 
-def _checked(pairs: Sequence[Pair], embed: Any, *, passages: bool) -> list[Checked]:
-    """Four questions per answer, next to each other, so that their texts are embedded once."""
-    decider = load_decider(embed)
+def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list[Checked]:
+    """Four questions per answer, decided in one batch for all answers."""
     asked: list[Asked] = []
     cut: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     for case, response in pairs:
@@ -83,12 +82,18 @@ def _checked(pairs: Sequence[Pair], embed: Any, *, passages: bool) -> list[Check
             Asked(case.question, contexts, own if passages else ()),
         ]
     decided = decider.decide(asked)
-    return [Checked(facts, own, *decided[4 * n : 4 * n + 4], by=decider.name) for n, (facts, own) in enumerate(cut)]
+    checked: list[Checked] = []
+    for n, (facts, own) in enumerate(cut):
+        four = decided[4 * n : 4 * n + 4]
+        by = sorted({one.by for one in four if one.by})
+        name = BY_WORDS if BY_WORDS in by else "".join(by[:1])
+        checked.append(Checked(facts, own, *(one.decisions for one in four), by=name))
+    return checked
 
 
 def fact_recalls(pairs: Sequence[Pair]) -> list[float | None]:
-    """For each pair the share of the expected facts that the answer states, by words only; None without a fact."""
-    return [_recall(one).value for one in _checked(pairs, None, passages=False)]
+    """For each pair the share of the expected facts that the answer states; None without a fact."""
+    return [_recall(one).value for one in _checked(pairs, LocalDecider(), passages=False)]
 
 
 def _nearest(case: Case, response: Response) -> str:

@@ -29,7 +29,7 @@ from answerkey.user_code import import_user_module
 
 BUILTIN_MODULES = (
     "overlap", "criteria", "citations", "refusal", "cost", "route", "semantic", "ranking.rank", "grounding.groundedness",
-    "agreement.answer_agreement", "facts", "judge.judged_metrics", "judge.own_criteria",
+    "entailment.entailed", "agreement.answer_agreement", "facts", "judge.judged_metrics", "judge.own_criteria",
 )  # fmt: skip
 OWN_CRITERION = "criterion."  # `criterion.tone` is the suite's [[criteria]] of that name
 ENTRY_POINT_GROUP = "answerkey.metrics"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.metrics.entailment.decide import Asked, ByWords, contradicts
+from answerkey.metrics.entailment.decide import Asked, LocalDecider, contradicts
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,14 @@ def test_contradictions_are_found_by_rules(statement, evidence, found):
 def test_every_statement_is_decided_with_its_evidence():
     text = "The museum opens at 9 am. A ticket costs 12 euros."
     asked = Asked("", (text,), ("The museum opens at 9 am", "Dogs love the garden"))
-    right, unknown = ByWords().decide([asked])[0]
+    right, unknown = LocalDecider().decide([asked])[0].decisions
     assert right.holds
     assert "9 am" in right.quote
     assert not unknown.holds
 
 
 def test_without_statements_or_texts_nothing_is_decided():
-    assert ByWords().decide([Asked("", (), ()), Asked("", ("a b c",), ())]) == [[], []]
-    [[found]] = ByWords().decide([Asked("", (), ("It is red.",))])
-    assert not found.holds
+    nothing = LocalDecider().decide([Asked("", (), ()), Asked("", ("a b c",), ())])
+    assert [one.decisions for one in nothing] == [(), ()]
+    [one] = LocalDecider().decide([Asked("", (), ("It is red.",))])
+    assert not one.decisions[0].holds

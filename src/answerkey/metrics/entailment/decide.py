@@ -1,14 +1,15 @@
 """Is a statement supported, or contradicted, by a text? The one question behind facts and citations.
 
-A decider answers it for many statements at once. `ByWords` uses the detector of `groundedness` and rules for figures, names,
-negations and directions; a cross-encoder can take its place, as both keep to `Decider`.
+A decider answers it for many statements at once. `LocalDecider` uses the detector of `groundedness`, which goes by words and
+by the entailment model, and rules for figures, names, negations and directions, which overrule it; a judge model may decide
+instead (`facts.judge`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.agreement.rules import swapped
@@ -16,10 +17,11 @@ from answerkey.metrics.agreement.stance import direction
 from answerkey.metrics.grounding.groundedness import groundedness
 from answerkey.metrics.quantities import Figure, figures, figures_agree
 from answerkey.metrics.sentences import opposites
-from answerkey.types import Case, Json, Passage, Response
+from answerkey.types import Case, Json, Passage, Response, Score
 
 SUPPORTED_FROM = 0.5
 _SAME_TOPIC, _SAME_WORDS = 0.5, 0.7  # shares of a statement's words that the evidence has
+BY_MODEL, BY_WORDS = "by the entailment model", "by words only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,45 +46,38 @@ class Decision:
         return self.supported >= SUPPORTED_FROM and not self.contradicted
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The decisions for one question, in the order of its statements, and what decided."""
+
+    decisions: tuple[Decision, ...] = ()
+    by: str = ""
+
+
 class Decider(Protocol):
-    """Decides for each statement of each question; `name` is shown in reasons."""
+    """Decides for each statement of each question."""
 
-    name: str
-
-    def decide(self, asked: Sequence[Asked]) -> list[list[Decision]]: ...
+    def decide(self, asked: Sequence[Asked]) -> list[Decided]: ...
 
 
-class ByWords:
-    """By words, and by meaning where there is an embedding model; no entailment model.
+class LocalDecider:
+    """Without a model service.
 
-    >>> ByWords().decide([Asked("", ("It opened in 1932.",), ("It opened in 1951.",))])[0][0].contradicted
+    >>> LocalDecider().decide([Asked("", ("It opened in 1932.",), ("It opened in 1951.",))])[0].decisions[0].contradicted
     True
     """
 
-    name = "by words only"
-
-    def __init__(self, embed: Any = None) -> None:
-        self._embed = embed
-
-    def decide(self, asked: Sequence[Asked]) -> list[list[Decision]]:
+    def decide(self, asked: Sequence[Asked]) -> list[Decided]:
         pairs = [
             (Case("", one.question), Response("\n".join(one.statements), tuple(Passage(text) for text in one.texts)))
             for one in asked
         ]
-        scores = groundedness(pairs, embed=self._embed)
-        by_meaning = self._embed is not None
-        return [
-            _decisions(one, score.details.get("sentences", ()), by_meaning)
-            for one, score in zip(asked, scores, strict=True)
-        ]
+        return [_decided(one, score) for one, score in zip(asked, groundedness(pairs), strict=True)]
 
 
-def load_decider(embed: Any = None) -> Decider:
-    """The best decider there is: today, words and meaning."""
-    return ByWords(embed)
-
-
-def _decisions(asked: Asked, sentences: Sequence[Json], by_meaning: bool) -> list[Decision]:
+def _decided(asked: Asked, score: Score) -> Decided:
+    sentences: Sequence[Json] = score.details.get("sentences", ())
+    by_model = score.details.get("by_model")
     found: list[Decision] = []
     start = 0
     for statement in asked.statements:
@@ -94,11 +89,12 @@ def _decisions(asked: Asked, sentences: Sequence[Json], by_meaning: bool) -> lis
             first, last = worst["span"]
             quote = asked.texts[worst["passage"]][first:last]
         supported = 1 - worst["probability"] if worst else 0.0
-        if not by_meaning and frozenset(read(statement).content).isdisjoint(read(quote).vocabulary):
+        if not by_model and frozenset(read(statement).content).isdisjoint(read(quote).vocabulary):
             supported = 0.0  # not a word in common
-        found.append(Decision(supported, bool(quote) and contradicts(statement, quote), quote))
+        denied = bool(worst and worst["contradicted"]) or (bool(quote) and contradicts(statement, quote))
+        found.append(Decision(supported, denied, quote))
         start = end + 1
-    return found
+    return Decided(tuple(found), "" if by_model is None else BY_MODEL if by_model else BY_WORDS)
 
 
 def contradicts(statement: str, evidence: str) -> bool:

@@ -1,39 +1,43 @@
 """An answer read against its passages: each sentence with its features and its best evidence.
 
-The same functions give the features to the metric and to the script that fits the model.
+Words come first: they find the windows of the passages that a sentence may be about, and only those go to the entailment
+model. The same functions give the features to the metric and to the command that fits the detector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from answerkey.metrics.boosted_trees import load_numbers
-from answerkey.metrics.grounding.word_support import PassageIndex, Support, lexical, neighbours, without_english
+from answerkey.metrics.entailment.model import EntailmentModel, Logits, contradicted_odds, supported_odds
+from answerkey.metrics.grounding.word_support import PassageIndex, Support, lexical, without_english
 from answerkey.metrics.sentences import Piece, language, pieces
 from answerkey.types import Pair
 
-if TYPE_CHECKING:
-    from answerkey.embed.embedder import TokenVectors
-
-ANSWERS_AT_ONCE = 16  # answers whose token vectors, with those of their passages, are in memory at a time
+ANSWERS_AT_ONCE = 128  # answers whose pairs go to the model together
 LANGUAGE_FROM = 4000  # characters of the passages by which their language is detected
-SENTENCES_COMPARED = 48  # of the passages of one answer: those that share most words with it
+WINDOW_WORDS, JOINED_WORDS = 90, 150  # words of a premise: one window, and several joined
+WINDOWS, PLACES_JOINED = 2, 32
+COPIED, ABSENT = 8.0, -8.0  # log-odds of a sentence that is a copy, or of which the passages have hardly a word
+ABSENT_BELOW = 0.15  # share of a sentence's words, weighted by rarity, in the passages
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSentence:
-    """`features` by words, and by meaning too where there are token vectors. `evidence` is a place in the index."""
+    """`features` by words, and by the model too where it was asked. `evidence` is a place in the index.
+
+    `contradicted_by` is the place of the evidence that contradicts the sentence most, with its log-odds.
+    """
 
     piece: Piece
     support: Support
     features: Mapping[str, float]
     evidence: int
+    contradicted_by: tuple[float, int] = (-np.inf, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,15 @@ class ReadAnswer:
     sentences: tuple[ReadSentence, ...]
     english: bool
     one_language: bool
-    by_meaning: bool
+    by_model: bool = False
+
+    @property
+    def suits_model(self) -> bool:
+        """The model knows English only, and compares with something."""
+        return self.english and self.one_language and bool(self.index.sentences)
+
+    def sentence_text(self, sentence: ReadSentence) -> str:
+        return self.text[sentence.piece.start : sentence.piece.end]
 
 
 @cache
@@ -52,15 +64,11 @@ def rarity() -> Mapping[str, float]:
     return load_numbers("grounding/rarity")["stems"]
 
 
-def read_answers(pairs: Sequence[Pair], embed: Any = None) -> Iterator[ReadAnswer]:
-    """Every answer with its features; `embed` provides token vectors, without it there are features by words only."""
+def read_answers(pairs: Sequence[Pair], model: EntailmentModel | None = None) -> Iterator[ReadAnswer]:
+    """Every answer with its features; without the model, or where a text is not English, by words only."""
     for start in range(0, len(pairs), ANSWERS_AT_ONCE):
         part = [_by_words(pair) for pair in pairs[start : start + ANSWERS_AT_ONCE]]
-        kept = [_compared(answer) if embed is not None and answer.english else [] for answer in part]
-        wanted = [text for answer, places in zip(part, kept, strict=True) for text in _texts(answer, places)]
-        vectors = _token_vectors(wanted, embed) if wanted else {}
-        for answer, places in zip(part, kept, strict=True):
-            yield _by_meaning(answer, places, vectors) if places else answer
+        yield from _by_model(part, model) if model else part
 
 
 def _by_words(pair: Pair) -> ReadAnswer:
@@ -79,7 +87,7 @@ def _by_words(pair: Pair) -> ReadAnswer:
             features = without_english(features, one_language)
         evidence = int(support.shared.argmax()) if len(support.shared) else -1
         found.append(ReadSentence(piece, support, features, evidence))
-    return ReadAnswer(text, index, tuple(found), english, one_language, False)
+    return ReadAnswer(text, index, tuple(found), english, one_language)
 
 
 def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
@@ -89,114 +97,86 @@ def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
     return (clear[0] if own == "unclear" else own), (clear[-1] if given == "unclear" else given)
 
 
-def _compared(answer: ReadAnswer) -> list[int]:
-    """The context sentences whose meaning is compared: all, or those that share most words with the answer."""
-    index = answer.index
-    if not answer.sentences or not index.sentences or not answer.one_language:
+def _by_model(answers: Sequence[ReadAnswer], model: EntailmentModel) -> Iterator[ReadAnswer]:
+    """The answers with the model's features, from one batch of pairs for all of them."""
+    asked = [[_windows(answer, sentence) for sentence in answer.sentences] for answer in answers]
+    wanted = [
+        (window.text, answer.sentence_text(sentence))
+        for answer, rows in zip(answers, asked, strict=True)
+        for sentence, windows in zip(answer.sentences, rows, strict=True)
+        for window in windows
+    ]
+    logits = iter(model.logits(wanted))
+    for answer, rows in zip(answers, asked, strict=True):
+        found = [
+            _with_model(sentence, windows, np.array([next(logits) for _ in windows], np.float32).reshape(-1, 3))
+            for sentence, windows in zip(answer.sentences, rows, strict=True)
+        ]
+        yield replace(answer, sentences=tuple(found), by_model=True) if answer.suits_model else answer
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Text of the passages to compare a sentence with, and the place in the index that shares most words with it."""
+
+    text: str
+    place: int
+
+
+def is_settled(features: Mapping[str, float]) -> float | None:
+    """The log-odds of a sentence that needs no model: a copy of a passage, or one that the passages hardly have a word of."""
+    if features["pairs_window"] == 1.0 and not features["numbers_missing"]:
+        return COPIED
+    return ABSENT if features["recall_all"] < ABSENT_BELOW else None
+
+
+def _windows(answer: ReadAnswer, sentence: ReadSentence) -> list[Window]:
+    """The windows that share most words with the sentence, best first, then several of them joined."""
+    if not answer.suits_model or is_settled(sentence.features) is not None:
         return []
-    if len(index.sentences) <= SENTENCES_COMPARED:
-        return list(range(len(index.sentences)))
-    shared = np.max([sentence.support.shared for sentence in answer.sentences], axis=0)
-    best = np.argsort(-shared, kind="stable")[:SENTENCES_COMPARED]
-    return sorted(best.tolist())
+    shares = sentence.support.windows + 0.1 * sentence.support.shared
+    order = [int(place) for place in np.argsort(-shares, kind="stable")[:PLACES_JOINED]]
+    chosen = order[:1]
+    chosen += [place for place in order[1:] if abs(place - order[0]) > 1][: WINDOWS - 1]
+    single = [_window(answer.index, sentence.support, [place], WINDOW_WORDS) for place in chosen]
+    return [*single, _window(answer.index, sentence.support, order, JOINED_WORDS)]
 
 
-def _texts(answer: ReadAnswer, places: list[int]) -> Iterator[str]:
-    if places:
-        yield from (answer.text[s.piece.start : s.piece.end] for s in answer.sentences)
-        yield from (answer.index.text_at(at) for at in places)
+def _window(index: PassageIndex, support: Support, places: Sequence[int], most: int) -> Window:
+    """The sentences at those places and their neighbours, up to so many words, in the order of the passages."""
+    kept: list[int] = []
+    size = 0
+    for near in (near for place in places for near in index.around(place)):
+        if near not in kept:
+            size += len(index.sentences[near].spans)
+            if size > most and kept:
+                break
+            kept.append(near)
+    return Window(" ".join(index.text_at(at) for at in sorted(kept)), max(kept, key=lambda at: support.shared[at]))
 
 
-def _token_vectors(texts: Sequence[str], embed: Any) -> dict[str, TokenVectors]:
-    unique = list(dict.fromkeys(texts))
-    return dict(zip(unique, embed.embed_tokens(unique), strict=True))
-
-
-def _by_meaning(answer: ReadAnswer, places: list[int], vectors: Mapping[str, TokenVectors]) -> ReadAnswer:
-    blocks = [vectors[answer.index.text_at(at)].vectors for at in places]
-    places = [at for at, block in zip(places, blocks, strict=True) if len(block)]
-    blocks = [block for block in blocks if len(block)]
-    if not blocks:
-        return answer
-    tokens = np.concatenate(blocks)
-    starts = np.cumsum([0, *(len(block) for block in blocks[:-1])])
-    means = _directions(np.add.reduceat(tokens, starts, axis=0))
-    near = neighbours(np.array(places), np.array([answer.index.passages[at] for at in places]))
-    found: list[ReadSentence] = []
-    for sentence in answer.sentences:
-        own = vectors[answer.text[sentence.piece.start : sentence.piece.end]]
-        if not len(own.vectors) or not sentence.piece.spans:
-            return answer
-        nearest = np.maximum.reduceat(own.vectors @ tokens.T, starts, axis=1)
-        cosines = means @ _directions(own.vectors.sum(axis=0, keepdims=True))[0]
-        words = word_similarity(sentence.piece, own.offsets, nearest)
-        features, best = soft(sentence.piece, words, cosines, near, rarity())
-        found.append(ReadSentence(sentence.piece, sentence.support, {**sentence.features, **features}, places[best]))
-    return ReadAnswer(answer.text, answer.index, tuple(found), answer.english, answer.one_language, True)
-
-
-def _directions(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-
-
-Floats = NDArray[np.float32]
-WEAK, FAR = 0.65, 0.5  # cosines below which a word counts as weakly and as not supported
-
-
-def word_similarity(piece: Piece, offsets: Sequence[tuple[int, int]], nearest: Floats) -> Floats:
-    """For each word of the sentence (rows) its cosine with the nearest token of each context sentence.
-
-    `nearest` has a row per token; a word of several tokens takes their mean, a word beyond the model's limit the mean
-    of all.
-    """
-    starts = np.array([start for start, _ in offsets], dtype=np.int64) + piece.start
-    rows: list[Floats] = []
-    for left, right in piece.spans:
-        low, high = np.searchsorted(starts, [left, right])
-        rows.append(nearest[low:high].mean(axis=0) if high > low else nearest.mean(axis=0))
-    return np.stack(rows) if rows else np.zeros((0, nearest.shape[1]), dtype=np.float32)
-
-
-def soft(
-    piece: Piece, words: Floats, cosines: Floats, near: NDArray[np.bool_], rarity: Mapping[str, float]
-) -> tuple[dict[str, float], int]:
-    """The features of one sentence by meaning, and the context sentence nearest to it.
-
-    `words` comes from `word_similarity`; `near` says which context sentences are neighbours.
-    """
-    content = np.array(piece.content, dtype=bool)
-    if not content.any():
-        content = np.ones(len(content), dtype=bool)
-    weights = np.array([rarity.get(stem, 1.0) for stem in piece.stems], dtype=np.float32)[content] + 0.05
-    inner = words[content]
-    best = inner.max(axis=1)
-    wide = _widened(inner, near)
-    total = weights.sum()
-    window = weights @ wide / total
-    low = np.sort(best)
-    named = np.array(piece.named, dtype=bool)[content]
-    digits = np.array([stem[0].isdigit() for stem in piece.stems], dtype=bool)[content]
-    everything = words.max(axis=1)
+def _with_model(sentence: ReadSentence, windows: Sequence[Window], logits: Logits) -> ReadSentence:
+    settled = is_settled(sentence.features)
+    if windows:
+        supported, contradicted = supported_odds(logits), contradicted_odds(logits)
+    else:
+        supported = np.array([settled or 0.0] * 2)
+        contradicted = -np.abs(supported)
+    apart, joined = supported[:-1], supported[-1]
+    worst = int(contradicted[:-1].argmax())
     features = {
-        "soft_recall": float(weights @ best / total),
-        "soft_plain": float(everything.mean()),
-        "soft_window": float(window.max()),
-        "soft_low": float(low[: max(1, len(low) // 4)].mean()),
-        "soft_min": float(low[0]),
-        "soft_weak": float(np.log1p((best < WEAK).sum())),
-        "soft_far": float(np.log1p((best < FAR).sum())),
-        "soft_lack": float(np.log1p(weights @ np.maximum(0.0, 1 - best))),
-        "soft_names": float(best[named].min()) if named.any() else 1.0,
-        "soft_digits": float(best[digits].min()) if digits.any() else 1.0,
-        "cosine_best": float(cosines.max()),
-        "cosine_second": float(np.sort(cosines)[-2]) if len(cosines) > 1 else float(cosines.max()),
+        "model_best": float(apart.max()),
+        "model_worst": float(apart.min()),
+        "model_first": float(apart[0]),
+        "model_joined": float(joined),
+        "model_top": float(supported.max()),
+        "model_mean": float((apart.max() + joined) / 2),
+        "contradicted_first": float(contradicted[0]),
+        "contradicted_most": float(contradicted.max()),
+        "contradicted_joined": float(contradicted[-1]),
     }
-    return features, int((weights @ inner / total + 0.2 * cosines).argmax())
-
-
-def _widened(nearest: Floats, near: NDArray[np.bool_]) -> Floats:
-    """Each column joined with its neighbours, as `support.widened` does for words."""
-    wide = nearest.copy()
-    wide[:, 1:] = np.maximum(wide[:, 1:], np.where(near, nearest[:, :-1], -1))
-    wide[:, :-1] = np.maximum(wide[:, :-1], np.where(near, nearest[:, 1:], -1))
-    return wide
+    return replace(
+        sentence,
+        features={**sentence.features, **features},
+        contradicted_by=(float(contradicted[worst]), windows[worst].place if windows else -1),
+    )

@@ -63,9 +63,13 @@ class PassageIndex:
         piece = self.sentences[at]
         return self.contexts[self.passages[at]][piece.start : piece.end]
 
-    def around(self, at: int) -> list[Piece]:
-        """The sentence and its neighbours."""
-        return self.sentences[max(0, at - 1) : at + 2] if at >= 0 else []
+    def around(self, at: int) -> list[int]:
+        """The place and its neighbours in one text; passages of one sentence each are one text."""
+        if at < 0:
+            return []
+        single = len(self.passages) == self.passages[-1] + 1
+        near = [other for other in (at + 1, at - 1) if 0 <= other < len(self.passages)]
+        return [at, *(other for other in near if single or self.passages[at] == self.passages[other])]
 
     def number_places(self, value: float) -> list[int]:
         """Sentences with that number; rounded figures agree when they differ by less than half a percent."""
@@ -87,6 +91,7 @@ class Support:
     missing_names: list[int]
     turned: list[str]  # words that negate or limit the statement and are not near the evidence
     shared: Vector  # per context sentence the weight of the words that it shares with this one
+    windows: Vector  # the same for each context sentence with its neighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,7 @@ def lexical(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Ma
     f["length"] = math.log1p(len(words.stems))
     f["context_size"] = math.log1p(index.size)
     missing = [place for place, lost in zip(words.places, gone, strict=True) if lost]
-    return Support(f, best, missing, missing_numbers, missing_names, turned, single)
+    return Support(f, best, missing, missing_numbers, missing_names, turned, single, window)
 
 
 def _words(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Mapping[str, float]) -> Words:
@@ -235,7 +240,7 @@ def _names(piece: Piece, index: PassageIndex, words: Words, in_best: Grid) -> tu
 
 def _manner(piece: Piece, index: PassageIndex, best: int) -> tuple[dict[str, float], list[str]]:
     """Words that negate or limit the statement, compared with the best window; and chat that no passage could support."""
-    around = index.around(best)
+    around = [index.sentences[at] for at in index.around(best)]
     near = {stem for sentence in around for stem in sentence.stems}
     words = set(piece.stems)
     turned = words & stem_list("turning")

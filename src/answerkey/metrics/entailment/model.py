@@ -1,0 +1,140 @@
+"""The entailment model: does a premise support a statement, say nothing of it, or contradict it?
+
+A small cross-encoder for English, trained by `tools/train_entailment` and stored in 8 bits beside this file; its card is in
+docs/validity.md. Without its file, everything that uses it goes by words only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from answerkey.cache import DiskCache, cache_folder
+from answerkey.embed.model_files import PACKAGED as TOKENIZER_FOLDER
+from answerkey.embed.model_files import ModelFiles
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+
+PACKAGED = Path(__file__).parent / "data"
+GRAPH, CARD = "entailment.onnx", "entailment.json"
+KEPT_IN_MEMORY = 50_000
+PAIRS_PER_ROUND = 4_096
+Logits = NDArray[np.float32]
+TextPair = tuple[str, str]  # premise and statement
+
+
+@dataclass(frozen=True, slots=True)
+class Entailment:
+    """Three probabilities that sum to 1."""
+
+    supported: float
+    neutral: float
+    contradicted: float
+
+
+class EntailmentModel:
+    """Logits of (premise, statement) pairs, each pair computed once. May be called from several threads."""
+
+    def __init__(self, folder: Path = PACKAGED, store: DiskCache | None = None) -> None:
+        from tokenizers import Tokenizer
+
+        from answerkey.embed.minilm import available_cores, open_session
+
+        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        files = ModelFiles(folder, card)
+        graph = files.checked(GRAPH)
+        tokenizer = ModelFiles(TOKENIZER_FOLDER, card).checked("tokenizer.json")
+        self.digest = str(card["sha256"][GRAPH])
+        self.temperature = float(card["temperature"])
+        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(card["longest"], strategy="longest_first")
+        self._session, self._threads = open_session(graph), available_cores()
+        self._store = store
+        self._memory: OrderedDict[TextPair, Logits] = OrderedDict()
+
+    def logits(self, pairs: Sequence[TextPair]) -> Logits:
+        """A row per pair: supported, neutral, contradicted, divided by the temperature."""
+        unique = list(dict.fromkeys(pairs))
+        found = {pair: row for pair in unique if (row := self._memory.get(pair)) is not None}
+        missing = [pair for pair in unique if pair not in found]
+        if missing and self._store:
+            keys = {self._key(pair): pair for pair in missing}
+            stored = self._store.get(list(keys))
+            found |= {keys[key]: np.frombuffer(row, "<f4") for key, row in stored.items() if len(row) == 12}
+            missing = [pair for pair in missing if pair not in found]
+        for start in range(0, len(missing), PAIRS_PER_ROUND):
+            part = missing[start : start + PAIRS_PER_ROUND]
+            new = dict(zip(part, self._computed(part), strict=True))
+            if self._store:
+                self._store.put({self._key(pair): row.astype("<f4").tobytes() for pair, row in new.items()})
+            found |= new
+        self._remember(found)
+        return np.array([found[pair] for pair in pairs], np.float32).reshape(-1, 3) / np.float32(self.temperature)
+
+    def _computed(self, pairs: Sequence[TextPair]) -> Logits:
+        from answerkey.embed.minilm import batches_by_length, tokenizable
+
+        encodings = self._tokenizer.encode_batch([(tokenizable(a), tokenizable(b)) for a, b in pairs])
+        batches = list(batches_by_length(encodings))
+        rows = np.empty((len(pairs), 3), np.float32)
+        with ThreadPoolExecutor(min(self._threads, len(batches)) or 1, "entailment") as pool:
+            parts = ([encodings[n] for n in batch] for batch in batches)
+            for batch, logits in zip(batches, pool.map(self._run_batch, parts), strict=True):
+                rows[batch] = logits
+        return rows
+
+    def _run_batch(self, encodings: Sequence[Encoding]) -> Logits:
+        longest = max(len(encoding) for encoding in encodings)
+        ids, mask, types = (np.zeros((len(encodings), longest), np.int32) for _ in range(3))
+        for row, encoding in enumerate(encodings):
+            ids[row, : len(encoding)] = encoding.ids
+            types[row, : len(encoding)] = encoding.type_ids
+            mask[row, : len(encoding)] = 1
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        return np.asarray(self._session.run(["logits"], given)[0], np.float32)
+
+    def _key(self, pair: TextPair) -> bytes:
+        named = f"{self.digest}\0{pair[0]}\0{pair[1]}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(named, digest_size=20).digest()
+
+    def _remember(self, found: dict[TextPair, Logits]) -> None:
+        self._memory |= found
+        while len(self._memory) > KEPT_IN_MEMORY:
+            self._memory.popitem(last=False)
+
+
+@cache
+def load_model() -> EntailmentModel | None:
+    """The packaged model with a cache on disk; None where the package has no model file."""
+    if not (PACKAGED / GRAPH).exists():
+        return None
+    return EntailmentModel(PACKAGED, DiskCache(cache_folder() / "entailment.sqlite"))
+
+
+def probabilities(logits: Logits) -> NDArray[np.float64]:
+    powers = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def supported_odds(logits: Logits) -> NDArray[np.float64]:
+    """The log-odds of "supported" against the other two classes."""
+    rows = logits.astype(np.float64)
+    return rows[:, 0] - np.logaddexp(rows[:, 1], rows[:, 2])
+
+
+def contradicted_odds(logits: Logits) -> NDArray[np.float64]:
+    """The log-odds of "contradicted" against the other two classes."""
+    rows = logits.astype(np.float64)
+    return rows[:, 2] - np.logaddexp(rows[:, 0], rows[:, 1])
