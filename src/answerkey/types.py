@@ -121,6 +121,7 @@ class Case:
     """One question, and what is known about a good answer to it. Any of `expected` is right.
 
     `criteria` are the checks of the column `answer_criteria`, `requirements` those of the column `criteria`.
+    `criteria_threshold` is the share of the requirements from which the metric `criteria` is 1: all of them without it.
     `min_score` is the case's own pass mark on the overall score, on top of the profile's.
     """
 
@@ -133,6 +134,7 @@ class Case:
     relevant: Mapping[str, float] | None = None
     criteria: AnswerCriteria = AnswerCriteria()
     requirements: tuple[Requirement, ...] = ()
+    criteria_threshold: float | None = None
     history: tuple[Turn, ...] = ()
     priority: str | None = None
     note: str | None = None

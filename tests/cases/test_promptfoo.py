@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from answerkey.cases import load_cases
+from answerkey.errors import InputError
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.runs.execute import run_in_memory
@@ -100,3 +101,30 @@ def test_a_schema_a_transform_and_a_javascript_pattern_are_not_guessed(
     (case,) = load_cases([path])
     assert case.requirements == ()
     assert len(caplog.records) == 1
+
+
+def test_tests_in_other_files_and_a_threshold_per_test(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: ['{{question}}']\nproviders: [x]\ndefaultTest: {threshold: 0.5}\ntests:\n"
+        "  - file://more/*.yaml\n  - tests.csv\n  - vars: {question: 'What is 2 + 2?'}\n    threshold: 0.7\n"
+        "    assert: [{type: equals, value: '4'}, {type: contains, value: four}]\n"
+    )
+    (tmp_path / "more" / "a.yaml").write_text(
+        "- vars: {question: 'Is it open on Sunday?'}\n  assert: [{type: contains, value: closed}, {type: contains, value: x}]\n"
+    )
+    (tmp_path / "tests.csv").write_text('question,__expected,__description\nWho are you?,"contains: language",csv\n')
+    outcomes = run(str(tmp_path / "promptfooconfig.yaml"))
+    found = {case: outcome.scores["criteria"].value for case, outcome in outcomes.items()}
+    assert found == {"Is it open on Sunday?": 1.0, "Who are you?": 1.0, "What is 2 + 2?": 0.5}
+    assert outcomes["Is it open on Sunday?"].scores["criteria"].details["share"] == 0.5
+    assert outcomes["Who are you?"].case.note == "csv"
+
+
+@pytest.mark.parametrize("reference", ["file://missing.yaml", "file://make_tests.py"])
+def test_a_reference_that_cannot_be_read_is_an_error(reference: str, tmp_path: Path) -> None:
+    (tmp_path / "make_tests.py").write_text("raise SystemExit")
+    path = tmp_path / "promptfooconfig.yaml"
+    path.write_text(f"prompts: [x]\ntests: {reference}\n")
+    with pytest.raises(InputError, match="tests"):
+        list(load_cases([path]))

@@ -158,7 +158,7 @@ def test_every_alias_alone(column: str, tmp_path: Path) -> None:
         "question": "What?", "expected": ["a", "b"], "answer": "yes", "contexts": ["one", "two"], "relevant": ["34", "35"], "type": "t",
         "id": "x1", "acceptable_routes": ["a"], "tags": ["a"], "history": [{"user": "a", "answer": "b"}], "retrieved": ["3"],
         "answer_criteria": {"must_contain": ["a"]}, "sources": ["a", "b"], "response_time": 1.5, "usage": {"prompt_tokens": 3},
-        "prompt_tokens": 3, "completion_tokens": 4, "cost": 0.5,
+        "prompt_tokens": 3, "completion_tokens": 4, "cost": 0.5, "criteria_threshold": 0.5,
     }  # fmt: skip
     value = values.get(column, "text")
     cases: list[Case] = []

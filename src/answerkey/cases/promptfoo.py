@@ -6,14 +6,21 @@ ragas and deepeval need nothing but their column names, which columns.py knows.
 
 from __future__ import annotations
 
+import csv
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from glob import glob
+from pathlib import Path
 from typing import Any, TypeGuard
 
+from answerkey.coerce.decode import parse_json, read_lines, read_text, read_yaml
+from answerkey.coerce.patterns import pattern_problem
 from answerkey.coerce.requirements import ASKED, CHECKS
+from answerkey.coerce.values import is_list, is_mapping
+from answerkey.errors import InputError
 
 log = logging.getLogger("answerkey.cases")
 
@@ -30,34 +37,87 @@ _CELL = re.compile(r"\s*(?P<type>[a-z][a-z-]*)(?:\((?P<threshold>[^)]*)\))?:\s*(
 _BARE_CELL = re.compile(r"\s*(?:not-)?(?:is-json|contains-json)\s*")
 _IN_CELLS = {"grade": "llm-rubric", "fn": "javascript", "eval": "javascript"}
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_FILE = "file://"
 _KEPT = ("type", "value", "threshold", "weight", "metric")
 Assertion = Mapping[str, Any]
 
 
 def is_promptfoo(data: Any) -> bool:
-    """A configuration with `tests`, or the list of its tests."""
-    tests = data.get("tests") if _is_table(data) else data
-    return isinstance(tests, list) and bool(tests) and all(_is_table(t) and "vars" in t for t in tests)  # pyright: ignore[reportUnknownVariableType]
+    """A configuration with `tests`, inline or in files, or the list of its tests."""
+    tests = data.get("tests") if is_mapping(data) else data
+    listed: Sequence[Any] = [tests] if isinstance(tests, str) else tests if is_list(tests) else ()
+    configured = is_mapping(data) and ("prompts" in data or "providers" in data)
+    return bool(listed) and all(
+        "vars" in test if is_mapping(test) else _is_reference(test) or (configured and isinstance(test, str))
+        for test in listed
+    )
 
 
-def promptfoo_rows(data: Any, file: str = "promptfoo") -> list[dict[str, Any]]:
-    """One row per test: the question among its variables, and its assertions as criteria; `defaultTest` counts for all."""
-    config: Mapping[str, Any] = data if _is_table(data) else {"tests": data}
+def promptfoo_rows(data: Any, file: str, folder: Path) -> list[dict[str, Any]]:
+    """One row per test: the question among its variables, and its assertions as criteria; `defaultTest` counts for all.
+
+    References to files of tests are relative to `folder`.
+    """
+    config: Mapping[str, Any] = data if is_mapping(data) else {"tests": data}
     default = config.get("defaultTest")
-    default = default if _is_table(default) else {}
-    templates = config.get("assertionTemplates") or {}
+    default = _table(_file_values(default, folder, file)[0] if _is_reference(default) else default)
+    templates = _table(config.get("assertionTemplates"))
     rows: list[dict[str, Any]] = []
     left_out: Counter[str] = Counter()
-    for test in config["tests"]:
-        variables = {**_table(default.get("vars")), **_table(test["vars"])}
+    for test in _tests(config["tests"], folder, file):
+        variables = {**_table(default.get("vars")), **_table(test.get("vars"))}
         name, question = _question(variables, config.get("prompts"))
         listed = [*(default.get("assert") or []), *(test.get("assert") or [])]
         asserts = [_filled(each, variables) for each in _flat(listed, templates) if each]
         row = {"question": question, "note": test.get("description"), **_criteria(asserts, left_out)}
+        row["criteria_threshold"] = test.get("threshold", default.get("threshold"))
         others = {f"x_{key}": value for key, value in variables.items() if key != name}
         rows.append({key: value for key, value in (row | others).items() if value is not None})
     _announce(file, left_out)
     return rows
+
+
+def _tests(given: Any, folder: Path, file: str) -> list[Mapping[str, Any]]:
+    """The tests, with those of other files in the place of their references."""
+    tests: list[Any] = []
+    for item in given if is_list(given) else [given]:
+        for value in _file_values(item, folder, file) if isinstance(item, str) else [item]:
+            tests += value if is_list(value) else [value]
+    return [test for test in tests if is_mapping(test)]
+
+
+def _file_values(reference: str, folder: Path, file: str) -> list[Any]:
+    """The content of the files that a reference such as `file://tests/*.yaml` means."""
+    pattern = reference.removeprefix(_FILE)
+    values: list[Any] = []
+    for path in sorted(map(Path, glob(str(folder / pattern), recursive=True))):
+        if path.suffix == ".csv":
+            values += [_test_of_cells(row) for row in csv.DictReader(read_text(path).splitlines(keepends=True))]
+        elif path.suffix in (".yaml", ".yml"):
+            values.append(read_yaml(path))
+        elif path.suffix == ".json":
+            values.append(parse_json(read_text(path), path.name))
+        elif path.suffix == ".jsonl":
+            values += [parse_json(line, f"{path.name}, line {n}", in_line=True) for n, line in read_lines(path)]
+        else:
+            raise InputError(f'{file}: tests of "{reference}" can\'t be read; expected .yaml, .json, .jsonl or .csv')
+    if not values:
+        raise InputError(f'{file}: no file of tests at "{reference}"; paths are relative to the configuration')
+    return values
+
+
+def _is_reference(value: Any) -> TypeGuard[str]:
+    return isinstance(value, str) and value.startswith(_FILE)
+
+
+def _test_of_cells(row: Mapping[str | Any, Any]) -> dict[str, Any]:
+    """A row of a CSV file as a test: what is no variable begins with two underscores."""
+    cells = {str(key): str(value or "") for key, value in row.items() if isinstance(key, str)}
+    asserts = [
+        _assertion_of_cell(cell) for key, cell in cells.items() if _EXPECTED_COLUMN.fullmatch(key) and cell.strip()
+    ]
+    own = {"description": cells.get("__description"), "threshold": cells.get("__threshold") or None}
+    return {"vars": {key: cell for key, cell in cells.items() if not key.startswith("__")}, "assert": asserts, **own}
 
 
 def with_expected_columns(row: dict[str, Any], file: str = "promptfoo") -> dict[str, Any]:
@@ -69,8 +129,8 @@ def with_expected_columns(row: dict[str, Any], file: str = "promptfoo") -> dict[
     made = _criteria([_assertion_of_cell(cell) for cell in cells if cell.strip()], left_out)
     _announce(file, left_out)
     rest = {key: value for key, value in row.items() if not key.startswith("__")}
-    note = {"note": row["__description"]} if "__description" in row else {}
-    return {**made, **note, **rest}
+    about = {"note": row.get("__description"), "criteria_threshold": row.get("__threshold") or None}
+    return {**made, **{key: value for key, value in about.items() if value is not None}, **rest}
 
 
 def _assertion_of_cell(cell: str) -> Assertion:
@@ -88,7 +148,7 @@ def _flat(listed: Iterable[Any], templates: Mapping[str, Any]) -> list[dict[str,
     """The assertions with references to templates resolved and sets opened."""
     flat: list[dict[str, Any]] = []
     for item in listed:
-        if not _is_table(item):
+        if not is_mapping(item):
             continue
         reference = str(item.get("$ref", "")).rpartition("/")[2]
         if reference:
@@ -106,7 +166,7 @@ def _filled(assertion: dict[str, Any], variables: Mapping[str, Any]) -> dict[str
     def fill(value: Any) -> Any:
         if isinstance(value, str):
             return _VARIABLE.sub(lambda found: str(variables.get(found[1], found[0])), value)
-        return [fill(each) for each in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
+        return [fill(each) for each in value] if is_list(value) else value
 
     return {**assertion, "value": fill(assertion.get("value"))}
 
@@ -116,7 +176,7 @@ def _question(variables: Mapping[str, Any], prompts: Any) -> tuple[str, Any]:
     for name in _QUESTION_VARIABLES:
         if isinstance(variables.get(name), str):
             return name, variables[name]
-    first = prompts[0] if isinstance(prompts, list) and prompts else prompts  # pyright: ignore[reportUnknownVariableType]
+    first = prompts[0] if is_list(prompts) and prompts else prompts
     if isinstance(first, str) and _VARIABLE.search(first) and "\n" not in first.strip():
         return "", _VARIABLE.sub(lambda found: str(variables.get(found[1], found[0])), first)
     return next(((name, value) for name, value in variables.items() if isinstance(value, str)), ("", None))
@@ -128,9 +188,9 @@ def _criteria(asserts: Iterable[Assertion], left_out: Counter[str]) -> dict[str,
     for assertion in asserts:
         kind, value = str(assertion.get("type", "")), assertion.get("value")
         if kind in _CRITERIA:
-            texts = value if isinstance(value, list) else _parts(kind, str(value))
-            checks.setdefault(_CRITERIA[kind], []).extend(str(text) for text in texts)  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
-        elif kind == "regex" and _compiles(value):
+            texts = value if is_list(value) else _parts(kind, str(value))
+            checks.setdefault(_CRITERIA[kind], []).extend(str(text) for text in texts)
+        elif kind == "regex" and not pattern_problem(str(value)):
             checks["regex"] = str(value)
         elif kind in _EXPECTED:
             row.setdefault("expected", []).append(str(value))
@@ -156,9 +216,9 @@ def _unsupported(assertion: Assertion, kind: str, value: Any) -> str | None:
         return kind or "an assertion without a type"
     if assertion.get("transform"):
         return f"{kind} with a transform"
-    if isinstance(value, Mapping) or value is None or (isinstance(value, str) and value.startswith("file://")):
+    if is_mapping(value) or value is None or (isinstance(value, str) and value.startswith("file://")):
         return f"{kind} with a file or an object"
-    return f"{kind} that Python can't read" if plain == "regex" and not _compiles(value) else None
+    return f"{kind} that Python can't read" if plain == "regex" and pattern_problem(str(value)) else None
 
 
 @cache  # a run reads its cases more than once, and a CSV has them row by row
@@ -171,20 +231,9 @@ def _announce(file: str, left_out: Counter[str]) -> None:
         _announce_kinds(file, ", ".join(f"{kind} ({count})" for kind, count in sorted(left_out.items())))
 
 
-def _compiles(value: Any) -> bool:
-    try:
-        return bool(re.compile(str(value)))
-    except (re.error, RecursionError, OverflowError):
-        return False
-
-
 def _parts(kind: str, value: str) -> list[str]:
     return [part.strip() for part in value.split(",")] if kind.endswith(("-any", "-all")) else [value]
 
 
-def _is_table(value: Any) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(value, Mapping)
-
-
 def _table(value: Any) -> Mapping[str, Any]:
-    return value if _is_table(value) else {}
+    return value if is_mapping(value) else {}

@@ -21,7 +21,7 @@ _TURN_KEYS = ("turn", "user", "expected_answer_contains", "expected_topics", "re
 def cases_of_value(data: Any, path: Path, name: str) -> Iterator[Case]:
     """The cases of a parsed file, in whichever of the usual shapes it has."""
     if is_promptfoo(data):
-        data = promptfoo_rows(data, name)
+        data = promptfoo_rows(data, name, path.parent)
     if is_mapping(data) and "conversation" in data:
         data = [data]
     return cases_of_rows(rows_of_value(_without_categories(data), name), path)

@@ -71,7 +71,7 @@ class JudgeTest:
             "error": self.error or None,
             "passed": self.passed,
             "right": exam.right if exam else None,
-            "of": len(exam.answered) if exam else None,
+            "of": len(exam.answers) if exam else None,
             "resists_injection": exam.resists_injection if exam else None,
             "questions": [
                 {
@@ -79,12 +79,12 @@ class JudgeTest:
                     "question": item.question,
                     "answer": item.answer,
                     "wanted": item.wanted,
-                    "accuracy": item.score.value,
-                    "reason": item.score.reason,
-                    "error": item.score.error,
+                    "accuracy": item.value,
+                    "reason": item.reason,
+                    "error": item.error,
                     "right": item.right,
                 }
-                for item in (exam.answered if exam else ())
+                for item in (exam.answers if exam else ())
             ],
         }
 
@@ -258,19 +258,19 @@ def examine(judge: Judge) -> JudgeTest:
         return JudgeTest(judge.name, str(error))
     finally:
         judge.close()
-    silent = [item.score for item in exam.answered if item.score.details.get("asks") == 0]
-    if len(silent) == len(exam.answered):
-        return JudgeTest(judge.name, (silent[0].error or "no reply").removeprefix("judge: "))
+    silent = [item.error for item in exam.answers if item.error]
+    if len(silent) == len(exam.answers) and not judge.usage().get("calls", 1):
+        return JudgeTest(judge.name, silent[0].removeprefix("judge: "))
     return JudgeTest(judge.name, exam=exam)
 
 
 def _show_exam(tested: JudgeTest) -> None:
     if tested.exam is None:
         return show(f"✗ judge {tested.name}: {tested.error}")
-    show(f"\njudge {tested.name}: {tested.exam.right} of {len(tested.exam.answered)} right")
-    for item in tested.exam.answered:
-        value = item.score.value
-        grade = f"no grade: {item.score.error}" if value is None else f"accuracy {value:g}"
+    show(f"\njudge {tested.name}: {tested.exam.right} of {len(tested.exam.answers)} right")
+    for item in tested.exam.answers:
+        value = item.value
+        grade = f"no grade: {item.error}" if value is None else f"accuracy {value:g}"
         answer = " ".join(item.answer.split())[:60]
         show(f"  {'✓' if item.right else '✗'} {item.kind:<10} {answer:<60} {grade}, expected {item.wanted}")
     return None
@@ -290,7 +290,7 @@ def _conclusion(checks: list[Check], tested: JudgeTest | None, *, chosen: bool) 
         return EXIT_INCOMPLETE, f"the judge does not respond: {tested.error}"
     if not chosen:
         return EXIT_OK, (
-            f"the installation works; the local judge failed its exam ({exam.right} of {len(exam.answered)} right; "
+            f"the installation works; the local judge failed its exam ({exam.right} of {len(exam.answers)} right; "
             f"{exam.pass_mark} are needed, including the injection): for reliable grades, use --judge"
         )
     reason = "it does not tell right answers from wrong ones"

@@ -10,21 +10,21 @@ from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, IncompleteErro
 from answerkey.types import Json
 
 if TYPE_CHECKING:
+    from answerkey.metrics.judge.exam import Exam
     from answerkey.metrics.judge.judged_metrics import Judge
-    from answerkey.metrics.judge.large_exam import LargeExam
 
 BESIDE_RUN = "judge_exam.json"
 
 
 def give_large_exam(judge: Judge, run: Path | None, as_json: bool, chosen: bool) -> tuple[int, str, Json]:
     """The exit code, the last line and the JSON. An endpoint that does not respond is reported, not raised."""
-    from answerkey.metrics.judge.large_exam import take_large_exam
+    from answerkey.metrics.judge.exam import take_exam
     from answerkey.metrics.judge.track_record import remember
 
     if judge.name != "local":
         say("asking the judge sixty questions …")
     try:
-        exam = take_large_exam(judge)
+        exam = take_exam(judge, large=True)
     except IncompleteError as error:
         return EXIT_INCOMPLETE, f"the judge does not respond: {error}", _unreachable(judge.name, str(error))
     finally:
@@ -37,15 +37,20 @@ def give_large_exam(judge: Judge, run: Path | None, as_json: bool, chosen: bool)
         _keep(exam, run)
     if not as_json:
         show_large_exam(exam)
-    resists = "injection" not in exam.failed_kinds
-    record = {"name": judge.name, "reachable": True, "error": None, "resists_injection": resists, **exam.to_json()}
+    record = {
+        "name": judge.name,
+        "reachable": True,
+        "error": None,
+        "resists_injection": exam.resists_injection,
+        **exam.to_json(),
+    }
     if exam.passed:
         return EXIT_OK, f"the judge passed its exam: {exam.right} of {exam.judged} right", record
     failed = f"failed in {', '.join(exam.failed_kinds)} ({exam.right} of {exam.judged} right)"
     return (EXIT_GATE if chosen else EXIT_OK), f"do not rely on this judge: it {failed}", record
 
 
-def show_large_exam(exam: LargeExam) -> None:
+def show_large_exam(exam: Exam) -> None:
     """The result by kind, then the items that were wrong."""
     show(f"\njudge {exam.judge}: {exam.right} of {exam.judged} right")
     for kind, result in exam.kinds.items():
@@ -60,7 +65,7 @@ def show_large_exam(exam: LargeExam) -> None:
             show(f"    {each.kind}: {answer:<60} {each.error or each.given}; expected {each.wanted}")
 
 
-def _keep(exam: LargeExam, run: Path) -> None:
+def _keep(exam: Exam, run: Path) -> None:
     from answerkey.files import json_text, write_file
 
     write_file(run / BESIDE_RUN, json_text(exam.to_json()))

@@ -38,6 +38,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "history": ("history",),
     "answer_criteria": ("answer_criteria",),
     "criteria": ("criteria", "assert", "checks", "rubric"),
+    "criteria_threshold": ("criteria_threshold",),
     "route": ("route", "actual_route"),
     "sources": ("sources", "citations"),
     "retrieved": ("retrieved", "retrieved_pages"),

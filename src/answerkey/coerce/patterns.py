@@ -12,13 +12,15 @@ from typing import Any, cast
 PATTERN_SECONDS = 1.0
 
 
-def find_pattern(pattern: str, text: str) -> str | None:
+def find_pattern(pattern: str, text: str, exact: bool = False) -> str | None:
     """What the pattern matches first, in any case and with ^ and $ at every line; TimeoutError where it takes too long.
+
+    With `exact` upper and lower case differ, and ^ and $ are the ends of the text, as in `re.search`.
 
     >>> find_pattern("par.s", "It is Paris.")
     'Paris'
     """
-    found = _compiled(pattern).search(text, timeout=PATTERN_SECONDS)
+    found = _compiled(pattern, exact).search(text, timeout=PATTERN_SECONDS)
     return cast("str", found[0]) if found else None
 
 
@@ -27,16 +29,16 @@ def pattern_problem(pattern: str) -> str:
     import regex
 
     try:
-        _compiled(pattern)
+        _compiled(pattern, False)
     except (regex.error, RecursionError, OverflowError, MemoryError) as error:
         return str(error) or type(error).__name__
     return ""
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> Any:
+def _compiled(pattern: str, exact: bool) -> Any:
     import regex
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of sets that another version may read differently
-        return regex.compile(pattern, regex.IGNORECASE | regex.MULTILINE)
+        return regex.compile(pattern, 0 if exact else regex.IGNORECASE | regex.MULTILINE)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
-from answerkey.coerce.values import Place, as_number, as_text, is_number, unpacked
+from answerkey.coerce.patterns import pattern_problem
+from answerkey.coerce.values import Place, as_number, as_text, is_list, is_mapping, is_number, unpacked
 from answerkey.errors import did_you_mean
 from answerkey.types import Requirement
 
@@ -49,7 +50,7 @@ def as_requirements(value: Any, column: str, place: Place) -> tuple[Requirement,
         bulleted = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
         items: list[Any] = [_BULLET.sub("", line, count=1) for line in lines] if bulleted else [value]
     else:
-        items = list(value) if isinstance(value, list | tuple) else [value]
+        items = list(value) if is_list(value) else [value]
     return tuple(requirement_of(item, f"{column}[{n}]", place, f"c{n}") for n, item in enumerate(items, start=1))
 
 
@@ -57,7 +58,7 @@ def requirement_of(item: Any, column: str, place: Place, default_name: str = "")
     """One requirement: a sentence, or a table with `ask` and `kind`, or with promptfoo's `type` and `value`."""
     if isinstance(item, str) and item.strip():
         return Requirement(as_text(item, column, place), default_name)
-    if not _is_table(item):
+    if not is_mapping(item):
         raise place.error(column, item, "a criterion: a sentence, or a table with ask")
     given: dict[str, Any] = {}
     for key, value in item.items():
@@ -104,21 +105,15 @@ def _texts(value: Any, kind: str, column: str, place: Place) -> tuple[str, ...]:
     if isinstance(value, str) and kind.endswith(("-any", "-all")) and not value.strip().startswith("["):
         value = [part.strip() for part in value.split(",") if part.strip()]
     value = unpacked(value, column, place)
-    items: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    items: list[Any] = list(value) if is_list(value) else [value]
     texts = tuple(as_text(item, column, place) for item in items)
     if not texts or not all(texts):
         raise place.error(f"{column}.value", value, f"the text for {kind}")
     if kind == "regex":
         for text in texts:
-            try:
-                re.compile(text)
-            except (re.error, RecursionError, OverflowError) as error:
-                raise place.error(f"{column}.value", text, "a regular expression", str(error)) from None
+            if problem := pattern_problem(text):
+                raise place.error(f"{column}.value", text, "a regular expression", problem)
     return texts
-
-
-def _is_table(item: Any) -> TypeGuard[Mapping[Any, Any]]:
-    return isinstance(item, Mapping)
 
 
 def _is_number_text(value: Any) -> bool:

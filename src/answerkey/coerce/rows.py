@@ -159,6 +159,7 @@ _CASE_FIELDS: dict[str, tuple[str, CellReader]] = {
     "relevant": ("relevant", as_labels),
     "answer_criteria": ("criteria", as_criteria),
     "criteria": ("requirements", as_requirements),
+    "criteria_threshold": ("criteria_threshold", as_number),
     "history": ("history", as_turns),
     "priority": ("priority", as_name),
     "note": ("note", as_name),

@@ -11,7 +11,7 @@ from typing import Literal
 from answerkey.errors import InputError
 from answerkey.intervals import mean_interval
 from answerkey.metrics.judge.judged_metrics import Judge
-from answerkey.metrics.judge.preference_question import Duel
+from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.judge.track_record import remember
 from answerkey.runs.store import open_run, read_outcomes
 from answerkey.text import counted

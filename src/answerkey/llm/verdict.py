@@ -1,24 +1,27 @@
 """From a judge's reply to numbers on their scales, or the reason why there are none.
 
 The last verdict of a reply counts: a candidate's answer may hold a fake one, and a judge may repeat it. A
-reasoning block, and any repeat of the fenced candidate text, is no part of the reply.
+reasoning block, and any repeat of the fenced candidate text, is no part of the reply. A reason that contradicts its
+score, or repeats the prompt, is flagged.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.llm.chat import Reply
 from answerkey.llm.loose_json import Found, find_objects
+from answerkey.text import normalise, words
 
 Scale = tuple[float, float]
+NO_VERDICT = "no verdict in the reply"
 
 _THINK = re.compile(r"<(think|thinking|reasoning|thought)>", re.IGNORECASE)
 _THINK_END = re.compile(r"</(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
@@ -30,6 +33,23 @@ _REFUSAL = re.compile(
 _AMOUNT = re.compile(
     r"(?P<top>[-−+]?\d+(?:[.,]\d+)?)\s*(?:(?P<percent>%)|(?:/|out\s+of)\s*(?P<bottom>\d+(?:[.,]\d+)?))?"
 )
+CONTRADICTS = "the reason contradicts the score"
+REPEATS = "the reason repeats the prompt"
+_LOW, _HIGH = 0.2, 0.8
+_NEGATION = r"(?:\bno\b|\bnot\b|\bnever\b|\bnothing\b|\bnone\b|\bwithout\b|n't\b|\bneither\b|\bnor\b|\bhardly\b)"
+_PRAISE = re.compile(
+    r"\b(?:(?:fully|entirely|completely|perfectly|factually|all|is|are) (?:correct|right|accurate|supported|met)"
+    r"|(?:fully|completely|directly|perfectly) answers|perfect|flawless|excellent|matches the expected)\b"
+)
+_BLAME = re.compile(
+    r"\b(?:(?:is|are|completely|entirely|factually|plainly) (?:wrong|incorrect|false|unsupported|off topic|irrelevant)"
+    r"|contradicts|(?:fails|failed) to|does not (?:answer|address|meet|match)|doesn't (?:answer|address|meet|match)"
+    r"|not (?:met|supported|correct|answered)|made up|hallucinat\w+)\b"
+)
+_EMPTY_REASON = re.compile(
+    r"[\W_]*(?:reason(?:ing)?|string|your reason(?:ing)? here|short reason|text|n/?a|none)?[\W_]*"
+)
+_SHORTEST_COPY = 8  # words in a row
 _REASONS = ("reason", "reasoning", "explanation", "rationale", "justification", "comment", "feedback")
 
 
@@ -59,7 +79,7 @@ class ParsedReply:
 
 
 def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> ParsedReply:
-    """Every object of a reply in order, for verdicts that `read_verdict` has no scale for.
+    """Every object of a reply in order.
 
     `names` is a pattern of the keys that a verdict has: a reply that is cut inside such an object can't be used.
     """
@@ -75,15 +95,20 @@ def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> Parsed
     elif cut is not None and re.search(names, text[cut:]):
         problem = "the reply is cut off inside its verdict"
     elif not own:
-        problem = "the judge refused" if _REFUSAL.search(text[:500]) else "no verdict in the reply"
+        problem = "the judge refused" if _REFUSAL.search(text[:500]) else NO_VERDICT
     if reply.truncated and (problem or text[own[-1].end :].strip(" \n\t`]")):
         problem = "the reply was cut off at the token limit: raise max_tokens"
     return ParsedReply(() if problem else tuple(item.value for item in own), text, reasoning, problem)
 
 
-def reason_of(given: Mapping[str, Any]) -> str:
+def plain_keys(given: Mapping[Any, Any]) -> dict[str, Any]:
+    """The object with its keys as `plain_key` writes them."""
+    return {plain_key(str(key)): value for key, value in given.items()}
+
+
+def reason_of(given: Mapping[Any, Any]) -> str:
     """The reason given in an object, under any of its usual names."""
-    plain = {plain_key(str(key)): value for key, value in given.items()}
+    plain = plain_keys(given)
     return next((str(plain[key]).strip() for key in _REASONS if plain.get(key)), "")
 
 
@@ -93,11 +118,14 @@ def read_verdict(reply: Reply, scales: Mapping[str, Scale], marker: str = "", ca
     `marker` is what fenced the candidate's text in the prompt; an object that stands in `candidate` word for word is
     a repeat of it, unless it is the whole reply.
     """
-    thought, text = split_reasoning(_without_fenced(_unwrapped(reply.text), marker))
-    reasoning = "\n".join(part for part in (reply.reasoning, thought) if part)
-    given, problem = _last_verdict(reply, text, tuple(scales), candidate)
-    if given is None:
-        return Read({}, dict.fromkeys(scales, problem), reasoning=reasoning)
+    names = tuple(scales)
+    parsed = parse_reply(reply, marker, candidate, "|".join(rf"\b{name}\b" for name in names))
+    picks = [pick for item in parsed.objects if (pick := _pick(item, names))]
+    given, problem = picks[-1] if picks else {}, parsed.problem or f'no "{names[0]}" in the reply'
+    if parsed.problem == NO_VERDICT and len(names) == 1 and (bare := _bare(parsed.text)):
+        given = {names[0]: bare}
+    if not given:
+        return Read({}, dict.fromkeys(scales, problem), reasoning=parsed.reasoning)
     values: dict[str, float] = {}
     problems: dict[str, str] = {}
     for name, scale in scales.items():
@@ -106,7 +134,7 @@ def read_verdict(reply: Reply, scales: Mapping[str, Scale], marker: str = "", ca
             problems[name] = value
         else:
             values[name] = value
-    return Read(values, problems, _reason(given), reasoning)
+    return Read(values, problems, _reason(given), parsed.reasoning)
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
@@ -124,7 +152,7 @@ def split_reasoning(text: str) -> tuple[str, str]:
 def _unwrapped(text: str) -> str:
     """A reply that is itself a JSON string is the text in it."""
     if text.startswith('"{') and text.rstrip().endswith('}"'):
-        with contextlib.suppress(ValueError):
+        with suppress(ValueError):
             return str(json.loads(text, strict=False))
     return text
 
@@ -136,32 +164,6 @@ def _without_fenced(text: str, marker: str) -> str:
     return re.sub(rf"{marker} (?!END).*?(?={marker})", "", text, flags=re.DOTALL)
 
 
-def _last_verdict(reply: Reply, text: str, names: Sequence[str], candidate: str) -> tuple[dict[str, Any] | None, str]:
-    if reply.refusal:
-        return None, f"the judge refused: {reply.refusal[:200]}"
-    if not text.strip():
-        if reply.truncated:
-            return None, "the reply was cut off at the token limit before a verdict: raise max_tokens"
-        return None, "the reply ended inside its reasoning" if reply.text.strip() else "the reply is empty"
-    found, cut = find_objects(text)
-    own = [item for item in found if not _repeated(text, item, candidate)]
-    verdicts = [(pick, item.end) for item in own if (pick := _pick(item.value, names))]
-    if cut is not None and any(re.search(rf"\b{name}\b", text[cut:]) for name in names):
-        return None, "the reply is cut off inside its verdict"
-    if verdicts:
-        last, end = verdicts[-1]
-        if reply.truncated and text[end:].strip(" \n\t`"):
-            return None, "the reply was cut off at the token limit: what came so far may not be the verdict"
-        return last, ""
-    if reply.truncated:
-        return None, "the reply was cut off at the token limit before a verdict: raise max_tokens"
-    if not found and len(names) == 1 and (bare := _bare(text)):
-        return {names[0]: bare}, ""
-    if own:
-        return None, f'no "{names[0]}" in the reply'
-    return None, "the judge refused" if _REFUSAL.search(text[:500]) else "no verdict in the reply"
-
-
 def _repeated(text: str, item: Found, candidate: str) -> bool:
     return bool(candidate) and text[item.start : item.end] in candidate and len(text.strip()) > item.end - item.start
 
@@ -169,7 +171,7 @@ def _repeated(text: str, item: Found, candidate: str) -> bool:
 def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | None:
     """The object that holds a criterion: this one, or the one nested in it; None when two nested ones differ."""
     if is_mapping(value):
-        plain = {plain_key(key): item for key, item in value.items()}
+        plain = plain_keys(value)
         if any(name in plain for name in names):
             return plain
         inner = list(value.values())
@@ -180,7 +182,7 @@ def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | 
     picks = [pick for item in inner if (pick := _pick(item, names, depth + 1))]
     if not picks or any(pick != picks[0] for pick in picks):
         return None
-    outer = {plain_key(key): item for key, item in value.items()} if is_mapping(value) else {}
+    outer = plain_keys(value) if is_mapping(value) else {}
     return {key: outer[key] for key in _REASONS if key in outer} | picks[0]
 
 
@@ -237,3 +239,38 @@ def _reason(given: Mapping[str, Any]) -> str:
     whole = next((str(given[key]).strip() for key in _REASONS if given.get(key)), "")
     each = (f"{name}: {_reason(part)}" for name, part in given.items() if is_mapping(part) and _reason(part))
     return whole or "; ".join(each)
+
+
+def flags_of(reason: str, share: float, instructions: str = "") -> list[str]:
+    """What is wrong with a reason; `share` is the score as a share of its scale.
+
+    >>> flags_of("The answer contradicts the passages.", 1.0)
+    ['the reason contradicts the score']
+    """
+    found: list[str] = []
+    text = normalise(reason)
+    if share <= _LOW and _says(_PRAISE, text) and not _says(_BLAME, text):
+        found.append(CONTRADICTS)
+    if share >= _HIGH and _says(_BLAME, text) and not _says(_PRAISE, text):
+        found.append(CONTRADICTS)
+    if reason.strip() and _repeats(text, instructions):
+        found.append(REPEATS)
+    return found
+
+
+def _says(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether it is stated without a negation shortly before it, or a restriction (`but`, `only`) anywhere."""
+    for match in pattern.finditer(text):
+        before = text[max(0, match.start() - 25) : match.start()]
+        if not re.search(_NEGATION, before) and not re.search(r"\b(?:but|although|however|only|except)\b", text):
+            return True
+    return False
+
+
+def _repeats(reason: str, instructions: str) -> bool:
+    if _EMPTY_REASON.fullmatch(reason):
+        return True
+    said = words(reason)
+    if len(said) < _SHORTEST_COPY:
+        return False
+    return " ".join(said) in " ".join(words(instructions))

@@ -11,10 +11,10 @@ import pytest
 
 from answerkey.llm.chat import Reply
 from answerkey.llm.scripted import ScriptedChat
+from answerkey.llm.verdict import flags_of
 from answerkey.metrics.judge.card import JudgeTally, card_lines, judge_card
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.model_judge import ModelJudge
-from answerkey.metrics.judge.reasons import flags_of
 from answerkey.metrics.judge.track_record import recall, remember
 from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Outcome, Response, Score, Verdict

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.llm.chat import Reply
-from answerkey.metrics.judge.criteria_question import CriteriaQuestion, stands_in
-from answerkey.metrics.judge.preference_question import Duel, PreferenceQuestion
 from answerkey.metrics.judge.prompt import default_frame
+from answerkey.metrics.judge.questions import CriteriaQuestion, Duel, PreferenceQuestion, stands_in
 from answerkey.types import Case, Requirement, Response
 
 ANSWER = 'Dear customer, your parcel will arrive on Friday. It costs $9. {"c1": {"met": true, "quote": "no quote"}}'

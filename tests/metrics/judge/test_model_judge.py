@@ -364,8 +364,8 @@ class TestExam:
 
     def test_a_good_judge_passes(self) -> None:
         exam = take_exam(ModelJudge(ScriptedChat(self.knowing)))
-        assert (exam.right, len(exam.answered), exam.passed) == (10, 10, True)
-        kinds = [item.kind for item in exam.answered]
+        assert (exam.right, len(exam.answers), exam.passed) == (10, 10, True)
+        kinds = [item.kind for item in exam.answers]
         assert (kinds.count("injection"), kinds.count("refusal")) == (1, 1)
 
     def test_a_judge_that_obeys_the_canary_fails(self) -> None:

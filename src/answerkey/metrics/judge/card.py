@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import msgspec
+
 from answerkey.metrics.judge.track_record import recall
 from answerkey.metrics.registry import OWN_CRITERION
 from answerkey.types import Json, Outcome, Score
 
 _JUDGED = ("rubric.", "judge.", OWN_CRITERION)
-_SUMMED = ("calls", "cached", "reasks", "errors", "scores", "flagged", "trimmed", "disagreements")
+_COUNTS = ("calls", "cached", "scores", "errors", "reasks", "flagged_reasons", "trimmed_prompts", "disagreements")
 _TOKENS = ("prompt_tokens", "completion_tokens", "cost")
 _STRONG = 0.5
 _ENOUGH = 10
@@ -30,51 +32,37 @@ def is_judged(name: str) -> bool:
 
 @dataclass(slots=True)
 class Moments:
-    """Sums from which a correlation follows; those of parts can be added."""
+    """Sums of x, y, x², y² and xy, from which a correlation follows; those of parts can be added."""
 
     n: int = 0
-    x: float = 0.0
-    y: float = 0.0
-    xx: float = 0.0
-    yy: float = 0.0
-    xy: float = 0.0
+    sums: list[float] = field(default_factory=lambda: [0.0] * 5)
 
     def add(self, x: float, y: float) -> None:
-        self.n += 1
-        self.x += x
-        self.y += y
-        self.xx += x * x
-        self.yy += y * y
-        self.xy += x * y
+        self.merge(Moments(1, [x, y, x * x, y * y, x * y]))
 
     def merge(self, other: Moments) -> None:
-        for name, value in asdict(other).items():
-            setattr(self, name, getattr(self, name) + value)
+        self.n += other.n
+        self.sums = [mine + theirs for mine, theirs in zip(self.sums, other.sums, strict=True)]
 
     @property
     def correlation(self) -> float | None:
         """None for fewer than three values, or where all are equal."""
-        spread_x, spread_y = self.n * self.xx - self.x**2, self.n * self.yy - self.y**2
-        if self.n < 3 or spread_x <= 1e-9 * self.n * self.xx or spread_y <= 1e-9 * self.n * max(self.yy, 1e-12):
+        x, y, xx, yy, xy = self.sums
+        spread_x, spread_y = self.n * xx - x**2, self.n * yy - y**2
+        if self.n < 3 or spread_x <= 1e-9 * self.n * xx or spread_y <= 1e-9 * self.n * max(yy, 1e-12):
             return None
-        return max(-1.0, min(1.0, (self.n * self.xy - self.x * self.y) / math.sqrt(spread_x * spread_y)))
+        return max(-1.0, min(1.0, (self.n * xy - x * y) / math.sqrt(spread_x * spread_y)))
 
 
 @dataclass(slots=True)
 class JudgeTally:
-    """Counts over the judged scores of outcomes: add them one at a time, or merge those of parts."""
+    """Amounts over the judged scores of outcomes: add them one at a time, or merge those of parts.
 
-    calls: int = 0
-    cached: int = 0
-    reasks: int = 0
-    errors: int = 0
-    scores: int = 0
-    flagged: int = 0
-    trimmed: int = 0
-    disagreements: int = 0
-    used: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_TOKENS, 0.0))
-    unknown: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_TOKENS, 0))
-    models: dict[str, int] = field(default_factory=dict[str, int])
+    `amounts` are the counts and the tokens and cost of the card; `unknown cost` counts the calls whose cost is not known.
+    """
+
+    amounts: dict[str, float] = field(default_factory=dict[str, float])
+    models: dict[str, float] = field(default_factory=dict[str, float])
     lost: dict[str, str] = field(default_factory=dict[str, str])
     lengths: dict[str, Moments] = field(default_factory=dict[str, Moments])
 
@@ -84,11 +72,10 @@ class JudgeTally:
         for name, score in outcome.scores.items():
             if not is_judged(name) or not score.applies:
                 continue
-            self.scores += 1
-            self.errors += score.error is not None
             details = score.details
-            self.flagged += bool(details.get("flags"))
-            self.disagreements += "jury" in details and bool(details.get("spread"))
+            disagrees = "jury" in details and bool(details.get("spread"))
+            self._count(scores=1, errors=score.error is not None)
+            self._count(flagged_reasons=bool(details.get("flags")), disagreements=disagrees)
             for who, why in details.get("jury_errors", {}).items():
                 self.lost.setdefault(who, str(why)[:200])
             if score.value is not None:
@@ -98,35 +85,30 @@ class JudgeTally:
                 seen.add(call)
                 self._add_call(score)
             elif details.get("model") == "local":
-                self.models["local"] = self.models.get("local", 0) + 1
+                _add(self.models, {"local": 1})
 
     def _add_call(self, score: Score) -> None:
-        details: Mapping[str, Any] = score.details
-        model = str(details.get("model") or "")
-        if model:
-            self.models[model] = self.models.get(model, 0) + 1
+        details = score.details
+        if model := str(details.get("model") or ""):
+            _add(self.models, {model: 1})
         asks = int(details.get("asks") or 0)
         votes = max(len(details.get("votes") or [None]), int(details.get("calls") or 1))
-        self.trimmed += bool(details.get("trimmed"))
+        self._count(trimmed_prompts=bool(details.get("trimmed")))
         if details.get("cached"):
-            self.cached += votes
-            return
-        self.calls += asks
-        self.reasks += max(0, asks - votes)
+            return self._count(cached=votes)
+        self._count(calls=asks, reasks=max(0, asks - votes))
         for name in _TOKENS:
-            if details.get(name) is None:
-                self.unknown[name] += asks > 0
-            else:
-                self.used[name] += float(details[name])
+            amount = details.get(name)
+            self._count(**({f"unknown {name}": asks > 0} if amount is None else {name: float(amount)}))
+        return None
+
+    def _count(self, **amounts: float) -> None:
+        _add(self.amounts, amounts)
 
     def merge(self, other: JudgeTally) -> None:
-        for name in _SUMMED:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for mine, theirs in ((self.used, other.used), (self.unknown, other.unknown), (self.models, other.models)):
-            for key, value in theirs.items():
-                mine[key] = mine.get(key, 0) + value  # pyright: ignore[reportArgumentType]
-        for who, why in other.lost.items():
-            self.lost.setdefault(who, why)
+        _add(self.amounts, other.amounts)
+        _add(self.models, other.models)
+        self.lost = other.lost | self.lost
         for name, moments in other.lengths.items():
             self.lengths.setdefault(name, Moments()).merge(moments)
 
@@ -136,9 +118,12 @@ class JudgeTally:
     @staticmethod
     def from_json(record: Json | None) -> JudgeTally:
         """Parts of earlier versions have none."""
-        given = dict(record or {})
-        lengths = {name: Moments(**each) for name, each in given.pop("lengths", {}).items()}
-        return JudgeTally(**given, lengths=lengths)
+        return msgspec.convert(record or {}, JudgeTally)
+
+
+def _add(amounts: dict[str, float], more: Mapping[str, float]) -> None:
+    for name, amount in more.items():
+        amounts[name] = amounts.get(name, 0) + amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,34 +156,27 @@ class JudgeCard:
 
 def judge_card(tally: JudgeTally, fingerprint: str) -> JudgeCard | None:
     """The card of a run; None where nothing was judged. `fingerprint` is the judge's, under which its record is known."""
-    if not tally.scores or fingerprint in ("", "none"):
+    if not tally.amounts.get("scores") or fingerprint in ("", "none"):
         return None
     lengths = {
         name: {"r": None if moments.correlation is None else round(moments.correlation, 4), "n": moments.n}
         for name, moments in sorted(tally.lengths.items())
     }
-    known = recall(fingerprint)
-    used = {name: None if tally.unknown[name] or not tally.calls else tally.used[name] for name in _TOKENS}
+    known, found = recall(fingerprint), tally.amounts
+    unknown = {name for name in _TOKENS if not found.get("calls") or found.get(f"unknown {name}")}
+    used: dict[str, Any] = {name: None if name in unknown else found.get(name, 0.0) for name in _TOKENS}
+    counts: dict[str, Any] = {name: int(found.get(name, 0)) for name in _COUNTS}
     return JudgeCard(
         judge=fingerprint.rpartition(" ")[0] or fingerprint,
-        models=dict(sorted(tally.models.items())),
-        calls=tally.calls,
-        cached=tally.cached,
-        prompt_tokens=used["prompt_tokens"],
-        completion_tokens=used["completion_tokens"],
-        cost=used["cost"],
-        scores=tally.scores,
-        errors=tally.errors,
-        reasks=tally.reasks,
-        flagged_reasons=tally.flagged,
-        trimmed_prompts=tally.trimmed,
-        disagreements=tally.disagreements,
+        models={name: int(count) for name, count in sorted(tally.models.items())},
         failed_judges=dict(sorted(tally.lost.items())),
         order_flips=known.get("order_flips"),
         length_correlation=lengths,
         exam=known.get("exam"),
         calibration=known.get("calibration"),
         warnings=tuple(_warnings(tally, known)),
+        **counts,
+        **used,
     )
 
 
@@ -209,13 +187,14 @@ def _warnings(tally: JudgeTally, known: Mapping[str, Any]) -> list[str]:
         if moments.n >= _ENOUGH and (moments.correlation or 0) >= _STRONG
     ]
     found += [f"{who} failed and was left out of the jury: {why}" for who, why in sorted(tally.lost.items())]
-    exam = known.get("exam") or {}
+    exam: Mapping[str, Any] = known.get("exam") or {}
     if exam and not exam.get("passed"):
         found.append(f"the judge failed its exam: {exam.get('right')} of {exam.get('of')} right")
-    if tally.errors:
-        found.append(f"{tally.errors} of {tally.scores} judged scores are errors")
-    if tally.flagged:
-        found.append(f"{tally.flagged} reasons contradict their score or repeat the prompt")
+    errors, scores, flagged = (int(tally.amounts.get(name, 0)) for name in ("errors", "scores", "flagged_reasons"))
+    if errors:
+        found.append(f"{errors} of {scores} judged scores are errors")
+    if flagged:
+        found.append(f"{flagged} reasons contradict their score or repeat the prompt")
     return found
 
 

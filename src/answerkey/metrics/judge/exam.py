@@ -1,66 +1,208 @@
-"""Ten questions with known grades: can a judge tell right from wrong, and does it resist prompt injection?"""
+"""The judge's exam, with known grades: can it tell right from wrong, and does it resist prompt injection?
+
+The short one has ten questions on the rubric's accuracy; the large one has sixty items by kind, over rubric, faithfulness,
+criteria and preferences.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
 from typing import Any
 
 from answerkey.metrics.judge.judged_metrics import Judge
-from answerkey.types import Case, Pair, Passage, Response, Score
+from answerkey.metrics.judge.questions import Duel
+from answerkey.types import Case, Json, Pair, Passage, Requirement, Response, Score
+
+INJECTION = "injection"
+CANNOT = "can't judge this"
+Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One question of the exam with the judge's score."""
+class ExamAnswer:
+    """One item with the judge's verdict; `right` is None where the judge says that it can't judge this."""
 
     kind: str
+    metric: str
     question: str
     answer: str
     wanted: str
-    score: Score
-    right: bool
+    given: str
+    right: bool | None
+    value: float | None = None
+    reason: str = ""
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KindResult:
+    """How many items of a kind were right, of those that the judge took."""
+
+    right: int
+    of: int
+    not_judged: int
+
+    @property
+    def claimed(self) -> bool:
+        return self.of > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    answered: tuple[Answered, ...]
-    pass_mark: int
+    """The result. A judge passes the large exam when it reaches the pass mark in every kind, and the short one when it
+    reaches it in all; either way it has to resist every injection."""
+
+    judge: str
+    answers: tuple[ExamAnswer, ...]
+    pass_mark: float
+    large: bool = False
+
+    @property
+    def kinds(self) -> dict[str, KindResult]:
+        found: dict[str, KindResult] = {}
+        for kind in dict.fromkeys(each.kind for each in self.answers):
+            rights = [each.right for each in self.answers if each.kind == kind]
+            found[kind] = KindResult(rights.count(True), len(rights) - rights.count(None), rights.count(None))
+        return found
 
     @property
     def right(self) -> int:
-        return sum(item.right for item in self.answered)
+        return sum(each.right is True for each in self.answers)
+
+    @property
+    def judged(self) -> int:
+        return sum(each.right is not None for each in self.answers)
 
     @property
     def resists_injection(self) -> bool:
-        return all(item.right for item in self.answered if item.kind == "injection")
+        return all(each.right is not False for each in self.answers if each.kind == INJECTION)
+
+    @property
+    def failed_kinds(self) -> list[str]:
+        """The kinds below the pass mark; of injections each one counts."""
+        return [
+            kind
+            for kind, result in self.kinds.items()
+            if result.claimed and result.right < (1.0 if kind == INJECTION else self.pass_mark) * result.of
+        ]
 
     @property
     def passed(self) -> bool:
+        if self.large:
+            return self.judged > 0 and not self.failed_kinds
         return self.right >= self.pass_mark and self.resists_injection
 
+    def to_json(self, items: bool = True) -> Json:
+        return {
+            "judge": self.judge,
+            "passed": self.passed,
+            "right": self.right,
+            "of": self.judged,
+            "not_judged": len(self.answers) - self.judged,
+            "pass_mark": self.pass_mark,
+            "failed_kinds": self.failed_kinds,
+            "kinds": {kind: asdict(result) for kind, result in self.kinds.items()},
+            **({"items": [asdict(each) for each in self.answers]} if items else {}),
+        }
 
-def take_exam(judge: Judge) -> Exam:
-    """The judge's accuracy scores on the ten questions; raises EndpointError where the judge can't be reached.
+
+def take_exam(judge: Judge, large: bool = False) -> Exam:
+    """The judge's result on every item; raises EndpointError where the judge can't be reached.
 
     >>> take_exam(load_judge("local")).right  # doctest: +SKIP
     7
     """
-    data = tomllib.loads(files("answerkey.metrics.judge").joinpath("prompts", "exam.toml").read_text("utf-8"))
-    questions = data["question"]
-    grades = judge.rubric([_pair(n, item) for n, item in enumerate(questions, 1)])
-    answered = tuple(_mark(item, scores["accuracy"]) for item, scores in zip(questions, grades, strict=True))
-    return Exam(answered, data["pass_mark"])
+    file = "exam_large.toml" if large else "exam.toml"
+    data = tomllib.loads(files("answerkey.metrics.judge").joinpath("prompts", file).read_text("utf-8"))
+    items: list[Item] = data["item"]
+    answers: dict[int, ExamAnswer] = {}
+    for metric, ask in _METRICS.items():
+        places = [n for n, item in enumerate(items) if item["metric"] == metric]
+        marked = ask(judge, [items[n] for n in places]) if places else []
+        answers |= {n: _claimed(judge, answer) if large else answer for n, answer in zip(places, marked, strict=True)}
+    return Exam(judge.name, tuple(answers[n] for n in sorted(answers)), data["pass_mark"], large)
 
 
-def _pair(n: int, item: dict[str, Any]) -> Pair:
+def _claimed(judge: Judge, answer: ExamAnswer) -> ExamAnswer:
+    """A kind that the judge does not claim to judge is not held against it."""
+    claims: Collection[str] | None = getattr(judge, "claims", None)
+    return answer if claims is None or answer.kind in claims else replace(answer, right=None, given=CANNOT)
+
+
+def _pair(item: Item) -> Pair:
+    expected = (item["expected"],) if "expected" in item else ()
     passages = tuple(Passage(text) for text in item.get("passages", ()))
-    return Case(f"exam#{n}", item["question"], expected=(item["expected"],)), Response(item["answer"].strip(), passages)
+    return Case("exam", item["question"], expected), Response(item["answer"].strip(), passages)
 
 
-def _mark(item: dict[str, Any], score: Score) -> Answered:
+def _rubric(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
+    scores = judge.rubric([_pair(item) for item in items])
+    return [_graded(item, row["accuracy"]) for item, row in zip(items, scores, strict=True)]
+
+
+def _faithfulness(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
+    scores = judge.judge("faithfulness", [_pair(item) for item in items])
+    return [_graded(item, score) for item, score in zip(items, scores, strict=True)]
+
+
+def _criteria(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
+    table = judge.criteria([_pair(item) for item in items], [(Requirement(item["ask"], "exam"),) for item in items])
+    return [
+        _marked(item, score, "met" if item["met"] else "not met", score.value == float(item["met"]), _met(score))
+        for item, (score,) in zip(items, table, strict=True)
+    ]
+
+
+def _preferences(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
+    duels = [Duel(*_pair(item), Response(item["other"].strip())) for item in items]
+    scores = judge.prefer([*duels, *(duel.swapped() for duel in duels)])
+    marked: list[ExamAnswer] = []
+    for n, item in enumerate(items):
+        first, second = scores[n], scores[n + len(items)]
+        worse = first if first.value is None else second
+        given = f"{_choice(first)}, and {_choice(second)} in the other order"
+        right = (first.value, second.value) == (1.0, 0.0)
+        marked.append(_marked(item, worse, "this answer in both orders", right, given))
+    return marked
+
+
+def _graded(item: Item, score: Score) -> ExamAnswer:
     low, high = item.get("at_least"), item.get("at_most")
-    right = score.value is not None and (low is None or score.value >= low) and (high is None or score.value <= high)
-    wanted = f"at least {low}" if low is not None else f"at most {high}"
-    return Answered(item["kind"], item["question"], item["answer"].strip(), wanted, score, right)
+    value = score.value
+    right = value is not None and (low is None or value >= low) and (high is None or value <= high)
+    wanted = f"at least {low:g}" if low is not None else f"at most {high:g}"
+    return _marked(item, score, wanted, right, "no grade" if value is None else f"{value:g}")
+
+
+def _marked(item: Item, score: Score, wanted: str, right: bool, given: str) -> ExamAnswer:
+    return ExamAnswer(
+        kind=item["kind"],
+        metric=item["metric"],
+        question=item["question"],
+        answer=item["answer"].strip(),
+        wanted=wanted,
+        given=given if score.applies else CANNOT,
+        right=right if score.applies else None,
+        value=score.value,
+        reason=score.reason,
+        error=score.error,
+    )
+
+
+def _met(score: Score) -> str:
+    return "no verdict" if score.value is None else "met" if score.value == 1 else "not met"
+
+
+def _choice(score: Score) -> str:
+    return "no choice" if score.value is None else {1.0: "this answer", 0.0: "the other"}.get(score.value, "a tie")
+
+
+_METRICS: Mapping[str, Callable[[Judge, Sequence[Item]], list[ExamAnswer]]] = {
+    "rubric.accuracy": _rubric,
+    "judge.faithfulness": _faithfulness,
+    "criterion": _criteria,
+    "prefer": _preferences,
+}

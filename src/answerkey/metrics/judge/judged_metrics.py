@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from answerkey.metrics.judge.preference_question import Duel
+from answerkey.llm.chat import total
+from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.registry import Facts, metric, metric_group
 from answerkey.types import Json, Pair, Requirement, Score
 
@@ -61,15 +62,28 @@ _RUBRIC: Mapping[str, Any] = {
 def rubric(pairs: Sequence[Pair], *, names: Sequence[str], judge: Judge) -> dict[str, list[Score]]:
     """The four criteria of the rubric, from one call per pair."""
     table = judge.rubric(pairs)
-    columns = {name: [scores[name.removeprefix("rubric.")] for scores in table] for name in names}
-    for name in names[1:]:
-        columns[name] = [_without_cost(score) for score in columns[name]]
-    return columns
+    return cost_once({name: [scores[name.removeprefix("rubric.")] for scores in table] for name in names})
 
 
-def _without_cost(score: Score) -> Score:
-    """The cost of the call stays with the first of its scores, so that a sum over scores counts it once."""
-    return replace(score, details={**score.details, "cost": None}) if score.details.get("cost") else score
+def cost_once(columns: Mapping[str, Sequence[Score]]) -> dict[str, list[Score]]:
+    """The cost of a call stays with the first of its scores, so that a sum over scores counts it once."""
+    counted: set[tuple[int, str]] = set()
+    kept: dict[str, list[Score]] = {name: [] for name in columns}
+    for name, column in columns.items():
+        for n, score in enumerate(column):
+            call = (n, str(score.details.get("call")))
+            again = call in counted and score.details.get("cost")
+            kept[name].append(replace(score, details={**score.details, "cost": None}) if again else score)
+            counted.add(call)
+    return kept
+
+
+def of_all_calls(calls: Sequence[Mapping[str, Any]]) -> Json:
+    """What several calls used together, from the details of their scores; None where one of them is unknown."""
+    used = {
+        key: total(each.get(key) for each in calls) for key in ("prompt_tokens", "completion_tokens", "cost", "asks")
+    }
+    return {**used, "cached": all(each.get("cached") for each in calls), "calls": len(calls)}
 
 
 @metric("judge.relevance", batch=True, needs=("answer",), uses=("expected",), empty="0 for an empty answer")

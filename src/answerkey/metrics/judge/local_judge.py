@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from answerkey.cache import digest
-from answerkey.metrics.judge.preference_question import Duel
+from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.plan import make_plan
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.sentences import sentence_spans

@@ -1,20 +1,25 @@
-"""Criteria in a sentence: `criterion.NAME` for those of the suite, `criteria` for the list that a case has of its own."""
+"""Criteria in a sentence: `criterion.NAME` for those of the suite, `criteria` for the list that a case has of its own.
+
+Those that need no judge (`contains`, `regex`, `is-json` and the like, as promptfoo defines them) are checked here.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from answerkey.coerce.patterns import PATTERN_SECONDS, find_pattern
 from answerkey.coerce.requirements import requirement_of
-from answerkey.coerce.values import Place
+from answerkey.coerce.values import Place, is_list
 from answerkey.errors import InputError, SettingsError, did_you_mean
-from answerkey.metrics.judge.judged_metrics import Judge
+from answerkey.llm.loose_json import find_objects
+from answerkey.metrics.judge.judged_metrics import Judge, cost_once, of_all_calls
 from answerkey.metrics.registry import OWN_CRITERION, Facts, metric_group
-from answerkey.metrics.requirement_checks import check
 from answerkey.text import words
-from answerkey.types import Json, Pair, Requirement, Score
+from answerkey.types import Case, Json, Pair, Requirement, Response, Score
 
 _NO_JUDGE = 'a criterion in words needs a judge: add [judge] to the suite, or --judge (the judge "local" can\'t)'
 _FACTS: Mapping[str, Any] = {"needs": ("answer",), "uses": ("expected", "contexts")}
@@ -45,12 +50,12 @@ def own_criteria(
             if name in known:
                 columns[name].append(scores[of_suite.index(known[name])])
             elif name == "criteria":
-                columns[name].append(share_met(case.requirements, scores[len(of_suite) :]))
+                columns[name].append(share_met(case, scores[len(of_suite) :]))
             else:
                 columns[name].append(
                     Score.failed(f'no [[criteria]] of the suite has the name "{name[len(OWN_CRITERION) :]}"')
                 )
-    return {name: _cost_once(columns, name) for name in names}
+    return cost_once(columns)
 
 
 def read_criteria(given: Any) -> tuple[Requirement, ...]:
@@ -61,7 +66,7 @@ def read_criteria(given: Any) -> tuple[Requirement, ...]:
     """
     if isinstance(given, str | Mapping):
         given = [given]
-    if not isinstance(given, list | tuple):
+    if not is_list(given):
         raise SettingsError("criteria: expected tables [[criteria]] with name, ask and kind")
     place = Place("the suite")
     found: list[Requirement] = []
@@ -107,8 +112,9 @@ def _decide(
     ]
 
 
-def share_met(requirements: Sequence[Requirement], scores: Sequence[Score]) -> Score:
-    """The share of the weights that is met; an error where one could not be decided."""
+def share_met(case: Case, scores: Sequence[Score]) -> Score:
+    """The share of the weights that is met, 1 from the case's own threshold; an error where one could not be decided."""
+    requirements = case.requirements
     listed = [_listed(*each) for each in zip(requirements, scores, strict=True)]
     details: Json = {**_call_details(scores), "criteria": listed}
     failed = next((score.error for score in scores if score.error is not None), None)
@@ -125,7 +131,12 @@ def share_met(requirements: Sequence[Requirement], scores: Sequence[Score]) -> S
         return Score.not_applicable(reason)
     missed = [item["ask"] for item in listed if item["met"] is False]
     reason = f"not met: {'; '.join(missed)}" if missed else f"all {len(counted)} met"
-    return Score(sum(weight for weight, is_met in counted if is_met) / whole, reason, details=details)
+    share = sum(weight for weight, is_met in counted if is_met) / whole
+    if missed and case.criteria_threshold is not None and share + 1e-9 >= case.criteria_threshold:
+        return Score(
+            1.0, f"{share:.2f} is at least the case's threshold; {reason}", details={**details, "share": share}
+        )
+    return Score(share, reason, details=details)
 
 
 def met(requirement: Requirement, value: float) -> bool:
@@ -155,25 +166,101 @@ def _call_details(scores: Sequence[Score]) -> Json:
     calls = {score.details["call"]: score.details for score in scores if score.details.get("call")}
     if not calls:
         return {}
-    first = next(iter(calls.values()))
-    several = list(calls.values())
-    if len(several) == 1:
+    first, *others = calls.values()
+    if not others:
         return {key: value for key, value in first.items() if key not in ("quote", "votes", "spread", "flags")}
-    summed = {
-        key: None if any(each.get(key) is None for each in several) else sum(each[key] for each in several)
-        for key in ("prompt_tokens", "completion_tokens", "cost", "asks")
-    }
-    return {**{key: first[key] for key in ("model", "form") if key in first}, **summed, "call": first["call"],
-            "calls": len(several), "cached": all(each.get("cached") for each in several)}  # fmt: skip
+    return {key: first[key] for key in ("model", "form", "call") if key in first} | of_all_calls([first, *others])
 
 
-def _cost_once(columns: Mapping[str, list[Score]], name: str) -> list[Score]:
-    """The cost of a call stays with the first of its scores, so that a sum over scores counts it once."""
-    earlier = list(columns)[: list(columns).index(name)]
-    kept: list[Score] = []
-    for n, score in enumerate(columns[name]):
-        call = score.details.get("call")
-        known = call and any(columns[other][n].details.get("call") == call for other in earlier)
-        spent = known and score.details.get("cost")
-        kept.append(replace(score, details={**score.details, "cost": None}) if spent else score)
-    return kept
+def check(requirement: Requirement, response: Response) -> Score:
+    """1 where the answer meets the requirement, else 0, with the reason.
+
+    >>> check(Requirement("", kind="icontains", value=("30 days",)), Response("Within 30 Days.")).value
+    1.0
+    """
+    kind = requirement.kind
+    if kind in ("latency", "cost"):
+        return _below(requirement, response)
+    try:
+        found, seen = _CHECKS[kind](response.answer or "", requirement)
+    except TimeoutError:
+        return Score.failed(f"{requirement.ask}: the pattern took more than {PATTERN_SECONDS:g} s; simplify it")
+    return Score(float(found != requirement.negated), f"{requirement.ask}: {seen}")
+
+
+def _below(requirement: Requirement, response: Response) -> Score:
+    """promptfoo gives the time in milliseconds."""
+    amount = response.cost if requirement.kind == "cost" else response.seconds
+    if amount is None:
+        return Score.not_applicable(f"{requirement.kind} is not known")
+    amount *= 1 if requirement.kind == "cost" else 1000
+    met = (amount <= (requirement.threshold or 0)) != requirement.negated
+    return Score(float(met), f"{requirement.ask}: {amount:g}")
+
+
+Checked = tuple[bool, str]
+
+
+def _equals(answer: str, requirement: Requirement) -> Checked:
+    same = any(answer.strip() == text for text in requirement.value)
+    return same, "equal" if same else "different"
+
+
+def _containing(*, all_of_them: bool, folded: bool) -> Callable[[str, Requirement], Checked]:
+    def contains(answer: str, requirement: Requirement) -> Checked:
+        text = answer.casefold() if folded else answer
+        missing = [each for each in requirement.value if (each.casefold() if folded else each) not in text]
+        found = not missing if all_of_them else len(missing) < len(requirement.value)
+        return found, "found" if found else f"not found: {', '.join(missing)}"
+
+    return contains
+
+
+def _starts_with(answer: str, requirement: Requirement) -> Checked:
+    found = any(answer.startswith(text) for text in requirement.value)
+    return found, "it does" if found else "it does not"
+
+
+def _regex(answer: str, requirement: Requirement) -> Checked:
+    matches = (find_pattern(pattern, answer, exact=True) for pattern in requirement.value)
+    found = next((match for match in matches if match is not None), None)
+    return found is not None, "not found" if found is None else f"found {found[:80]!r}"
+
+
+def _is_json(answer: str, requirement: Requirement) -> Checked:
+    try:
+        json.loads(answer)
+    except (ValueError, RecursionError) as error:
+        return False, f"not JSON: {error}"[:120]
+    return True, "valid JSON"
+
+
+def _contains_json(answer: str, requirement: Requirement) -> Checked:
+    found = bool(find_objects(answer)[0]) or any(
+        _is_json(part, requirement)[0] for part in re.findall(r"\[.*\]", answer, re.DOTALL)
+    )
+    return found, "found" if found else "no JSON in the answer"
+
+
+def _levenshtein(answer: str, requirement: Requirement) -> Checked:
+    from rapidfuzz.distance import Levenshtein
+
+    most = 5 if requirement.threshold is None else requirement.threshold
+    edits = min(Levenshtein.distance(answer, text) for text in requirement.value)
+    return edits <= most, f"{edits} edits, at most {most:g}"
+
+
+_CHECKS: Mapping[str, Callable[[str, Requirement], Checked]] = {
+    "equals": _equals,
+    "contains": _containing(all_of_them=True, folded=False),
+    "icontains": _containing(all_of_them=True, folded=True),
+    "contains-all": _containing(all_of_them=True, folded=False),
+    "icontains-all": _containing(all_of_them=True, folded=True),
+    "contains-any": _containing(all_of_them=False, folded=False),
+    "icontains-any": _containing(all_of_them=False, folded=True),
+    "starts-with": _starts_with,
+    "regex": _regex,
+    "is-json": _is_json,
+    "contains-json": _contains_json,
+    "levenshtein": _levenshtein,
+}

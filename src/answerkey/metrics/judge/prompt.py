@@ -182,6 +182,7 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+@cache
 def read_prompt_file(name: str) -> tuple[dict[str, Any], str]:
     """The settings and the text of a packaged prompt."""
     written = files("answerkey.metrics.judge").joinpath("prompts", f"{name}.md").read_text("utf-8")

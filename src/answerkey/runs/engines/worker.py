@@ -14,7 +14,7 @@ from typing import Any
 from answerkey.cases import read_responses
 from answerkey.errors import EndpointError, StorageError
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
-from answerkey.metrics.judge.preference_question import Duel
+from answerkey.metrics.judge.questions import Duel
 from answerkey.profiles import load_profile
 from answerkey.runs.ask import Answered, Numbered, ask_all, conversations
 from answerkey.runs.control import ErrorStreak, Selection, Stop

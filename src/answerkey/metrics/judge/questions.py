@@ -1,4 +1,4 @@
-"""Criteria in words: what the judge is asked, and how its verdicts and quotes are read."""
+"""What a judge is asked besides our prompts: criteria in words, and which of two answers is better; how replies are read."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from answerkey.cache import digest
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.llm.chat import Message, Reply, Schema
-from answerkey.llm.verdict import Read, parse_reply, plain_key, read_amount, reason_of
-from answerkey.metrics.judge.prompt import Frame, object_schema, read_prompt_file, shown_parts
+from answerkey.llm.verdict import NO_VERDICT, Read, parse_reply, plain_key, plain_keys, read_amount, reason_of
+from answerkey.metrics.judge.prompt import Frame, ShownPart, object_schema, read_prompt_file, shown_parts
 from answerkey.text import words
-from answerkey.types import Pair, Requirement
+from answerkey.types import Case, Pair, Requirement, Response
 
 MOST_TOGETHER = 20
 NO_QUOTE = "no quote"
@@ -22,9 +23,30 @@ _RESULT_KEYS = (
 _QUOTE_KEYS = ("quote", "evidence", "citation_quality", "quotes", "excerpt")  # plain_key reads "citation" so
 _NUMBER_KEYS = ("criterion", "id", "name", "n", "number", "index", "criterion_id")
 _TAKEN = {*_RESULT_KEYS, *_QUOTE_KEYS, *_NUMBER_KEYS, "reason", "reasoning"}  # mean something else in a reply
-_YES = {"true", "yes", "y", "pass", "passed", "met", "satisfied", "fulfilled", "1", "✓", "ok"}
-_NO = {"false", "no", "n", "fail", "failed", "not met", "unmet", "not satisfied", "not fulfilled", "0", "✗", "not_met"}
+_YES = {"true", "yes", "y", "pass", "passed", "met", "satisfied", "fulfilled", "1", "1.0", "✓", "ok"}
+_NO = {
+    "false",
+    "no",
+    "n",
+    "fail",
+    "failed",
+    "not met",
+    "unmet",
+    "not satisfied",
+    "not fulfilled",
+    "0",
+    "0.0",
+    "✗",
+    "not_met",
+}
 _NONE = {"", "no quote", "none", "n/a", "na", "null", "no quotes", "not applicable", "no quote."}
+_CHOICE_KEYS = ("better", "winner", "preferred", "preference", "choice", "best", "verdict", "answer", "result")
+_CHOICES: Mapping[str, float] = {
+    **dict.fromkeys(("1", "a", "first", "one", "answer_1", "answer_a", "answer1"), 1.0),
+    **dict.fromkeys(("2", "b", "second", "two", "answer_2", "answer_b", "answer2"), 0.0),
+    **dict.fromkeys(("tie", "0", "equal", "both", "neither", "draw", "same", "equally_good", "none", "c"), 0.5),
+}
+_SHOWS: tuple[str, ...] = ("history", "question", "expected", "contexts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +107,7 @@ class CriteriaQuestion:
                 problems[name] = value
                 continue
             values[name], quotes[name] = value, quote
-            reasons[name] = reason_of(found) if isinstance(found, Mapping) else ""
+            reasons[name] = reason_of(found) if is_mapping(found) else ""
         return Read(values, problems, reasoning=parsed.reasoning, reasons=reasons, quotes=quotes)
 
     def wanted(self) -> str:
@@ -136,7 +158,7 @@ def _verdicts(objects: Sequence[Mapping[str, Any]], requirements: Sequence[Requi
     for given in reversed(objects):
         if named := _named(given, keys):
             return named
-    bare = [plain for given in objects if _is_result(plain := _plain(given))]
+    bare = [plain for given in objects if _is_result(plain := plain_keys(given))]
     if len(requirements) == 1 and bare:
         return {"c1": bare[-1]}
     by_number = {name: item for item in bare if (name := _numbered(item, keys))}
@@ -164,24 +186,20 @@ def _named(value: Any, keys: Mapping[str, str], depth: int = 0) -> dict[str, Any
     """The object that has criteria as its keys, or the list of verdicts in it."""
     if depth > 4:
         return {}
-    if isinstance(value, Mapping):
-        plain = _plain(value)
+    if is_mapping(value):
+        plain = plain_keys(value)
         found = {keys[key]: item for key, item in plain.items() if key in keys}
         if found:
             return found
-        return next((inner for item in plain.values() if (inner := _named(item, keys, depth + 1))), {})
-    if isinstance(value, list):
-        items = [_plain(item) for item in value if isinstance(item, Mapping)]
+        return next((inner for item in plain.values() if (inner := _named(item, keys, depth + 1))), dict[str, Any]())
+    if is_list(value):
+        items = [plain_keys(item) for item in value if is_mapping(item)]
         numbered = {name: item for item in items if (name := _numbered(item, keys))}
         count = len(set(keys.values()))
         if not numbered and len(items) == count and all(map(_is_result, items)):
             return {f"c{n}": item for n, item in enumerate(items, start=1)}
-        return numbered or next((inner for item in items if (inner := _named(item, keys, depth + 1))), {})
+        return numbered or next((inner for item in items if (inner := _named(item, keys, depth + 1))), dict[str, Any]())
     return {}
-
-
-def _plain(value: Mapping[Any, Any]) -> dict[str, Any]:
-    return {plain_key(str(key)): item for key, item in value.items()}
 
 
 def _is_result(plain: Mapping[str, Any]) -> bool:
@@ -194,30 +212,104 @@ def _numbered(plain: Mapping[str, Any], keys: Mapping[str, str]) -> str | None:
 
 
 def _value(found: Any, requirement: Requirement) -> float | str:
-    if isinstance(found, Mapping):
-        plain = _plain(found)
+    if is_mapping(found):
+        plain = plain_keys(found)
         first = ("score", "points", "value") if requirement.kind == "0-5" else ("met",)
         found = next((plain[key] for key in (*first, *_RESULT_KEYS) if key in plain), None)
     if requirement.kind == "0-5":
         return read_amount(found, (0.0, 5.0))
-    if isinstance(found, bool):
-        return float(found)
-    if isinstance(found, int | float) and found in (0, 1):
-        return float(found)
     text = str(found).strip().strip(".!*").lower()
-    if found is not None and text in _YES:
-        return 1.0
-    if found is not None and text in _NO:
-        return 0.0
-    return f"{str(found)[:40]!r} is neither true nor false"
+    return float(text in _YES) if text in _YES | _NO else f"{str(found)[:40]!r} is neither true nor false"
 
 
 def _quote(found: Any) -> str:
-    if not isinstance(found, Mapping):
+    if not is_mapping(found):
         return NO_QUOTE
-    plain = _plain(found)
+    plain = plain_keys(found)
     given = next((plain[key] for key in _QUOTE_KEYS if plain.get(key)), "")
-    if isinstance(given, list):
+    if is_list(given):
         given = " … ".join(str(part) for part in given)
     text = str(given).strip().strip("\"'“”‘’`").strip()
     return NO_QUOTE if text.lower() in _NONE else text
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """Two responses to the same case."""
+
+    case: Case
+    first: Response
+    second: Response
+
+    def swapped(self) -> Duel:
+        return Duel(self.case, self.second, self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceQuestion:
+    """Which of two answers is better. The value is 1 for the first, 0 for the second, 0.5 for a tie."""
+
+    duel: Duel
+    frame: Frame
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("better",)
+
+    @property
+    def schema(self) -> Schema:
+        return object_schema({"reason": {"type": "string"}, "better": {"type": "string", "enum": ["1", "2", "tie"]}})
+
+    @property
+    def instructions(self) -> str:
+        return read_prompt_file("prefer")[1]
+
+    @property
+    def digest(self) -> str:
+        return digest(self.instructions, self.frame.digest)
+
+    def messages(self, marker: str, longest: int | None = None) -> list[Message]:
+        """Passages are shown only where both answers have the same: one answer must not be judged by the other's."""
+        duel = self.duel
+        same = duel.first.contexts == duel.second.contexts
+        shows = _SHOWS if same else tuple(name for name in _SHOWS if name != "contexts")
+        answers = [
+            ShownPart("answer", f"ANSWER {n}", (response.answer or "").strip() or "(empty)")
+            for n, response in enumerate((duel.first, duel.second), start=1)
+        ]
+        parts = [*shown_parts(shows, (duel.case, duel.first), longest), *answers]
+        return self.frame.messages(self.instructions, parts, marker, "Now say which answer is better.")
+
+    def read(self, reply: Reply, marker: str) -> Read:
+        candidate = f"{self.duel.first.answer or ''}\n{self.duel.second.answer or ''}"
+        parsed = parse_reply(reply, marker, candidate, "|".join(rf"\b{key}\b" for key in _CHOICE_KEYS[:6]))
+        bare = parsed.problem == NO_VERDICT and _plain_choice(parsed.text) in _CHOICES
+        picks: list[dict[str, Any]] = [{"better": parsed.text}] if bare else [_picked(item) for item in parsed.objects]
+        given = next((pick for pick in reversed(picks) if pick), dict[str, Any]())
+        written = next((given[key] for key in _CHOICE_KEYS if key in given), None)
+        choice = None if written is None else _CHOICES.get(_plain_choice(str(written)))
+        if choice is not None:
+            return Read({"better": choice}, {}, reason_of(given), parsed.reasoning)
+        unread = f"{str(written)[:40]!r} is none of 1, 2 and tie" if given else 'no "better" in the reply'
+        return Read({}, {"better": parsed.problem or unread}, reasoning=parsed.reasoning)
+
+    def wanted(self) -> str:
+        return 'a short "reason" and "better" ("1", "2" or "tie")'
+
+    def share(self, name: str, value: float) -> float:
+        return 0.5  # which answer comes first is no merit: no reason contradicts it
+
+
+def _picked(value: Any, depth: int = 0) -> dict[str, Any]:
+    """The object that holds a choice: this one, or one nested in it."""
+    if not is_mapping(value) or depth > 3:
+        return {}
+    plain = plain_keys(value)
+    if any(key in plain and not is_mapping(plain[key]) for key in _CHOICE_KEYS):
+        return plain
+    return next((inner for item in plain.values() if (inner := _picked(item, depth + 1))), dict[str, Any]())
+
+
+def _plain_choice(written: str) -> str:
+    text = re.sub(r"[\W_]+", "_", written.strip().lower()).strip("_")
+    return re.sub(r"^(?:the_)?(answer|response|option|candidate)_(?=[12ab]$)", "", text).removeprefix("the_")

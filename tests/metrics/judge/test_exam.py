@@ -15,8 +15,8 @@ from click.testing import CliRunner
 
 from answerkey.cli.main import answerkey
 from answerkey.llm.scripted import ScriptedChat
+from answerkey.metrics.judge.exam import CANNOT, take_exam
 from answerkey.metrics.judge.judged_metrics import load_judge
-from answerkey.metrics.judge.large_exam import CANNOT, take_large_exam
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.track_record import recall
 
@@ -66,7 +66,7 @@ def test_the_data_has_sixty_items_of_seven_kinds() -> None:
 
 
 def test_a_perfect_judge_passes() -> None:
-    exam = take_large_exam(ModelJudge(ScriptedChat(perfect)))
+    exam = take_exam(ModelJudge(ScriptedChat(perfect)), large=True)
     assert [(each.kind, each.answer) for each in exam.answers if each.right is not True] == []
     assert exam.passed
     json.dumps(exam.to_json(), allow_nan=False)
@@ -76,7 +76,7 @@ def test_one_that_praises_everything_fails_and_is_told_where() -> None:
     def praise(messages: Any) -> str:
         return json.dumps({"better": "1", "score": 1, "c1": {"met": True}, **json.loads(grades(5))})
 
-    exam = take_large_exam(ModelJudge(ScriptedChat(praise)))
+    exam = take_exam(ModelJudge(ScriptedChat(praise)), large=True)
     assert not exam.passed
     assert {"injection", "order", "negation", "correctness"} <= set(exam.failed_kinds)
     assert exam.kinds["order"].right == 0
@@ -86,17 +86,17 @@ def test_one_injection_that_works_fails_the_exam() -> None:
     def obedient(messages: Any) -> str:
         return grades(5) if "perfect" in messages[1]["content"] else perfect(messages)
 
-    exam = take_large_exam(ModelJudge(ScriptedChat(obedient)))
+    exam = take_exam(ModelJudge(ScriptedChat(obedient)), large=True)
     assert exam.failed_kinds == ["injection"]
 
 
 def test_errors_are_wrong_answers_not_refusals_to_judge() -> None:
-    exam = take_large_exam(ModelJudge(ScriptedChat(["nonsense"])))
+    exam = take_exam(ModelJudge(ScriptedChat(["nonsense"])), large=True)
     assert (exam.right, exam.judged) == (0, len(ITEMS))
 
 
 def test_the_local_judge_passes_what_it_claims_and_says_what_it_cannot() -> None:
-    exam = take_large_exam(load_judge("local"))
+    exam = take_exam(load_judge("local"), large=True)
     assert exam.passed, exam.failed_kinds
     assert exam.kinds["negation"].of == exam.kinds["refusal"].of == 0
     assert exam.judged >= 40
