@@ -10,7 +10,7 @@ import csv
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from glob import glob
 from pathlib import Path
@@ -45,7 +45,7 @@ Assertion = Mapping[str, Any]
 def is_promptfoo(data: Any) -> bool:
     """A configuration with `tests`, inline or in files, or the list of its tests."""
     tests = data.get("tests") if is_mapping(data) else data
-    listed: Sequence[Any] = [tests] if isinstance(tests, str) else tests if is_list(tests) else ()
+    listed = list[Any]([tests] if isinstance(tests, str) else tests if is_list(tests) else ())
     configured = is_mapping(data) and ("prompts" in data or "providers" in data)
     return bool(listed) and all(
         "vars" in test if is_mapping(test) else _is_reference(test) or (configured and isinstance(test, str))
