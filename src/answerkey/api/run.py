@@ -16,7 +16,7 @@ from answerkey.profiles import load_profile
 from answerkey.reports.write import badness, write_reports
 from answerkey.runs.gates import answer_gates, parse_gates
 from answerkey.runs.records import result_line
-from answerkey.runs.store import FolderStore, Scored, new_folder, read_manifest, read_outcomes, write_manifest
+from answerkey.runs.store import FolderStore, Scored, new_folder, read_manifest, read_outcomes, sealed, write_manifest
 from answerkey.runs.summary import RunInfo, Summary, summarise
 from answerkey.text import counted
 from answerkey.types import Json, Outcome, Profile, Status
@@ -121,6 +121,7 @@ class Run:
             store.add_scores([Scored(n, outcome) for n, outcome in numbered])
         finally:
             store.close()
+        write_manifest(folder, sealed(folder, self.manifest))
 
     def __len__(self) -> int:
         return len(self.outcomes)

@@ -38,8 +38,12 @@ def set_command(run: Path, folder: Path) -> None:
       answerkey baseline set results/bot_20260102_030405
     """
     from answerkey.comparison.baseline import set_baseline
-    from answerkey.runs.store import open_run
+    from answerkey.errors import StorageError
+    from answerkey.runs.store import DAMAGED, open_run, read_manifest
 
+    partial = read_manifest(run).get("partial", "")
+    if partial.startswith(DAMAGED):
+        raise StorageError(f"{run}: {partial}; resume it first, or choose another run")
     path = set_baseline(open_run(run), folder)
     done(f"{run} is now the baseline (recorded in {path})")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import done, json_option, print_json, show
+from answerkey.cli.output import end, json_option, print_json, show
 from answerkey.cli.scoring_options import charts_option
 
 
@@ -14,7 +14,7 @@ from answerkey.cli.scoring_options import charts_option
 @click.argument("run", type=click.Path(path_type=Path))
 @charts_option
 @json_option
-def command(run: Path, charts: bool | None, as_json: bool) -> None:
+def command(run: Path, charts: bool | None, as_json: bool) -> int:
     """Rewrite all reports of a run from its journal, and print the text report.
 
     \b
@@ -23,6 +23,7 @@ def command(run: Path, charts: bool | None, as_json: bool) -> None:
     """
     from answerkey.reports.text import text_report
     from answerkey.reports.write import write_reports
+    from answerkey.runs.conclusion import end_of_reading
     from answerkey.runs.store import open_run
 
     summary = write_reports(run, charts=charts)
@@ -30,4 +31,4 @@ def command(run: Path, charts: bool | None, as_json: bool) -> None:
         print_json(summary.to_json())
     else:
         show(text_report(summary, open_run(run).profile))
-    done(f"reports written to {run}")
+    return end(end_of_reading(summary.run.partial, f"reports written to {run}"))

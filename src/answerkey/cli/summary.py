@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import json_option, print_json, show
+from answerkey.cli.output import end, json_option, print_json, show
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.types import Json, Outcome, Status
 
@@ -94,7 +94,7 @@ def grouped_text(groups: list[GroupFigures], column: str) -> str:
     "--by", metavar="COLUMN", help=f"Counts and means per {', '.join(list(COLUMNS)[:-1])} or {list(COLUMNS)[-1]}."
 )
 @json_option
-def command(run: Path, by: str | None, as_json: bool) -> None:
+def command(run: Path, by: str | None, as_json: bool) -> int:
     """Print the text report of a run, or with --json its summary.json. Writes nothing.
 
     \b
@@ -103,21 +103,29 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
       answerkey summary results/support-bot_20260102_030405 --by source_file
     """
     from answerkey.reports.text import text_report
+    from answerkey.runs.conclusion import end_of_reading
     from answerkey.runs.store import open_run, read_manifest
     from answerkey.runs.summary import Summary
+    from answerkey.text import counted
 
-    read_manifest(run)
+    partial: str = read_manifest(run).get("partial", "")
     if by is not None:
         groups = group_by(run, by)
-        return print_json([group.to_json() for group in groups]) if as_json else show(grouped_text(groups, by))
+        if as_json:
+            print_json([group.to_json() for group in groups])
+        else:
+            show(grouped_text(groups, by))
+        return end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}"))
     path = run / "summary.json"
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")
-    record = json.loads(path.read_text(encoding="utf-8"))
+    record = json.loads(path.read_text(encoding="utf-8")) | {"partial": partial}
     if as_json:
-        return print_json(record)
+        print_json(record)
+        return end(end_of_reading(partial, f"the summary of {run}"))
     try:
         summary = Summary.of_json(record)
     except (ValueError, LookupError, TypeError, AttributeError):
         raise InputError(f"{path}: not a summary of this version; rewrite it with `answerkey report {run}`") from None
-    return show(text_report(summary, open_run(run).profile))
+    show(text_report(summary, open_run(run).profile))
+    return end(end_of_reading(partial, f"the summary of {run}"))

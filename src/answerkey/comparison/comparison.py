@@ -15,7 +15,7 @@ from answerkey.comparison.verdict import Evidence, decide
 from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import InputError, SettingsError
 from answerkey.metrics.registry import find
-from answerkey.runs.store import open_run, read_manifest, read_outcomes
+from answerkey.runs.store import DAMAGED, open_run, read_manifest, read_outcomes
 from answerkey.types import Better, Json, Outcome, Profile, Status
 
 if TYPE_CHECKING:
@@ -166,8 +166,8 @@ def side_of(name: str, manifest: Json, outcomes: Iterable[Outcome], profile: Pro
 def _unfinished(manifest: Json, done: int) -> str:
     """How far an unfinished run got; empty for one that has an outcome, even an error, for every case."""
     why, count = manifest.get("partial", ""), manifest.get("count") or 0
-    if not why or done >= count:
-        return ""
+    if not why or why.startswith(DAMAGED) or done >= count:
+        return why if why.startswith(DAMAGED) else ""
     return f"{done} of {count} cases: {'not finished' if why == 'in progress' else why}"
 
 

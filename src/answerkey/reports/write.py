@@ -21,7 +21,15 @@ from answerkey.reports.text import text_report
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, worst_positions
 from answerkey.runs.gates import answer_gates, parse_gates
 from answerkey.runs.records import result_line
-from answerkey.runs.store import JournalIndex, in_parts, open_index, open_run, read_manifest, write_manifest
+from answerkey.runs.store import (
+    JournalIndex,
+    in_parts,
+    open_index,
+    open_run,
+    read_manifest,
+    stored_manifest,
+    write_manifest,
+)
 from answerkey.runs.summary import GateResult, RunInfo, Summary, summary_of
 from answerkey.runs.tally import MOST_LISTED, RunTally
 from answerkey.types import Json, Outcome, Profile, Status
@@ -55,7 +63,7 @@ def write_reports(
     summary = replace(summary, gates=_gates(manifest, summary), failing=failing)
     if ready:
         ready(summary)
-    write_manifest(folder, {**manifest, "fingerprint": summary.run.fingerprint})
+    write_manifest(folder, {**stored_manifest(folder), "fingerprint": summary.run.fingerprint})
     write_file(folder / "summary.json", json_text(summary.to_json()))
     write_file(folder / "report.txt", text_report(summary, profile))
     write_file(folder / "report.md", markdown_report(summary))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, Ending
 from answerkey.runs.control import Finished
+from answerkey.runs.store import DAMAGED
 from answerkey.runs.summary import GateResult, Summary
 from answerkey.text import counted
 
@@ -44,6 +45,11 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
             EXIT_GATE, f"{len(failed)} of {counted(len(gates), 'gate')} failed ({_and_more(conditions, failed)})"
         )
     return ending(EXIT_OK, f"{counted(len(gates), 'gate')} passed" if gates else "", gated=bool(gates))
+
+
+def end_of_reading(partial: str, sentence: str) -> Ending:
+    """The ending of a command that reads a run; `partial` is that of the run. A damaged run is not a success."""
+    return Ending(EXIT_INCOMPLETE, partial) if partial.startswith(DAMAGED) else Ending(EXIT_OK, sentence, gated=False)
 
 
 def _incomplete(finished: Finished, summary: Summary) -> list[str]:

@@ -15,7 +15,7 @@ from answerkey.runs.journal import ANSWERED, ASK, FINISHED, STOPPED, RunState
 from answerkey.runs.prepare import Prepared, prepare, selected
 from answerkey.runs.resume import Resumed, finished_before, new_manifest, resume, still_stopping
 from answerkey.runs.score import LARGEST_BATCH, cost_of, in_chunks
-from answerkey.runs.store import FolderStore, MemoryStore, Scored, Store, locked, new_folder, write_manifest
+from answerkey.runs.store import FolderStore, MemoryStore, Scored, Store, locked, new_folder, sealed, write_manifest
 from answerkey.runs.suite import Suite
 from answerkey.targets.recorded import Recorded
 from answerkey.text import counted
@@ -69,7 +69,7 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
             execution = _Execution(prepared, options, watch, stop, store, Budget(suite.run))
             _execute(execution, begun.cases or prepared.cases)
         finished = _finished(execution, folder)
-        write_manifest(folder, {**begun.manifest, "partial": finished.partial})
+        write_manifest(folder, sealed(folder, {**begun.manifest, "partial": finished.partial}))
         return finished
 
 

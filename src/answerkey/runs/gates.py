@@ -13,12 +13,13 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
 from answerkey.runs.number_tally import Mean
+from answerkey.runs.store import DAMAGED
 from answerkey.runs.summary import Figures, GateResult, MetricMean, Range, RunInfo, Summary, summarise
 from answerkey.types import Band, Case, Outcome, Profile, Response, Score, Status, Verdict
 
@@ -85,8 +86,10 @@ def _parse(text: str) -> Condition:
 
 
 def answer_gates(conditions: Sequence[Condition], summary: Summary) -> list[GateResult]:
-    """The result of each condition."""
-    return [_answer(condition, summary) for condition in conditions]
+    """The result of each condition; all fail where the run is damaged."""
+    results = [_answer(condition, summary) for condition in conditions]
+    partial = summary.run.partial
+    return [replace(each, passed=False, note=partial) for each in results] if partial.startswith(DAMAGED) else results
 
 
 def _answer(condition: Condition, summary: Summary) -> GateResult:

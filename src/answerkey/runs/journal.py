@@ -121,6 +121,15 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
+def count_records(path: Path) -> int:
+    """The complete lines after the header; 0 without a file."""
+    try:
+        with path.open("rb") as file:
+            return max(sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b"")) - 1, 0)
+    except FileNotFoundError:
+        return 0
+
+
 def _check_header(header: Json, path: Path) -> None:
     if header.get("format") != FORMAT:
         raise StorageError(
@@ -226,6 +235,10 @@ class JournalIndex:
                 if n >= len(offsets):
                     offsets.extend([-1] * (n + 1 - len(offsets)))
                 offsets[n] = offset
+
+    def __len__(self) -> int:
+        """How many cases have an answer and scores."""
+        return sum(at >= 0 and scored >= 0 for at, scored in zip(self.responses, self.scores, strict=False))
 
     def records(self) -> Iterator[StoredCase]:
         """Every answered case, in case order."""

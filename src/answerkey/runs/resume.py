@@ -27,7 +27,7 @@ from answerkey.runs.journal import (
 )
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
-from answerkey.runs.store import MANIFEST, read_manifest, write_manifest
+from answerkey.runs.store import MANIFEST, read_manifest, sealed, write_manifest
 from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally
 from answerkey.types import Case, Json
@@ -186,7 +186,8 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         if "cases" in different:
             cases = _repositioned(folder, prepared, state)
     if state.count(FINISHED) >= prepared.count:
-        write_manifest(folder, {**manifest, "partial": ""})  # the run may have been killed before it wrote this
+        # The run may have been killed before it wrote this.
+        write_manifest(folder, sealed(folder, {**manifest, "count": prepared.count, "partial": ""}))
         raise AlreadyFinished(folder, prepared.count)
     suite = str(prepared.suite.path.resolve()) if prepared.suite.path else manifest.get("suite")
     return Resumed({**manifest, "suite": suite, "count": prepared.count, "partial": "in progress"}, state, cases)

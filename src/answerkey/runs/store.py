@@ -9,6 +9,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
 
@@ -23,6 +24,7 @@ from answerkey.runs.journal import (
     Journal,
     JournalIndex,
     RunState,
+    count_records,
     read_journal,
     response_record,
 )
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from answerkey.runs.engines.parts import PartsIndex
 
 MANIFEST, LOCK = "run.json", "run.lock"
+DAMAGED = "damaged: "  # begins the reason why a run is partial, where records are missing
 
 
 class Scored(NamedTuple):
@@ -148,7 +151,46 @@ def is_run(path: Path) -> bool:
 
 
 def read_manifest(folder: Path) -> Json:
-    """run.json: what made the run."""
+    """run.json: what made the run. A run that lacks something it recorded at its end is partial, and says what."""
+    manifest = stored_manifest(folder)
+    files = (folder / MANIFEST, folder / RESPONSES, folder / SCORES, folder / "parts")
+    stats = [path.stat() if path.exists() else None for path in files]
+    lost = _lost(folder, tuple((stat.st_mtime_ns, stat.st_size) if stat else None for stat in stats))
+    return {**manifest, "partial": f"{DAMAGED}{lost}"} if lost else manifest
+
+
+@lru_cache(maxsize=512)
+def _lost(folder: Path, state: object) -> str:
+    """What the files of a run lack, compared with what it recorded when it ended; empty if nothing."""
+    manifest = stored_manifest(folder)
+    if manifest.get("partial") == "in progress":
+        return ""
+    count, recorded = manifest.get("count"), manifest.get("records")
+    if recorded is None:  # a run of an earlier version, or one that was saved from Python
+        if manifest.get("partial") or count is None or (found := len(open_index(folder))) >= count:
+            return ""
+        return f"{found} of {count} cases are stored"
+    if not manifest.get("partial") and count != recorded["cases"]:
+        return f"run.json names {count} cases, {recorded['cases']} were recorded"
+    found = _records(folder)
+    lost = [
+        f"{name} has {found.get(name, 0)} of {n} records" for name, n in recorded.items() if found.get(name, 0) != n
+    ]
+    return ", ".join(lost[-2:])
+
+
+def sealed(folder: Path, manifest: Json) -> Json:
+    """run.json of a run that ends now: with the number of its records, so that a loss is noticed."""
+    return {**manifest, "records": _records(folder)}
+
+
+def _records(folder: Path) -> dict[str, int]:
+    cases = {"cases": len(open_index(folder))}
+    return cases if in_parts(folder) else cases | {name: count_records(folder / name) for name in (RESPONSES, SCORES)}
+
+
+def stored_manifest(folder: Path) -> Json:
+    """run.json as it is, without a look at the journals."""
     try:
         return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:

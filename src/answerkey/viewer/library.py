@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -170,7 +171,7 @@ def summary_of_run(folder: Path, manifest: Json, profile: Profile | None) -> Sum
     """The summary of a run; counted now for one without reports."""
     known = read_summary(folder)
     if known is not None:
-        return known
+        return replace(known, run=replace(known.run, partial=manifest.get("partial", "")))
     files = (folder / RESPONSES, folder / SCORES, *list_parts(folder))
     grown = tuple(path.stat().st_size for path in files if path.is_file())
     if folder not in _counted or _counted[folder][0] != grown:

@@ -197,6 +197,10 @@ class PartsIndex:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    def __len__(self) -> int:
+        """How many cases the parts have."""
+        return sum(_foot(path)[0] for path in list_parts(self.folder))
+
     def records(self) -> Iterator[StoredCase]:
         """Every case, in case order; the position stands for the place in the file."""
         for path in list_parts(self.folder):
