@@ -62,7 +62,7 @@ def test_nothing_is_opened_before_the_first_use(tmp_path: Path) -> None:
 def test_no_text_gives_no_row_and_one_text_is_a_mistake() -> None:
     embedder = CachedEmbedder(Counting())
     assert embedder.embed([]).shape == (0, 8)
-    with pytest.raises(TypeError, match="list of texts"):
+    with pytest.raises(TypeError, match="list of strings"):
         embedder.embed("one text")
 
 

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 from package data, through onnxruntime and tokenizers: no network, no torch."""
+"""all-MiniLM-L6-v2 from package data, through onnxruntime: no network, no torch."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from tokenizers import Encoding, Tokenizer
 
 from answerkey.embed.embedder import unit_rows
 from answerkey.embed.model_files import GRAPH as INT8_GRAPH
 from answerkey.embed.model_files import PACKAGED, int8_graph, open_model
 from answerkey.embed.model_files import WEIGHTS as INT8_WEIGHTS
 from answerkey.embed.onnx import onnxruntime
+from answerkey.embed.wordpiece import Tokens, WordPiece
 from answerkey.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ class MiniLM:
             graph, self.precision = files.checked("model.onnx"), "fp32"
             self.digest = files.digest("model.onnx", "weights.bin", "tokenizer.json")
         self.dimension: int = files.facts["dimension"]
-        self._tokenizer = Tokenizer.from_file(str(files.checked("tokenizer.json")))
-        self._tokenizer.enable_truncation(files.facts["longest"])
-        self._tokenizer.no_padding()
+        self._tokenizer = WordPiece(files.checked("tokenizer.json"), files.facts["longest"])
         self._session = open_session(graph)
         self._threads = threads or available_cores()
 
@@ -53,19 +51,19 @@ class MiniLM:
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), TEXTS_A_ROUND):
             part = [tokenizable(text) for text in texts[start : start + TEXTS_A_ROUND]]
-            encodings = self._tokenizer.encode_batch_fast(part)
+            encodings = self._tokenizer.encode(part)
             for batch, rows in self._run(encodings):
                 vectors[[start + n for n in batch]] = rows
         return unit_rows(vectors, len(texts), self.dimension, f"the embedding model {self.name}")
 
-    def _run(self, encodings: Sequence[Encoding]) -> Iterator[tuple[list[int], Vectors]]:
+    def _run(self, encodings: Sequence[Tokens]) -> Iterator[tuple[list[int], Vectors]]:
         """Batches of text numbers, each with its part of the output; every core takes a batch of its own."""
         batches = list(batches_by_length(encodings))
         with ThreadPoolExecutor(min(self._threads, len(batches)) or 1, "embed") as pool:
             parts = ([encodings[n] for n in batch] for batch in batches)
             yield from zip(batches, pool.map(self._run_batch, parts), strict=True)
 
-    def _run_batch(self, encodings: Sequence[Encoding]) -> Vectors:
+    def _run_batch(self, encodings: Sequence[Tokens]) -> Vectors:
         longest = max(len(encoding) for encoding in encodings)
         ids = np.zeros((len(encodings), longest), np.int32)
         mask = np.zeros_like(ids)
@@ -75,7 +73,7 @@ class MiniLM:
         return np.asarray(self._session.run(["vectors"], {"ids": ids, "mask": mask})[0], np.float32)
 
 
-def batches_by_length(encodings: Sequence[Encoding]) -> Iterator[list[int]]:
+def batches_by_length(encodings: Sequence[Tokens]) -> Iterator[list[int]]:
     """Numbers of texts of nearly one length, longest first: little padding, and memory is reached early."""
     lengths = [len(encoding) for encoding in encodings]
     batch: list[int] = []

@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,7 @@ from numpy.typing import NDArray
 from answerkey.cache import DiskCache, cache_folder
 from answerkey.embed.model_files import PACKAGED as TOKENIZER_FOLDER
 from answerkey.embed.model_files import ModelFiles
-
-if TYPE_CHECKING:
-    from tokenizers import Encoding
+from answerkey.embed.wordpiece import Tokens, WordPiece
 
 PACKAGED = Path(__file__).parent / "data"
 GRAPH, CARD = "entailment.onnx", "entailment.json"
@@ -47,8 +44,6 @@ class EntailmentModel:
     """Logits of (premise, statement) pairs, each pair computed once. May be called from several threads."""
 
     def __init__(self, folder: Path = PACKAGED, store: DiskCache | None = None) -> None:
-        from tokenizers import Tokenizer
-
         from answerkey.embed.minilm import available_cores, open_session
 
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
@@ -57,9 +52,7 @@ class EntailmentModel:
         tokenizer = ModelFiles(TOKENIZER_FOLDER, card).checked("tokenizer.json")
         self.digest = str(card["sha256"][GRAPH])
         self.temperature = float(card["temperature"])
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(card["longest"], strategy="longest_first")
+        self._tokenizer = WordPiece(tokenizer, card["longest"])
         self._session, self._threads = open_session(graph), available_cores()
         self._store = store
         self._memory: OrderedDict[TextPair, Logits] = OrderedDict()
@@ -86,7 +79,7 @@ class EntailmentModel:
     def _computed(self, pairs: Sequence[TextPair]) -> Logits:
         from answerkey.embed.minilm import batches_by_length, tokenizable
 
-        encodings = self._tokenizer.encode_batch([(tokenizable(a), tokenizable(b)) for a, b in pairs])
+        encodings = self._tokenizer.encode_pairs([(tokenizable(a), tokenizable(b)) for a, b in pairs])
         batches = list(batches_by_length(encodings))
         rows = np.empty((len(pairs), 3), np.float32)
         with ThreadPoolExecutor(min(self._threads, len(batches)) or 1, "entailment") as pool:
@@ -95,7 +88,7 @@ class EntailmentModel:
                 rows[batch] = logits
         return rows
 
-    def _run_batch(self, encodings: Sequence[Encoding]) -> Logits:
+    def _run_batch(self, encodings: Sequence[Tokens]) -> Logits:
         longest = max(len(encoding) for encoding in encodings)
         ids, mask, types = (np.zeros((len(encodings), longest), np.int32) for _ in range(3))
         for row, encoding in enumerate(encodings):
