@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ class WordPiece:
         limit = self._longest - 3
         made: list[Tokens] = []
         for pair in pairs:
-            one, other = (self._ids(text, limit) for text in pair)
+            one, other = (self._ids(text, sys.maxsize) for text in pair)  # whole: the longer one is cut
             if len(one) + len(other) > limit:
                 first, second = _shares(len(one), len(other), limit)
                 one, other = one[:first], other[:second]
