@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from answerkey.api import evaluate as evaluate
     from answerkey.api import load_cases as load_cases
     from answerkey.api import open_run as open_run
+    from answerkey.api import prefer as prefer
     from answerkey.api import rank as rank
     from answerkey.api import run_suite as run_suite
     from answerkey.api import score as score
-    from answerkey.api.preference import prefer as prefer
     from answerkey.api.run import Run as Run
     from answerkey.comparison.comparison import Comparison as Comparison
     from answerkey.comparison.comparison import compare_runs as compare_runs
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _NAMES = {
-    "api": "aevaluate compare evaluate load_cases open_run rank run_suite score",
-    "api.preference": "prefer",
+    "api": "aevaluate compare evaluate load_cases open_run prefer rank run_suite score",
     "api.run": "Run",
     "comparison.comparison": "Comparison compare_runs",
     "comparison.prefer": "Preference",

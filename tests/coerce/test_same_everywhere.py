@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from answerkey.api.data import cases_of
+from answerkey.api.adapters import cases_of
 from answerkey.cases import load_cases, read_responses
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS
 from answerkey.coerce.passages import as_labels, as_passages, as_sources

@@ -13,7 +13,7 @@ import pytest
 from answerkey.config.target_tables import SKILLS
 from answerkey.demo import FOLDER
 from answerkey.demo.kpi_catalog import read_catalog
-from answerkey.demo.kpi_periods import find_period, month_of, shifted
+from answerkey.demo.kpi_database import find_period, month_of, shifted
 from answerkey.demo.routed_kpi import RoutedKpiBot, make
 from answerkey.errors import AnswerkeyError, InputError, SettingsError
 from answerkey.text import numbers

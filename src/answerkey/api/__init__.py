@@ -14,8 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast, overload
 
-from answerkey.api.adapters import judge_of, metrics_of, name_of, target_of
-from answerkey.api.data import NAME, cases_of
+from answerkey.api.adapters import NAME, cases_of, judge_of, metrics_of, name_of, target_of
 from answerkey.api.run import Run, open_folder
 from answerkey.background import on_loop
 from answerkey.cases import load_cases as stream_cases
@@ -23,7 +22,9 @@ from answerkey.coerce.rows import case_of_row, response_of_row
 from answerkey.coerce.tables import renamed
 from answerkey.coerce.values import Place
 from answerkey.comparison.comparison import Comparison, compare_sides, load_side, side_of
+from answerkey.comparison.prefer import Preference, prefer_outcomes, remember_flips
 from answerkey.errors import IncompleteError, InputError
+from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.ranking.rank import Ranked
 from answerkey.metrics.ranking.rank import rank as rank_rankings
 from answerkey.metrics.registry import additional_metrics
@@ -35,7 +36,7 @@ from answerkey.runs.prepare import Prepared, manifest_of, prepare
 from answerkey.runs.progress import make_progress
 from answerkey.runs.score import make_scorer
 from answerkey.runs.suite import load_suite, suite_of
-from answerkey.types import Case, Score, Target
+from answerkey.types import Case, Outcome, Score, Target
 
 Metrics = Sequence[str | Callable[..., Any]]
 
@@ -231,3 +232,23 @@ def score(metric: Any, **row: Any) -> Score | dict[str, Score]:
     with closing(scorer):
         scores = scorer.plan.score([(case, response_of_row(renamed_row, place))])[0]
     return dict(scores) if isinstance(metric, list) else scores[names[0]]
+
+
+def prefer(a: Run | str | Path, b: Run | str | Path, judge: Any = "local", workers: int = 20) -> Preference:
+    """Ask a judge for the better answer to each case of two runs, in both orders. A choice that flips is a tie.
+
+    `judge` is "local", a preset, a dict of settings, or a function from prompt to text.
+
+    >>> prefer(old, new, judge=my_llm).sentence  # doctest: +SKIP
+    'B is preferred: B wins 31 cases, A 12, 7 are ties (win rate of B 0.69, 95 % interval 0.57 to 0.80, p = 0.0054)'
+    """
+    first, second = _side(a), _side(b)
+    with closing(judge_of(judge, workers) or load_judge(judge)) as opened:
+        preference = prefer_outcomes(first, second, opened)
+        remember_flips(preference, opened)
+    return preference
+
+
+def _side(run: Run | str | Path) -> tuple[str, Iterable[Outcome]]:
+    opened = run if isinstance(run, Run) else open_folder(run)
+    return opened.name, opened.outcomes

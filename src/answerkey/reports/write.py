@@ -11,11 +11,10 @@ from answerkey.comparison.comparison import Comparison, comparison_json
 from answerkey.errors import StorageError
 from answerkey.files import json_line, json_text, replacing, write_file
 from answerkey.profiles import load_profile
+from answerkey.reports.case_files import JunitFile, ResultsCsv
 from answerkey.reports.charts.style import can_draw, write_plots
 from answerkey.reports.comparison import SHOWN_CASES, comparison_markdown, comparison_text
-from answerkey.reports.csv import ResultsCsv
 from answerkey.reports.failure_screen import failure_screen
-from answerkey.reports.junit import JunitFile
 from answerkey.reports.markdown import markdown_report
 from answerkey.reports.text import text_report
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, worst_positions

@@ -1,8 +1,9 @@
-"""The list of runs and sweeps, the trend of a suite, and the page of one sweep."""
+"""The list of runs and sweeps, the trend of a suite with its chart, and the page of one sweep."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from answerkey.errors import InputError, StorageError, did_you_mean
-from answerkey.reports.charts.trend_chart import trend_chart
+from answerkey.reports.charts.style import AMBER, BLUE, Spec, layer, number, over, titled
+from answerkey.text import short_label
 from answerkey.types import Json
 from answerkey.viewer.library import SWEEP, RunLibrary, read_summary
 from answerkey.viewer.render import respond
@@ -92,3 +94,48 @@ def _rows(summary: Json) -> list[Json]:
 def sweep_file(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
     return send_file(library.sweep(request.path_params["sweep"]), request.path_params["name"])
+
+
+def trend_chart(runs: Sequence[Json]) -> Spec | None:
+    """One point per run, oldest first, with its 95 % interval; None for fewer than two runs with a pass rate.
+
+    A run is an entry of the list of runs: `run`, `created`, `pass_rate`, `pass_rate_ci95` and `changed`.
+    """
+    rated = [run for run in runs if run["pass_rate"] is not None]
+    if len(rated) < 2:
+        return None
+    values = [
+        {
+            "order": n,
+            "run": short_label(run["run"]),
+            "when": _when(run, rated),
+            "rate": run["pass_rate"],
+            "low": run["pass_rate_ci95"][0],
+            "high": run["pass_rate_ci95"][1],
+            "changed": short_label(", ".join(run["changed"])),
+        }
+        for n, run in enumerate(rated)
+    ]
+    x = {"field": "when", "type": "ordinal", "title": None, "sort": {"field": "order"}, "axis": {"labelAngle": -30}}
+    y = number("rate", "pass rate", scale={"domain": [0, 1]}, axis={"format": ".0%"})
+    ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    marked = [value for value in values if value["changed"]]
+    layers = [
+        over(marked, layer("rule", {"x": x}, color=AMBER, strokeDash=[5, 4], strokeWidth=1.5)),
+        over(
+            marked,
+            layer("text", {"x": x, "y": {"value": 8}, "text": {"field": "changed"}}, align="left", dx=4, color=AMBER),
+        ),
+        layer("rule", ends, color=BLUE, strokeWidth=3, opacity=0.4),
+        layer("line", {"x": x, "y": y}, color=BLUE),
+        layer("point", {"x": x, "y": y}, filled=True, size=80, tooltip=True),
+    ]
+    subtitle = "share passed with its 95 % interval; dashed: the named part of the setup changed"
+    return titled("Pass rate over time", {"height": 240, "data": {"values": values}, "layer": layers}, subtitle)
+
+
+def _when(run: Json, runs: Sequence[Json]) -> str:
+    """The time of a run; its folder where several have the same time."""
+    when = run["created"][:16]
+    alone = sum(other["created"][:16] == when for other in runs) == 1
+    return when.replace("T", " ") if alone else short_label(run["run"], 30)

@@ -70,7 +70,7 @@ def command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:
 
 def run(options: RunOptions) -> int:
     """The exit code of a run, a resumed run, an investigation or a dry run."""
-    from answerkey.cli.run import finish, inspect, loop
+    from answerkey.cli.run import finish, loop
     from answerkey.cli.run.options import suite_of_run
     from answerkey.errors import InputError
     from answerkey.runs.resume import run_to_resume
@@ -78,7 +78,7 @@ def run(options: RunOptions) -> int:
 
     folder = options.suite if is_run(options.suite) else None
     if options.investigate and folder is not None:
-        return inspect.investigate(folder, None, options)
+        return loop.investigate(folder, None, options)
     suite = options.load_suite(suite_of_run(folder) if folder else options.suite)
     if folder is None and (options.investigate or options.resume):
         folder = run_to_resume(suite)
@@ -89,14 +89,14 @@ def run(options: RunOptions) -> int:
         if folder is None:
             say(f"there is no run of {suite.name} to resume; starting a new one")
     if options.investigate and folder is not None:
-        return inspect.investigate(folder, suite, options)
+        return loop.investigate(folder, suite, options)
     same = finish.same_command("run", options.suite)
     if folder is not None and read_manifest(folder).get("rescore_of"):
         finished = loop.rescore_with_progress(folder, {}, None, resume=True, quiet=options.quiet)
         return _finish(finished, same, options)
     settings = options.for_engine(folder)
     if options.dry_run:
-        return inspect.dry_run(suite, settings, as_json=options.as_json)
+        return loop.dry_run(suite, settings, as_json=options.as_json)
     finished = loop.run_with_progress(suite, settings, options)
     if finished.stopped is not None or options.smoke:
         finish.show_stop(finished, same, options.stop_on_fail, as_json=options.as_json, debug=options.debug)

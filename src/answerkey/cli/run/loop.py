@@ -1,4 +1,7 @@
-"""Running a suite at the terminal: progress is shown, Ctrl-C once ends cleanly, twice stops immediately."""
+"""Running a suite at the terminal: progress is shown, Ctrl-C once ends cleanly, twice stops immediately.
+
+Also the two ways to look without making a run: `--dry-run` and `--investigate`.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,27 @@ import os
 import signal
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import closing, contextmanager, redirect_stdout, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from answerkey.cli.output import say
-from answerkey.errors import EXIT_INTERRUPTED, SettingsError
+from answerkey.cli.output import done, print_json, say, show
+from answerkey.cli.run.options import RunOptions, suite_of_run
+from answerkey.errors import EXIT_INTERRUPTED, EXIT_OK, InputError, SettingsError
+from answerkey.reports.failure_screen import failure_screen
 from answerkey.runs.control import Finished, Options, Stop, Watch
 from answerkey.runs.execute import run_suite
+from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.progress import make_progress
+from answerkey.runs.records import result_line
 from answerkey.runs.resume import AlreadyFinished
+from answerkey.runs.store import last_stop, open_run
 from answerkey.runs.suite import Suite
-
-if TYPE_CHECKING:
-    from answerkey.cli.run.options import RunOptions
+from answerkey.targets.recorded import Recorded
+from answerkey.targets.resolve import check_target
+from answerkey.text import counted
+from answerkey.types import Case, Outcome
 
 
 @contextmanager
@@ -89,3 +99,101 @@ def _exit_now() -> None:
     if sys.stderr.isatty():
         os.write(sys.stderr.fileno(), b"\x1b[?25h\n")
     os._exit(EXIT_INTERRUPTED)
+
+
+_CHARACTERS_PER_TOKEN = 4  # English text; an estimate
+_PROMPT_TOKENS = 600  # a judge's instructions and reply, roughly
+_PASSAGE_CHARACTERS = 800  # the passages of one case, roughly
+_QUESTIONS_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What a run would do; the JSON of `--dry-run --json`."""
+
+    cases: int
+    target: str
+    workers: int
+    metrics: list[str]
+    profile: str | None
+    judge_calls: int
+    judge_tokens_estimate: int
+    first: list[dict[str, str]]
+
+
+def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
+    """Check everything and print what would be asked and what it might cost; ask and write nothing."""
+    check_target(suite.target, suite.folder)
+    nobody = Recorded()  # the bot is neither imported nor started
+    with closing(prepare(suite, settings.selection, target=nobody)) as prepared:
+        plan = _plan(suite, prepared)
+    for warning in prepared.warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        print_json(asdict(plan))
+        return EXIT_OK
+    show(f"{counted(plan.cases, 'case')} would be sent to the {plan.target} target, {plan.workers} at a time")
+    show(f"metrics: {', '.join(plan.metrics)}")
+    show(f"judge: {counted(plan.judge_calls, 'call')}, about {plan.judge_tokens_estimate:,} tokens")
+    for case in plan.first:
+        show(f"  {case['id']}: {' '.join(case['question'].split())[:100]}")
+    if plan.cases > len(plan.first):
+        show(f"  … and {plan.cases - len(plan.first)} more")
+    done("dry run, nothing was asked")
+    return EXIT_OK
+
+
+def _plan(suite: Suite, prepared: Prepared) -> RunPlan:
+    first: list[dict[str, str]] = []
+    characters = 0
+    for _, case in prepared.cases():
+        if len(first) < _QUESTIONS_SHOWN:
+            first.append({"id": case.id, "question": case.question})
+        characters += len(case.question) + sum(map(len, case.expected)) + _PASSAGE_CHARACTERS
+    names = prepared.scorer.plan.names
+    calls = any(name.startswith("rubric.") for name in names) + sum(name.startswith("judge.") for name in names)
+    if prepared.scorer.judge.startswith("local"):
+        calls = 0
+    tokens = calls * (characters // _CHARACTERS_PER_TOKEN + prepared.count * _PROMPT_TOKENS)
+    return RunPlan(
+        cases=prepared.count,
+        target=suite.target.get("kind", "recorded"),
+        workers=suite.run.workers,
+        metrics=list(names),
+        profile=prepared.profile.name if prepared.profile else None,
+        judge_calls=calls * prepared.count,
+        judge_tokens_estimate=tokens,
+        first=first,
+    )
+
+
+def investigate(folder: Path, suite: Suite | None, options: RunOptions) -> int:
+    """Show the last failure in full, from the run folder alone; then ask again, if its suite can be found."""
+    stopped = last_stop(folder)
+    if stopped is None:
+        say(f"{folder}: no failure is waiting; a run with --stop-on-fail keeps the case it stopped at")
+        if options.as_json:
+            print_json({"run": str(folder), "waiting": None, "asked_again": None})
+        return EXIT_OK
+    profile = open_run(folder).profile
+    tell = say if options.as_json else show
+    tell(failure_screen(stopped, profile, debug=True))
+    second = _ask_again(folder, suite, stopped.case, options)
+    if second is not None:
+        say("asked again:")
+        tell(failure_screen(second, profile, debug=True))
+    if options.as_json:
+        asked = result_line(second) if second else None
+        print_json({"run": str(folder), "waiting": result_line(stopped), "asked_again": asked})
+    return EXIT_OK
+
+
+def _ask_again(folder: Path, suite: Suite | None, case: Case, options: RunOptions) -> Outcome | None:
+    try:
+        suite = suite or options.load_suite(suite_of_run(folder))
+    except (InputError, SettingsError) as error:
+        say(f"not asked again: {error}")
+        return None
+    from answerkey.runs.execute import ask_once
+
+    return ask_once(suite, case)
