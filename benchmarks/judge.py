@@ -1,10 +1,12 @@
 """200 judged cases at 20 calls at once, against an endpoint that takes 200 ms, beside three peers. Prints the ratios.
 
-    python benchmarks/judge.py [--cases N] [--concurrency N] [--latency SECONDS] [--rounds N]
+    python -m benchmarks.judge [--cases N] [--concurrency N] [--latency SECONDS] [--rounds N] [--real CASES]
 
 Every tool runs in a process of its own, with one call before the clock starts; the same question and answer are judged by one
-call a case. Time is told as a multiple of the ideal, cases × latency / concurrency; processor time is that of
-the tool alone, not of the endpoint. The best of the rounds counts, for each tool alike.
+call per case: one question, the criteria of the suite, those of each case, or both, with sentences, scales and checks. Time is a
+multiple of the ideal, cases × latency / concurrency; processor time is that of the tool alone, not of the endpoint. The best of
+the rounds counts, for each tool alike. With `--real` the same criteria go to a llama.cpp server with a small model, and the ideal
+is a bare loop that sends the same requests, as many at once.
 """
 
 from __future__ import annotations
@@ -17,12 +19,21 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from benchmarks.judge_tools import OURS, answerkey, answers  # noqa: E402
 from benchmarks.peers import peer_python, version_of  # noqa: E402
 
 PEERS = {
@@ -38,12 +49,13 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=20)
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--real", type=int, default=0, metavar="CASES")
     asked = parser.parse_args()
     ours, mine = multiprocessing.Pipe()
     endpoint = multiprocessing.get_context("spawn").Process(target=serve, args=(mine, asked.latency), daemon=True)
     endpoint.start()
     url = f"http://127.0.0.1:{ours.recv()}/v1"
-    tools = {"answerkey": Path(sys.executable)}
+    tools = dict.fromkeys(OURS, Path(sys.executable))
     tools |= {name: peer_python(f"judge-{name}", packages) for name, packages in PEERS.items()}
     best: dict[str, tuple[float, float]] = {}
     for _ in range(asked.rounds):
@@ -53,6 +65,8 @@ def main() -> None:
             best[name] = (min(before[0], seconds), min(before[1], processor))
     endpoint.terminate()
     report(best, tools, asked)
+    if asked.real:
+        report_real(asked.real, asked.concurrency)
 
 
 def measure(python: Path, name: str, url: str, asked: argparse.Namespace) -> tuple[float, float]:
@@ -81,13 +95,69 @@ def report(best: dict[str, tuple[float, float]], tools: dict[str, Path], asked: 
         f"{asked.cases} cases, {asked.concurrency} at once, {asked.latency * 1000:g} ms a call; ideal {ideal:.2f} s; "
         f"best of {asked.rounds}"
     )
-    own = best["answerkey"][1]
+    own = max(best[name][1] for name in OURS)
     for name, (seconds, processor) in best.items():
-        label = f"{name} {version_of(tools[name], name)}"
-        beside = "" if name == "answerkey" else f", {processor / own:.1f} times ours"
+        label = f"{name} {version_of(tools[name], name.partition(',')[0])}"
+        beside = "" if name in OURS else f", {processor / own:.1f} times ours"
         print(
-            f"{label:<24} {seconds:6.2f} s, {seconds / ideal:.3f} times the ideal; {processor:6.2f} ms a case{beside}"
+            f"{label:<36} {seconds:6.2f} s, {seconds / ideal:.3f} times the ideal; {processor:6.2f} ms per case{beside}"
         )
+
+
+def report_real(cases: int, concurrency: int) -> None:
+    """The mixed criteria against a real model, and a bare loop that sends the same bodies."""
+    from tests.support.llama_server import LlamaServer
+
+    with LlamaServer(parallel=concurrency) as server, recording(server.base_url) as (url, bodies):
+        settings = server.settings(base_url=url, max_tokens=120, timeout=600, concurrency=concurrency)
+        run = answerkey(**{**OURS["answerkey, mixed kinds"], **settings, "url": url})
+        run(answers(1))
+        bodies.clear()
+        began = time.perf_counter()
+        judged = run(answers(cases + 1)[1:])
+        ours = time.perf_counter() - began
+        sent = list(bodies)
+        with ThreadPoolExecutor(concurrency) as pool:
+            began = time.perf_counter()
+            list(pool.map(lambda body: post(f"{server.base_url}/chat/completions", body), sent))
+            bare = time.perf_counter() - began
+    print(
+        f"llama.cpp, mixed kinds: {judged} of {cases} cases judged with {len(sent)} calls, {concurrency} at once: "
+        f"{ours:.1f} s; a bare loop with the same calls {bare:.1f} s: {ours / bare:.3f} times the ideal"
+    )
+
+
+@contextmanager
+def recording(base_url: str) -> Iterator[tuple[str, list[bytes]]]:
+    """An address that passes requests on to the server, and the bodies that came."""
+    bodies: list[bytes] = []
+
+    class Passing(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            bodies.append(body)
+            reply = post(f"{base_url}/chat/completions", body)
+            self.send_response(200)
+            self.send_header("content-length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Passing)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", bodies
+    finally:
+        server.shutdown()
+
+
+def post(url: str, body: bytes) -> bytes:
+    request = urllib.request.Request(url, body, {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=600) as reply:
+        return reply.read()
 
 
 def serve(told: Connection, latency: float) -> None:
@@ -114,8 +184,11 @@ def serve(told: Connection, latency: float) -> None:
     asyncio.run(run())
 
 
-def completion(asked: dict[str, object]) -> bytes:
+def completion(asked: dict[str, Any]) -> bytes:
     verdict: dict[str, object] = {"reason": "It says so.", "score": 0.75}
+    if schema := asked.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {}):
+        each = {"reason": "It says so.", "quote": "You have 30 days", "met": True, "score": 4}
+        verdict |= {name: each for name in schema if name.startswith("c")}
     message: dict[str, object] = {"role": "assistant", "content": json.dumps(verdict)}
     tools = asked.get("tools")
     if isinstance(tools, list) and tools:

@@ -15,19 +15,44 @@ def answers(count):
     return [f"You have 30 days, see page {n}." for n in range(count)]
 
 
-def answerkey(url, concurrency):
+def answerkey(url, concurrency, names=("judge.relevance",), of_cases=(), **settings):
+    """One call per case, whatever the metrics: `of_cases` are the criteria that each case has of its own."""
+    from answerkey.coerce.requirements import as_requirements
+    from answerkey.coerce.values import LIVE
     from answerkey.metrics.judge.judged_metrics import load_judge
+    from answerkey.metrics.judge.own_criteria import read_criteria
     from answerkey.metrics.plan import make_plan
     from answerkey.types import Case, Response
 
-    judge = load_judge({"base_url": url, "model": "fake", "concurrency": concurrency})
-    plan = make_plan(["judge.relevance"], {"judge": judge})
+    judge = load_judge({"base_url": url, "model": "fake", "concurrency": concurrency, **settings})
+    plan = make_plan(names, {"judge": judge, "criteria": read_criteria(CRITERIA)})
 
     def run(texts):
-        pairs = [(Case(f"c{n}", QUESTION, expected=(EXPECTED,)), Response(text)) for n, text in enumerate(texts)]
-        return sum(row["judge.relevance"].value is not None for row in plan.score(pairs))
+        pairs = []
+        for n, text in enumerate(texts):
+            own = as_requirements([f"{each} Case {n}." for each in of_cases], "criteria", LIVE)
+            own += as_requirements(CHECKS if of_cases else None, "criteria", LIVE)
+            pairs.append((Case(f"c{n}", QUESTION, expected=(EXPECTED,), requirements=own), Response(text)))
+        return sum(all(score.value is not None for score in row.values()) for row in plan.score(pairs))
 
     return run
+
+
+CRITERIA = [
+    {"name": "days", "ask": "The answer names the number of days."},
+    {"name": "no_promise", "ask": "The answer makes no promise about delivery dates."},
+    {"name": "tone", "ask": "The answer is friendly.", "kind": "0-5"},
+]
+CHECKS = [{"type": "icontains", "value": "30 days"}, {"type": "not-regex", "value": "sorry"}]
+OF_SUITE = tuple(f"criterion.{each['name']}" for each in CRITERIA)
+OF_CASES = ("It says where to read more.", "It does not mention a fee.")
+# What we are asked to judge; the peers judge one rubric.
+OURS = {
+    "answerkey": {},
+    "answerkey, criteria per suite": {"names": OF_SUITE},
+    "answerkey, criteria per case": {"names": ("criteria",), "of_cases": OF_CASES},
+    "answerkey, mixed kinds": {"names": (*OF_SUITE, "criteria"), "of_cases": OF_CASES},
+}
 
 
 def autoevals(url, concurrency):
@@ -101,8 +126,8 @@ def deepeval(url, concurrency):
 
 def main():
     name, url, count, concurrency = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    made = {"answerkey": answerkey, "autoevals": autoevals, "pydantic-evals": pydantic_evals, "deepeval": deepeval}
-    run = made[name](url, concurrency)
+    made = {"autoevals": autoevals, "pydantic-evals": pydantic_evals, "deepeval": deepeval}
+    run = answerkey(url, concurrency, **OURS[name]) if name in OURS else made[name](url, concurrency)
     run(["One to begin with."])
     began, used = time.perf_counter(), time.process_time()
     judged = run(answers(count))

@@ -30,7 +30,8 @@ import sys
 import xllamacpp
 params = xllamacpp.CommonParams()
 params.model.path = sys.argv[1]
-params.n_ctx, params.n_parallel, params.port = 4096, 1, int(sys.argv[2])
+params.port, params.n_parallel = int(sys.argv[2]), int(sys.argv[3])
+params.n_ctx = 4096 if params.n_parallel == 1 else 1536 * params.n_parallel
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
 server = xllamacpp.Server(params)
 print("listening", server.listening_address, flush=True)
@@ -69,8 +70,8 @@ def _fetch(path: Path) -> None:
 class LlamaServer:
     """Listens from `start` to `kill`; the port stays the same when it is started again."""
 
-    def __init__(self, port: int = 0) -> None:
-        self._weights = weights()
+    def __init__(self, port: int = 0, parallel: int = 1) -> None:
+        self._weights, self._parallel = weights(), parallel
         self.port = port or _free_port()
         self._process: subprocess.Popen[str] | None = None
 
@@ -90,7 +91,7 @@ class LlamaServer:
 
     def start(self) -> LlamaServer:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVE, str(self._weights), str(self.port)],
+            [sys.executable, "-c", _SERVE, str(self._weights), str(self.port), str(self._parallel)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

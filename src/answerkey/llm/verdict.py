@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from answerkey.coerce.values import is_list, is_mapping
@@ -188,6 +189,11 @@ def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | 
 
 def plain_key(key: str) -> str:
     """`Rubric.Citation Quality` and `citation-quality` are `citation_quality`; a rating is a score."""
+    return _plain_key(key[:300])
+
+
+@lru_cache(maxsize=1024)
+def _plain_key(key: str) -> str:
     plain = re.sub(r"[\W_]+", "_", key.strip().lower().removeprefix("rubric.")).strip("_")
     return {"rating": "score", "citations": "citation_quality", "citation": "citation_quality"}.get(plain, plain)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from answerkey.cache import digest
@@ -49,7 +50,7 @@ _CHOICES: Mapping[str, float] = {
 _SHOWS: tuple[str, ...] = ("history", "question", "expected", "contexts")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CriteriaQuestion:
     """Some criteria about one answer, in one call. They are called c1, c2, … in the reply."""
 
@@ -57,7 +58,7 @@ class CriteriaQuestion:
     pair: Pair
     frame: Frame
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(f"c{n}" for n in range(1, len(self.requirements) + 1))
 
@@ -70,7 +71,7 @@ class CriteriaQuestion:
             }
         )
 
-    @property
+    @cached_property
     def instructions(self) -> str:
         lines = (
             f"- {name} ({'scale 0 to 5' if each.kind == '0-5' else 'met or not'}): {each.ask}"
