@@ -1,15 +1,22 @@
-"""Await user coroutines from synchronous code: on the caller's event loop if it is free, otherwise on our own."""
+"""Code of the user's that awaits or may never return, called from synchronous code without hanging with it.
+
+Coroutines run on the caller's event loop if it is free, otherwise on our own.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Generator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
+T = TypeVar("T")
+Jobs = SimpleQueue[Callable[[], None] | None]
 EventLoop = asyncio.AbstractEventLoop
 _AT_ONCE = 16
 _CALLERS: ContextVar[EventLoop | None] = ContextVar("the caller's event loop", default=None)
@@ -66,3 +73,122 @@ def _background_loop() -> EventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name="answerkey-loop").start()
     return loop
+
+
+class TookTooLong(Exception):
+    """The time was up before the call came back."""
+
+
+class Patience:
+    """Runs calls in daemon threads that are used again; one that hangs is left behind and bars nobody's way.
+
+    A thread serves one call at a time and then the next, so a bot's thread-local client is made once, not per question.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[Jobs] = []
+        self._closed = False
+
+    def call(self, work: Callable[[], T], seconds: float) -> T:
+        """What `work` returns or raises, if it does so in time; else TookTooLong."""
+        done: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                done.set_result(work())
+            except BaseException as error:  # a bot that calls sys.exit fails its own question only
+                done.set_exception(error)
+
+        self._worker().put(run)
+        try:
+            done.exception(seconds)
+        except TimeoutError:
+            raise TookTooLong from None
+        return done.result()
+
+    def close(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().put(None)
+
+    def _worker(self) -> Jobs:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            jobs: Jobs = SimpleQueue()
+            threading.Thread(target=self._serve, args=(jobs,), daemon=True, name="answerkey-ask").start()
+            return jobs
+
+    def _serve(self, jobs: Jobs) -> None:
+        while (job := jobs.get()) is not None:
+            job()
+            if self._closed:
+                return
+            self._idle.append(jobs)
+
+
+class Loop:
+    """An event loop of our own in a daemon thread: works inside a notebook's running loop, and twice in one process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: EventLoop | None = None
+
+    def call(self, begin: Callable[[], Awaitable[T]], seconds: float) -> T:
+        """What the coroutine that `begin` makes returns or raises, in time; else it is cancelled: TookTooLong."""
+        loop, done, tasks = self._running(), Future[T](), list[asyncio.Task[None]]()
+
+        def start() -> None:
+            if done.set_running_or_notify_cancel():
+                tasks.append(loop.create_task(_contained(begin, done)))
+
+        loop.call_soon_threadsafe(start)
+        try:
+            done.exception(seconds)
+        except TimeoutError:
+            if not done.cancel():
+                loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+            self._leave_if_stuck(loop)
+            raise TookTooLong from None
+        return done.result()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop = None
+
+    def _running(self) -> EventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=_serve, args=(self._loop,), daemon=True, name="answerkey-loop").start()
+            return self._loop
+
+    def _leave_if_stuck(self, loop: EventLoop) -> None:
+        """A coroutine that blocks its loop (time.sleep in an async function) would take all others with it."""
+        alive = threading.Event()
+        loop.call_soon_threadsafe(alive.set)
+        if not alive.wait(1.0):
+            with self._lock:
+                if self._loop is loop:
+                    self._loop = None
+                    loop.call_soon_threadsafe(loop.stop)
+
+
+async def _contained(begin: Callable[[], Awaitable[T]], done: Future[T]) -> None:
+    """Everything ends up in `done`: a bot's SystemExit ends its question, not the loop."""
+    try:
+        done.set_result(await begin())
+    except BaseException as error:
+        done.set_exception(error)
+
+
+def _serve(loop: EventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.errors import SettingsError
-from answerkey.targets.paths import json_path
+from answerkey.targets.fields import json_path
 from answerkey.targets.template import fill
 from answerkey.types import Question
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from queue import Empty, SimpleQueue
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from answerkey.background import call_on, event_loop
+from answerkey.background import Patience, TookTooLong, call_on, event_loop
 from answerkey.cache import digest
+from answerkey.coerce.values import is_mapping
 from answerkey.errors import EndpointError
 from answerkey.llm.chat import CallFailed, Message, Reply, Schema
 from answerkey.user_code import error_text
@@ -29,7 +29,7 @@ class FunctionChat:
     def __init__(self, function: Callable[[str], Any], name: str, timeout: float = TIMEOUT) -> None:
         self.model = name
         self._function, self._timeout = function, timeout
-        self._loop = event_loop()
+        self._loop, self._threads = event_loop(), Patience()
         self._lock = threading.Lock()
         self._failures = 0
 
@@ -51,29 +51,21 @@ class FunctionChat:
         return digest("function", self.model)
 
     def close(self) -> None:
-        """Nothing to close."""
+        self._threads.close()
 
     def _called(self, prompt: str) -> Any:
-        """What the function returns; it gets a thread of its own, so that one that hangs can be given up."""
-        done: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        """What the function returns; one that hangs is given up after the timeout."""
 
-        def work() -> None:
-            try:
-                result = self._function(prompt)
-                if inspect.isawaitable(result):
-                    result = call_on(self._loop, lambda: result)
-                done.put((result, None))
-            except BaseException as error:
-                done.put((None, error))
+        def work() -> Any:
+            result = self._function(prompt)
+            return call_on(self._loop, lambda: result) if inspect.isawaitable(result) else result
 
-        threading.Thread(target=work, name="answerkey-judge", daemon=True).start()
         try:
-            result, error = done.get(timeout=self._timeout)
-        except Empty:
+            return self._threads.call(work, self._timeout)
+        except TookTooLong:
             raise CallFailed(f"the judge function gave no reply within {self._timeout:g} s") from None
-        if error is not None:
+        except BaseException as error:
             raise CallFailed(f"the judge function raised {error_text(error)}") from error
-        return result
 
     def _failed(self, why: str) -> None:
         with self._lock:
@@ -86,7 +78,7 @@ def text_of(reply: Any) -> str | None:
     """The text of what a function returned; None where there is none."""
     if isinstance(reply, str):
         return reply
-    if isinstance(reply, Mapping):
+    if is_mapping(reply):
         try:
             return json.dumps(reply)
         except (TypeError, ValueError):

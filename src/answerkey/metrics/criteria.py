@@ -95,17 +95,6 @@ def regex(case: Case, response: Response, *, pattern: str = "") -> Score:
     return Score(float(found is not None), f"found: {found[:80]}" if found is not None else f"not found: {wanted}")
 
 
-def true_values(case: Case, decimal: str = ".") -> list[float]:
-    """The numbers that an answer is compared with: the case's expected_value, else those of its expected answers."""
-    if case.criteria.expected_value is not None:
-        return [case.criteria.expected_value]
-    return [number.value for expected in case.expected for number in numbers(expected, decimal)]
-
-
-def near(value: float, wanted: float, tolerance: float) -> bool:
-    return math.isfinite(wanted) and abs(value - wanted) <= tolerance * abs(wanted) + 1e-12
-
-
 def _found(wanted: tuple[str, ...], response: Response) -> list[str]:
     answer = fold(response.answer or "")
     return [text for text in wanted if fold(text) in answer]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from answerkey.metrics.criteria import near, true_values
 from answerkey.metrics.registry import metric
 from answerkey.text import has_any, numbers
 from answerkey.text import words as words_of
@@ -91,8 +91,8 @@ def factual_accuracy(
         inside = any(low <= number.value <= high for number in given)
         found = f"{'a' if inside else 'no'} number in {low:,.10g} to {high:,.10g}"
         return Score(0.95 if inside else 0.4, found)
-    if wanted := true_values(case, decimal):
-        close = any(near(number.value, want, tolerance) for number in given for want in wanted)
+    if wanted := _true_values(case, decimal):
+        close = any(_near(number.value, want, tolerance) for number in given for want in wanted)
         found = f"{'a' if close else 'no'} number within {tolerance:.0%} of {wanted[0]:,.10g}"
         return Score(0.95 if close else 0.5, found)
     return Score(0.75, "nothing to check the numbers against")
@@ -128,6 +128,17 @@ def executive_format(case: Case, response: Response, *, words: Words, routes: Wo
     }
     missing = [name for name, points in parts.items() if not points]
     return Score(_unit(sum(parts.values())), f"no {', no '.join(missing)}" if missing else "")
+
+
+def _true_values(case: Case, decimal: str = ".") -> list[float]:
+    """The numbers that an answer is compared with: the case's expected_value, else those of its expected answers."""
+    if case.criteria.expected_value is not None:
+        return [case.criteria.expected_value]
+    return [number.value for expected in case.expected for number in numbers(expected, decimal)]
+
+
+def _near(value: float, wanted: float, tolerance: float) -> bool:
+    return math.isfinite(wanted) and abs(value - wanted) <= tolerance * abs(wanted) + 1e-12
 
 
 def _asked_back_or_declined(case: Case, response: Response, words: Words) -> Score | None:

@@ -1,18 +1,28 @@
-"""From a JSON reply to a response: by the suite's paths, or by the usual names where it gives none."""
+"""From a JSON reply to a response: by the suite's paths, or by the usual names where it gives none.
+
+Paths are as in JSONPath: `$.answer`, `$.choices[0].message.content`, `$.sources[*].text`, `$['a b'][-1]`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.config.target_tables import ReplyTable
-from answerkey.targets.paths import JsonPath, json_path
+from answerkey.errors import SettingsError
 from answerkey.targets.respond import as_response, content_error
 from answerkey.types import Response
 
 FIELDS = ("answer", "passages", "route", "sources", "retrieved", "prompt_tokens", "completion_tokens", "cost", "error")
+_STEP = re.compile(
+    r"\.?\[\s*(?:(?P<index>-?\d+)|(?P<all>\*)|'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\")\s*\]"
+    r"|\.?(?P<every>\*)|\.?(?P<name>[^.\[\]*'\"\s]+)"
+)
+EVERY = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +34,9 @@ class Fields:
     def read(self, reply: Any) -> Response:
         found = {name: path.find(reply) for name, path in self.paths.items()}
         if "answer" not in self.paths:
-            return as_response({**reply, **found} if found and isinstance(reply, Mapping) else reply)
+            return as_response({**reply, **found} if found and is_mapping(reply) else reply)
         answer = found["answer"]
-        if isinstance(answer, list):  # several pieces, or the parts of a chat message
+        if is_list(answer):  # several pieces, or the parts of a chat message
             found["answer"] = "\n".join(_piece(item) for item in answer) or None
         if found["answer"] is None and not found.get("error"):
             path = self.paths["answer"].text
@@ -54,10 +64,64 @@ def parse(text: str) -> Any:
 
 
 def _piece(item: Any) -> str:
-    return str(item.get("text", "")) if isinstance(item, Mapping) else str(item)
+    return str(item.get("text", "")) if is_mapping(item) else str(item)
 
 
 def _outline(reply: Any) -> str:
-    if isinstance(reply, Mapping):
+    if is_mapping(reply):
         return f"an object with {', '.join(str(key)[:40] for key in list(reply)[:12]) or 'nothing in it'}"
     return f"{type(reply).__name__}: {json.dumps(reply)[:100]}"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPath:
+    """`find` gives one value, or None where there is none; with a `*` in the path, the list of all that are there."""
+
+    text: str
+    steps: tuple[Any, ...]
+
+    def find(self, value: Any) -> Any:
+        found = [item for item in _walk(value, self.steps) if item is not None]
+        if EVERY in self.steps:
+            return found
+        return found[0] if found else None
+
+
+def json_path(text: str, key: str) -> JsonPath:
+    """The path of setting `key`; the leading `$` may be left out."""
+    rest = text.strip().removeprefix("$")
+    steps: list[Any] = []
+    position = 0
+    while position < len(rest):
+        match = _STEP.match(rest, position)
+        if match is None:
+            raise SettingsError(
+                f'[target] {key} = "{text}": not a path at "{rest[position:]}"; expected such as "$.answer",'
+                ' "$.items[0].text" or "$.sources[*].text"'
+            )
+        steps.append(_step(match))
+        position = match.end()
+    return JsonPath(text, tuple(steps))
+
+
+def _step(match: re.Match[str]) -> Any:
+    if match["all"] or match["every"]:
+        return EVERY
+    if match["index"] is not None:
+        return int(match["index"])
+    return next(name for name in (match["single"], match["double"], match["name"]) if name is not None)
+
+
+def _walk(value: Any, steps: tuple[Any, ...]) -> Iterator[Any]:
+    if not steps:
+        yield value
+        return
+    step, rest = steps[0], steps[1:]
+    if step is EVERY:
+        for item in value if is_list(value) else value.values() if is_mapping(value) else ():
+            yield from _walk(item, rest)
+    elif isinstance(step, int):
+        if is_list(value) and -len(value) <= step < len(value):
+            yield from _walk(value[step], rest)
+    elif is_mapping(value) and step in value:
+        yield from _walk(value[step], rest)

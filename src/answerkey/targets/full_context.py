@@ -10,7 +10,7 @@ from answerkey.config.declare import existing, read_table
 from answerkey.config.target_tables import FullContextTable
 from answerkey.errors import InputError, SettingsError
 from answerkey.llm import Chat, load_chat
-from answerkey.targets.chat import messages
+from answerkey.targets.template import messages
 from answerkey.types import Question, Response
 
 TEMPLATE = """You answer questions for the customers and staff of an organisation. Use only the knowledge below.

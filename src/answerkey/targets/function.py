@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from answerkey.background import Loop, Patience, TookTooLong
 from answerkey.config.declare import read_table
 from answerkey.config.target_tables import PythonTable
 from answerkey.errors import SettingsError
 from answerkey.targets.respond import as_response, content_error, infrastructure_error
 from answerkey.targets.template import turns
-from answerkey.targets.waiting import Loop, Patience, TookTooLong
 from answerkey.types import Question, Response
 from answerkey.user_code import error_text, load_object
 
@@ -57,7 +57,8 @@ class PythonTarget:
             start = perf_counter()
             value = self._call(question)
             if inspect.isawaitable(value):  # a plain function that hands on a coroutine
-                value = self._loop.call(lambda: value, self._timeout)
+                begun: Awaitable[Any] = value
+                value = self._loop.call(lambda: begun, self._timeout)
             return value, perf_counter() - start
 
         if self._awaits:

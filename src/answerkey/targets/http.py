@@ -5,39 +5,53 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from urllib.parse import quote
 
+from answerkey.coerce.values import is_mapping
 from answerkey.config.declare import read_table, shown
-from answerkey.config.target_tables import EndpointTable, HttpTable
+from answerkey.config.target_tables import EndpointTable, GradioTable, HttpTable, OpenAiTable
 from answerkey.errors import SettingsError
 from answerkey.secrets import Secrets
-from answerkey.targets.fields import read_fields
-from answerkey.targets.respond import content_error
-from answerkey.targets.template import check_places, each_text, fill, fill_address
+from answerkey.targets.fields import Fields, parse, read_fields
+from answerkey.targets.respond import content_error, infrastructure_error
+from answerkey.targets.template import check_places, each_text, fill, fill_address, messages
 from answerkey.targets.wire import Wire, WireError
 from answerkey.types import Question, Response
 
-Exchange = Callable[[Question], Response]
+Exchange = Callable[[Question], Any]
 
+_CHAT_PATHS = {
+    "answer": "$.choices[0].message.content",
+    "prompt_tokens": "$.usage.prompt_tokens",
+    "completion_tokens": "$.usage.completion_tokens",
+    "error": "$.error.message",
+}
+_PREFIXES = ("/gradio_api/call", "/call")  # Gradio 5 and later; Gradio 4
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _SECRET_HEADER = re.compile(r"authorization|api-?key|token|secret|cookie", re.IGNORECASE)
 
 
 class HttpTarget:
-    """Asks through one exchange of messages and times it; what goes wrong on the wire is that question's error."""
+    """Asks through one exchange of messages and times it; what goes wrong on the wire is that question's error.
 
-    def __init__(self, exchange: Exchange, wire: Wire) -> None:
-        self._exchange, self._wire = exchange, wire
+    `exchange` gives the JSON value of the reply, or a `Response` that says why there is none.
+    """
+
+    def __init__(self, exchange: Exchange, wire: Wire, fields: Fields) -> None:
+        self._exchange, self._wire, self._fields = exchange, wire, fields
 
     def ask(self, question: Question) -> Response:
         self._wire.begin()
         start = perf_counter()
         try:
-            response = self._exchange(question)
+            reply = self._exchange(question)
+            response = reply if isinstance(reply, Response) else self._fields.read(reply)
         except WireError as failed:
             response = failed.response
         except UnicodeError as error:
@@ -50,22 +64,17 @@ class HttpTarget:
 
 def make(table: Mapping[str, Any], folder: Path, timeout: float) -> HttpTarget:
     if "gradio" in table:
-        from answerkey.targets import gradio
-
-        return gradio.make(table, timeout)
+        return _gradio(table, timeout)
     if "openai" in table or "chat" in table:
-        from answerkey.targets import chat
-
-        return chat.make(table, timeout)
+        return _openai(table, timeout)
     settings = read_table(HttpTable, table, "[target]")
     url, wire = open_wire(settings, "url", timeout)
-    sent, fields = _read_sent(settings, wire.secrets), read_fields(settings)
+    sent = _read_sent(settings, wire.secrets)
 
-    def exchange(question: Question) -> Response:
-        reply = wire.json(sent.method, fill_address(url, question), **sent.content(question))
-        return reply if isinstance(reply, Response) else fields.read(reply)
+    def exchange(question: Question) -> Any:
+        return wire.json(sent.method, fill_address(url, question), **sent.content(question))
 
-    return HttpTarget(exchange, wire)
+    return HttpTarget(exchange, wire, read_fields(settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +152,115 @@ def _body(given: Any) -> Any:
         return json.loads(body)
     except ValueError:
         return body
+
+
+def _openai(table: Mapping[str, Any], timeout: float) -> HttpTarget:
+    """An OpenAI-compatible chat endpoint; `body` is more of each request, such as `{temperature = 0, max_tokens = 300}`."""
+    settings = read_table(OpenAiTable, table, "[target]")
+    base, wire = open_wire(settings, "openai" if settings.openai else "chat", timeout)
+    base = base.removesuffix("/chat/completions")
+    model = _Model(settings.model, base, wire)
+
+    def exchange(question: Question) -> Any:
+        body = {"model": model.name(), "messages": messages(question, settings.system), **settings.body}
+        return wire.json("POST", f"{base}/chat/completions", body=body)
+
+    return HttpTarget(exchange, wire, read_fields(settings, _CHAT_PATHS))
+
+
+class _Model:
+    """The model's name; where the suite gives none, the first that the endpoint lists, asked for once."""
+
+    def __init__(self, name: str, base: str, wire: Wire) -> None:
+        self._name, self._base, self._wire = name, base, wire
+        self._lock = threading.Lock()
+
+    def name(self) -> str:
+        with self._lock:
+            if not self._name:
+                self._name = self._first()
+        return self._name
+
+    def _first(self) -> str:
+        reply: Any = self._wire.json("GET", f"{self._base}/models")
+        try:
+            return str(reply["data"][0]["id"])
+        except (KeyError, IndexError, TypeError):
+            problem = infrastructure_error("no model", f"{self._base}/models lists none; put model = … in the suite")
+            raise WireError(problem) from None
+
+
+def _gradio(table: Mapping[str, Any], timeout: float) -> HttpTarget:
+    """A Gradio app, through its HTTP API: a POST that gives an event id, then a stream of events.
+
+    `data` is the list of the function's inputs; the answer is its first output.
+    """
+    settings = read_table(GradioTable, table, "[target]")
+    data = list(settings.data)
+    check_places(data, "data")
+    base, wire = open_wire(settings, "gradio", timeout)
+    app = _App(base, settings.api_name.strip("/"), wire)
+    return HttpTarget(lambda question: app.call(fill(data, question)), wire, read_fields(settings, {"answer": "$[0]"}))
+
+
+class _App:
+    def __init__(self, base: str, name: str, wire: Wire) -> None:
+        self._base, self._name, self._wire = base, quote(name), wire
+        self._prefix: str | None = None
+
+    def call(self, data: list[Any]) -> Any:
+        """The function's outputs, or a `Response` that says why there are none."""
+        hide = self._wire.secrets.hide_in
+        reply = self._begin(data)
+        if isinstance(reply, Response):
+            return reply
+        event = reply.get("event_id") if is_mapping(reply) else None
+        if not event:
+            return content_error("not a Gradio app", f"no event_id in its reply: {json.dumps(reply)[:150]}")
+        with self._wire.stream("GET", f"{self._base}{self._prefix}/{self._name}/{quote(str(event))}") as stream:
+            for name, text in events(self._wire.chunks(stream)):
+                if name == "complete":
+                    return hide(parse(text))
+                if name == "error":
+                    return content_error("the app reported an error", hide(_told(text)))
+        return content_error("the app ended without an answer")
+
+    def _begin(self, data: list[Any]) -> Any:
+        for prefix in [self._prefix] if self._prefix else _PREFIXES:
+            try:
+                reply = self._wire.json("POST", f"{self._base}{prefix}/{self._name}", body={"data": data})
+            except WireError as failed:
+                if failed.response.error_name != "HTTP 404" or prefix == _PREFIXES[-1]:
+                    raise
+            else:
+                self._prefix = prefix
+                return reply
+        raise AssertionError("the last prefix returns or raises")
+
+
+def _told(text: str) -> str:
+    """The message of an error event, which is JSON where the app shows its errors and null where it does not."""
+    try:
+        given = json.loads(text)
+    except ValueError:
+        given = text
+    said = given.get("error") if is_mapping(given) else given
+    return str(said)[:300] if said else "launch it with show_error=True to see which"
+
+
+def events(chunks: Iterator[bytes]) -> Iterator[tuple[str, str]]:
+    """(event, data) of a stream of server-sent events; what is not UTF-8 in it becomes `�`."""
+    name, rest = "", b""
+    data: list[str] = []
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).replace(b"\r\n", b"\n").split(b"\n")
+        for line in (raw.decode("utf-8", "replace") for raw in lines):
+            if not line and name:
+                yield name, "\n".join(data)
+                name, data = "", []
+            elif line.startswith("event:"):
+                name = line.removeprefix("event:").strip()
+            elif line.startswith("data:"):
+                data.append(line.removeprefix("data:").removeprefix(" "))
+    if name:
+        yield name, "\n".join(data)

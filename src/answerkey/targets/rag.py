@@ -15,7 +15,7 @@ from answerkey.embed import load_embedder
 from answerkey.embed.embedder import Embedder
 from answerkey.llm import Chat, load_chat
 from answerkey.retrieval import Retriever, open_retriever
-from answerkey.targets.chat import messages
+from answerkey.targets.template import messages
 from answerkey.types import Passage, Question, Response
 
 OUT_OF_SCOPE = "Sorry, this is out of scope: the documents do not hold an answer to it."

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
+from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import Question
 
@@ -17,6 +18,16 @@ PLACES = ("question", "history", "id")
 def turns(question: Question) -> list[dict[str, str]]:
     """The history as every target sees it: `[{"user": …, "answer": …}, …]`, oldest first."""
     return [{"user": turn.user, "answer": turn.answer} for turn in question.history]
+
+
+def messages(question: Question, system: str = "", asked: str | None = None) -> list[dict[str, str]]:
+    """The conversation so far and the question (or `asked` in its place), as chat endpoints take them."""
+    listed = [{"role": "system", "content": system}] if system else []
+    for turn in question.history:
+        listed.append({"role": "user", "content": turn.user})
+        if turn.answer:
+            listed.append({"role": "assistant", "content": turn.answer})
+    return [*listed, {"role": "user", "content": question.text if asked is None else asked}]
 
 
 def fill(template: Any, question: Question) -> Any:
@@ -39,9 +50,9 @@ def each_text(template: Any, change: Callable[[str], Any]) -> Any:
     """The template with every text in it changed, however deep."""
     if isinstance(template, str):
         return change(template)
-    if isinstance(template, Mapping):
+    if is_mapping(template):
         return {key: each_text(value, change) for key, value in template.items()}
-    if isinstance(template, list):
+    if is_list(template):
         return [each_text(item, change) for item in template]
     return template
 

@@ -94,8 +94,8 @@ def rescore_with_progress(
 
 def _exit_now() -> None:
     """Exit without waiting: the journal is complete at any moment. The terminal gets its cursor back."""
-    if "answerkey.targets.process" in sys.modules:
-        sys.modules["answerkey.targets.process"].kill_all()
+    if "answerkey.targets.command" in sys.modules:
+        sys.modules["answerkey.targets.command"].kill_all()
     if sys.stderr.isatty():
         os.write(sys.stderr.fileno(), b"\x1b[?25h\n")
     os._exit(EXIT_INTERRUPTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 from answerkey.cache import digest
@@ -50,7 +50,7 @@ _CHOICES: Mapping[str, float] = {
 _SHOWS: tuple[str, ...] = ("history", "question", "expected", "contexts")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CriteriaQuestion:
     """Some criteria about one answer, in one call. They are called c1, c2, … in the reply."""
 
@@ -58,26 +58,17 @@ class CriteriaQuestion:
     pair: Pair
     frame: Frame
 
-    @cached_property
+    @property
     def names(self) -> tuple[str, ...]:
-        return tuple(f"c{n}" for n in range(1, len(self.requirements) + 1))
+        return _asked(self.requirements).names
 
     @property
     def schema(self) -> Schema:
-        return object_schema(
-            {
-                name: object_schema({"reason": {"type": "string"}, "quote": {"type": "string"}, **_result(each)})
-                for name, each in zip(self.names, self.requirements, strict=True)
-            }
-        )
+        return _asked(self.requirements).schema
 
-    @cached_property
+    @property
     def instructions(self) -> str:
-        lines = (
-            f"- {name} ({'scale 0 to 5' if each.kind == '0-5' else 'met or not'}): {each.ask}"
-            for name, each in zip(self.names, self.requirements, strict=True)
-        )
-        return read_prompt_file("criteria")[1].replace("{criteria}", "\n".join(lines))
+        return _asked(self.requirements).instructions
 
     @property
     def digest(self) -> str:
@@ -120,6 +111,28 @@ class CriteriaQuestion:
 
     def share(self, name: str, value: float) -> float:
         return value / self.requirements[self.names.index(name)].highest
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is the same for all answers that are judged by the same criteria."""
+
+    names: tuple[str, ...]
+    schema: Schema
+    instructions: str
+
+
+@lru_cache(maxsize=64)
+def _asked(requirements: tuple[Requirement, ...]) -> _Asked:
+    named = {f"c{n}": each for n, each in enumerate(requirements, start=1)}
+    texts = {"reason": {"type": "string"}, "quote": {"type": "string"}}
+    schema = object_schema({name: object_schema({**texts, **_result(each)}) for name, each in named.items()})
+    lines = (
+        f"- {name} ({'scale 0 to 5' if each.kind == '0-5' else 'met or not'}): {each.ask}"
+        for name, each in named.items()
+    )
+    instructions = read_prompt_file("criteria")[1].replace("{criteria}", "\n".join(lines))
+    return _Asked(tuple(named), schema, instructions)
 
 
 def _result(requirement: Requirement) -> dict[str, Any]:
