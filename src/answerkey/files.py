@@ -93,11 +93,21 @@ def json_text(value: Any, indent: int = 1) -> str:
 
 
 def read_json(line: bytes | str) -> Any:
-    """The value of a JSON text; ValueError where it is none."""
+    """The value of a JSON text; ValueError where it is none, or holds NaN or infinity."""
     try:
         return msgspec.json.decode(line)
-    except (msgspec.MsgspecError, ValueError):
-        return json.loads(line)
+    except (ValueError, RecursionError):  # half a surrogate pair
+        pass
+    try:
+        return json.loads(line, parse_constant=_finite, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _finite(written: str) -> float:
+    if not math.isfinite(number := float(written)):
+        raise ValueError(f"{written[:20]} is no number of JSON")
+    return number
 
 
 def _text_of(value: Any) -> Any:

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
+
+import msgspec
 
 Json = dict[str, Any]
 ErrorKind = Literal["", "infrastructure", "content"]
 
 LARGEST = 1e100  # of a score, a grade or a time: its square must be a float, too
+Number = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]  # checked where stored outcomes are read
 
 
 class Status(StrEnum):
@@ -44,9 +47,9 @@ class AnswerCriteria:
     must_contain_any: tuple[str, ...] = ()
     must_not_contain: tuple[str, ...] = ()
     acceptable_if_includes: tuple[str, ...] = ()
-    min_semantic_similarity: float | None = None
-    numerical_range: tuple[float, float] | None = None
-    expected_value: float | None = None
+    min_semantic_similarity: Number | None = None
+    numerical_range: tuple[Number, Number] | None = None
+    expected_value: Number | None = None
     regex: str | None = None
     clarification_expected: bool = False
     out_of_scope: bool = False
@@ -64,8 +67,8 @@ class Requirement:
     name: str = ""
     kind: str = "pass"
     value: tuple[str, ...] = ()
-    threshold: float | None = None
-    weight: float = 1.0
+    threshold: Number | None = None
+    weight: Number = 1.0
     negated: bool = False
 
     @property
@@ -83,7 +86,7 @@ class Passage:
 
     text: str = ""
     id: str | None = None
-    score: float | None = None
+    score: Number | None = None
     page: str | None = None
     document: str | None = None
 
@@ -102,10 +105,10 @@ class Response:
     route: str | None = None
     sources: tuple[str, ...] = ()
     retrieved: tuple[str, ...] | None = None
-    seconds: float | None = None
+    seconds: Number | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    cost: float | None = None
+    cost: Number | None = None
     error: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     error_kind: ErrorKind = ""
@@ -131,7 +134,7 @@ class Case:
     type: str | None = None
     expected_route: str | None = None
     acceptable_routes: tuple[str, ...] = ()
-    relevant: Mapping[str, float] | None = None
+    relevant: Mapping[str, Number] | None = None
     criteria: AnswerCriteria = AnswerCriteria()
     requirements: tuple[Requirement, ...] = ()
     criteria_threshold: float | None = None
@@ -142,7 +145,7 @@ class Case:
     source_file: str | None = None
     question_num: int | None = None
     recorded: Response | None = None
-    min_score: float | None = None
+    min_score: Number | None = None
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -167,7 +170,7 @@ class Target(Protocol):
 class Score:
     """A value; or "not applicable" (no value, no error); or an error with its reason."""
 
-    value: float | None = None
+    value: Number | None = None
     reason: str = ""
     error: str | None = None
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -261,10 +264,10 @@ class Part:
     """How much one criterion contributed to the verdict: value / maximum · weight / sum of weights."""
 
     metric: str
-    value: float
-    maximum: float
-    weight: float
-    points: float
+    value: Number
+    maximum: Number
+    weight: Number
+    points: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,9 +275,9 @@ class Verdict:
     """The result of a profile for one case. `score` is None exactly when the status is ERROR, SCORED or UNSCORED."""
 
     status: str
-    score: float | None = None
-    quality: float | None = None
-    route_score: float | None = None
+    score: Number | None = None
+    quality: Number | None = None
+    route_score: Number | None = None
     band: str = ""
     justification: str = ""
     shortfalls: tuple[str, ...] = ()

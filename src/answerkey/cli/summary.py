@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -102,6 +101,7 @@ def command(run: Path, by: str | None, as_json: bool) -> int:
       answerkey summary results/support-bot_20260102_030405 --json
       answerkey summary results/support-bot_20260102_030405 --by source_file
     """
+    from answerkey.files import read_json
     from answerkey.reports.text import text_report
     from answerkey.runs.conclusion import end_of_reading
     from answerkey.runs.store import open_run, read_manifest
@@ -119,13 +119,13 @@ def command(run: Path, by: str | None, as_json: bool) -> int:
     path = run / "summary.json"
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")
-    record = json.loads(path.read_text(encoding="utf-8")) | {"partial": partial}
-    if as_json:
-        print_json(record)
-        return end(end_of_reading(partial, f"the summary of {run}"))
     try:
+        record = read_json(path.read_bytes()) | {"partial": partial}
         summary = Summary.of_json(record)
     except (ValueError, LookupError, TypeError, AttributeError):
         raise InputError(f"{path}: not a summary of this version; rewrite it with `answerkey report {run}`") from None
-    show(text_report(summary, open_run(run).profile))
+    if as_json:
+        print_json(record)
+    else:
+        show(text_report(summary, open_run(run).profile))
     return end(end_of_reading(partial, f"the summary of {run}"))

@@ -18,8 +18,8 @@ from answerkey.cache import cache_folder
 from answerkey.errors import StorageError
 from answerkey.files import write_file
 from answerkey.runs.engines.parts import PartsIndex, list_parts
-from answerkey.runs.journal import RESPONSES, SCORES, StoredCase, find_text, has_text, outcome_at
-from answerkey.runs.store import in_parts, open_index, read_manifest
+from answerkey.runs.journal import RESPONSES, SCORES, find_text, has_text, outcome_at
+from answerkey.runs.store import in_parts, open_index, open_run
 from answerkey.types import Json, Outcome, Status
 
 FORMAT = 4
@@ -99,10 +99,12 @@ def journal_state(folder: Path) -> str:
 
 def _from_index(folder: Path) -> Rows:
     rows = Rows()
-    profile: Json = read_manifest(folder).get("profile") or {}
-    scale = float(profile.get("scale", 1))
+    profile = open_run(folder).profile
+    scale = profile.scale if profile else 1.0
     for stored in open_index(folder).records():
-        _append(rows, {**_of_response(stored), **_of_score(stored.judged or {}), "reason": _reason(stored, scale)})
+        outcome = stored.outcome(folder)
+        places = {"answered_at": stored.answered_at, "scored_at": stored.scored_at}
+        _append(rows, {**places, **_light(outcome), "reason": _reason(outcome, scale)})
     return _padded(rows)
 
 
@@ -122,58 +124,43 @@ def _padded(rows: Rows) -> Rows:
     return rows
 
 
-def _of_response(stored: StoredCase) -> Json:
-    case, response = stored.answered["case"], stored.answered["response"]
+def _light(outcome: Outcome) -> Json:
+    case, response, verdict = outcome.case, outcome.response, outcome.verdict
     return {
-        "answered_at": stored.answered_at,
-        "scored_at": stored.scored_at,
-        "id": case["id"],
-        "question": excerpt(case["question"]),
-        "expected": excerpt(" / ".join(case.get("expected") or ())),
-        "answer": excerpt(response.get("answer") or response.get("error") or ""),
-        "type": case.get("type"),
-        "route": response.get("route"),
-        "expected_route": case.get("expected_route"),
-        "acceptable_route": response.get("route") in (case.get("acceptable_routes") or ()),
-        "seconds": response.get("seconds"),
+        "id": case.id,
+        "question": excerpt(case.question),
+        "expected": excerpt(" / ".join(case.expected)),
+        "answer": excerpt(response.answer or response.error or ""),
+        "type": case.type,
+        "route": response.route,
+        "expected_route": case.expected_route,
+        "acceptable_route": response.route in case.acceptable_routes,
+        "seconds": response.seconds,
+        "status": verdict.status,
+        "band": verdict.band,
+        "passed": verdict.passed,
+        "score": verdict.score,
+        "quality": verdict.quality,
+        "values": {name: FAILED if score.error is not None else score.value for name, score in outcome.scores.items()},
     }
 
 
-def _of_score(record: Json) -> Json:
-    verdict: Json = record.get("verdict", {"status": "UNSCORED"})
-    return {
-        "status": verdict["status"],
-        "band": verdict.get("band", ""),
-        "passed": verdict.get("passed", False),
-        "score": verdict.get("score"),
-        "quality": verdict.get("quality"),
-        "values": {name: _value(score) for name, score in record.get("scores", {}).items()},
-    }
-
-
-def _reason(stored: StoredCase, scale: float) -> str:
+def _reason(outcome: Outcome, scale: float) -> str:
     """Why a case failed, in one or two words that many cases share; empty for one that passed or has no verdict."""
-    case, response, judged = stored.answered["case"], stored.answered["response"], stored.judged or {}
-    verdict: Json = judged.get("verdict", {})
-    if verdict.get("passed") or verdict.get("status") not in (Status.FAILED, Status.ERROR):
+    case, response, verdict = outcome.case, outcome.response, outcome.verdict
+    if verdict.passed or verdict.status not in (Status.FAILED, Status.ERROR):
         return ""
-    if verdict["status"] == Status.ERROR:
-        return "no response" if response.get("error") else "scoring error"
-    values = {name: score.get("value") for name, score in judged.get("scores", {}).items()}
-    wanted = {case.get("expected_route"), *(case.get("acceptable_routes") or ())}
-    if case.get("expected_route") and response.get("route") and response["route"] not in wanted:
+    if verdict.status == Status.ERROR:
+        return "no response" if response.error else "scoring error"
+    if case.expected_route and response.route and response.route not in (case.expected_route, *case.acceptable_routes):
         return "wrong route"
+    values = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
     if values.get("abstention") == 0:
         return "wrong refusal"
-    if any((values.get(name, 1) or 0) < 0.5 for name in _NUMBER_METRICS if values.get(name) is not None):
+    if any(values.get(name, 1) < 0.5 for name in _NUMBER_METRICS):
         return "wrong figure"
-    parts: list[Json] = verdict.get("parts", [])
-    lost = {part["metric"]: part["weight"] * scale - part["points"] for part in parts}
+    lost = {part.metric: part.weight * scale - part.points for part in verdict.parts}
     return f"low {max(lost, key=lambda name: lost[name])}" if lost else "below the pass mark"
-
-
-def _value(score: Json) -> Value:
-    return FAILED if score.get("error") is not None else score.get("value")
 
 
 def excerpt(text: str, length: int = EXCERPT) -> str:

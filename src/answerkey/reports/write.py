@@ -10,7 +10,6 @@ from pathlib import Path
 from answerkey.comparison.comparison import Comparison, comparison_json
 from answerkey.errors import StorageError
 from answerkey.files import json_line, json_text, replacing, write_file
-from answerkey.profiles import load_profile
 from answerkey.reports.case_files import JunitFile, ResultsCsv
 from answerkey.reports.charts.style import can_draw, write_plots
 from answerkey.reports.comparison import SHOWN_CASES, comparison_markdown, comparison_text
@@ -26,6 +25,7 @@ from answerkey.runs.store import (
     open_index,
     open_run,
     read_manifest,
+    stored_in,
     stored_manifest,
     write_manifest,
 )
@@ -46,8 +46,7 @@ def write_reports(
     `ready` is called with the summary as soon as it is known, before the reports are written.
     The Parquet files of a large run are its rows already, and are not written again.
     """
-    manifest = read_manifest(folder)
-    profile = load_profile(manifest["profile"]) if manifest.get("profile") else None
+    manifest, profile = read_manifest(folder), open_run(folder).profile
     if in_parts(folder):
         tally, worst = merged(folder), worst_positions(folder, MOST_FROM_PARTS)
     else:
@@ -59,7 +58,7 @@ def write_reports(
     summary = summary_of(tally, profile, run)
     index = open_index(folder)
     failing = tuple(outcome.case.id for outcome in index.at(worst[:MOST_LISTED]))
-    summary = replace(summary, gates=_gates(manifest, summary), failing=failing)
+    summary = replace(summary, gates=_gates(folder, manifest, summary), failing=failing)
     if ready:
         ready(summary)
     write_manifest(folder, {**stored_manifest(folder), "fingerprint": summary.run.fingerprint})
@@ -85,8 +84,9 @@ def write_run_plots(folder: Path, summary: Summary) -> list[Path]:
     return write_plots(folder / "plots", run_charts(summary, read_rows(folder), open_run(folder).profile))
 
 
-def _gates(manifest: Json, summary: Summary) -> tuple[GateResult, ...]:
-    return tuple(answer_gates(parse_gates(manifest.get("gate", [])), summary))
+def _gates(folder: Path, manifest: Json, summary: Summary) -> tuple[GateResult, ...]:
+    with stored_in(folder):
+        return tuple(answer_gates(parse_gates(manifest.get("gate", [])), summary))
 
 
 def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[RunTally, list[int]]:
@@ -105,7 +105,7 @@ def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[
             junit.add(outcome)
             if not outcome.verdict.passed and outcome.verdict.status != Status.SCORED:
                 failing.append((badness(outcome), n))
-        gates = _gates(manifest, summary_of(tally, profile, RunInfo()))
+        gates = _gates(folder, manifest, summary_of(tally, profile, RunInfo()))
         junit.finish(manifest.get("partial", ""), gates)
     return tally, [n for _, n in sorted(failing)]
 

@@ -13,9 +13,12 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
+
+import msgspec
 
 from answerkey import __version__
+from answerkey.coerce.values import is_mapping, shown
 from answerkey.errors import StorageError
 from answerkey.files import json_line, read_json
 from answerkey.runs.records import digest_of, from_json, outcome_from_json, to_json
@@ -23,8 +26,9 @@ from answerkey.types import Case, Json, Outcome, Response, Status, Verdict
 
 RESPONSES, SCORES = "responses.jsonl", "scores.jsonl"
 FORMAT = 1
+_MOST = 10_000_000  # positions of cases before they are compared with the size of the file
 ASK, ANSWERED, FINISHED, STOPPED, REMOVED = range(5)
-_POSITION = re.compile(rb'\{"n":(\d+),')
+_POSITION = re.compile(rb'\{"n":(\d{1,7}),')
 _REMOVED = b'"removed":true}\n'
 
 
@@ -111,7 +115,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             for number, line in enumerate(file):
                 if line.endswith(b"\n"):
                     if number == 0:
-                        _check_header(_decoded(line, path, 0), path)
+                        _check_header(line, path)
                     else:
                         yield offset, line
                 offset += len(line)
@@ -130,29 +134,60 @@ def count_records(path: Path) -> int:
         return 0
 
 
-def _check_header(header: Json, path: Path) -> None:
-    if header.get("format") != FORMAT:
+def _check_header(line: bytes, path: Path) -> None:
+    try:
+        header = read_json(line)
+    except ValueError as error:
+        raise _damaged(line, path, 0, error) from None
+    found = header.get("format") if is_mapping(header) else None
+    if found != FORMAT:
         raise StorageError(
-            f"{path}: format {header.get('format')!r}, this version reads {FORMAT}; use the version that wrote it"
+            f"{path}, line 1: format {shown(found)}, this version reads {FORMAT}; use the version that wrote it"
         )
 
 
 def _decoded(line: bytes, path: Path, offset: int) -> Json:
+    """The record of a line. Its fields are checked when they are read; here only what tells the state of the case."""
     try:
         record = read_json(line)
-        if isinstance(record, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            return record
-    except ValueError:
-        pass
-    shown = line[:60].decode(errors="replace").rstrip("\n")
-    raise StorageError(
-        f"{path}, line {_line_number(path, offset)}: damaged record {shown!r}; remove that line, then resume"
-    )
+        shape = (
+            _Removed if _REMOVED in line and record.get("removed") else _Scored if path.name == SCORES else _Answered
+        )
+        n = msgspec.convert(record, shape).n
+        if n >= _MOST and n >= _MOST + path.stat().st_size:  # memory would be taken for every case before it
+            raise ValueError(f"no case has the position {n}")
+        return record
+    except (ValueError, AttributeError) as error:
+        raise _damaged(line, path, offset, error) from None
 
 
-def _line_number(path: Path, offset: int) -> int:
+class _Removed(msgspec.Struct):
+    n: Annotated[int, msgspec.Meta(ge=0)]
+    id: str
+
+
+class _Problem(msgspec.Struct):
+    error: str | None = None
+
+
+class _Answered(_Removed):
+    response: _Problem
+    case: Json
+
+
+class _Status(msgspec.Struct):
+    status: str
+
+
+class _Scored(_Removed):
+    verdict: _Status
+
+
+def _damaged(line: bytes, path: Path, offset: int, error: Exception) -> StorageError:
     with path.open("rb") as file:
-        return file.read(offset).count(b"\n") + 1
+        number = file.read(offset).count(b"\n") + 1
+    start = line[:60].decode(errors="replace").rstrip("\n")
+    return StorageError(f"{path}, line {number}: damaged record {start!r} ({error}); remove that line, then resume")
 
 
 def response_record(n: int, case: Case, response: Response) -> Json:
@@ -223,6 +258,17 @@ class StoredCase:
     answered_at: int
     scored_at: int
 
+    def outcome(self, path: Path) -> Outcome:
+        """The outcome; `path` names the run, or its part, where a record is damaged."""
+        try:
+            return outcome_from_json(self.answered, self.judged)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            key = shown(self.answered.get("id", self.n))
+            raise StorageError(
+                f"{path}: the record of case {key} is damaged ({error}); "
+                f"remove its line from {RESPONSES} and {SCORES}, then resume"
+            ) from None
+
 
 class JournalIndex:
     """Finds the newest response and score of each case by position, with 16 bytes per case in memory."""
@@ -254,16 +300,16 @@ class JournalIndex:
         run stopped at, to ask it again on resume, only with `stopped` or `unscored`."""
         for stored in self.records():
             if unscored or (stored.judged is not None and (stopped or not stored.judged.get("stopped"))):
-                yield stored.n, self._outcome(stored.n, stored.answered, stored.judged)
+                yield stored.n, stored.outcome(self.folder)
 
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
         return (outcome for _, outcome in self.numbered(unscored=unscored))
 
     def at(self, positions: Iterable[int]) -> Iterator[Outcome]:
-        """The outcomes at these positions, in the order given."""
+        """The outcomes at those of these positions that have an answer, in the order given."""
         for n in positions:
-            scored = self.scores[n] if n < len(self.scores) else -1
-            yield outcome_at(self.folder, self.responses[n], scored)
+            if n < len(self.responses) and self.responses[n] >= 0:
+                yield outcome_at(self.folder, self.responses[n], self.scores[n] if n < len(self.scores) else -1)
 
     def answers(self, positions: Iterable[int] | None = None) -> Iterator[tuple[int, Case, Response]]:
         """The newest responses, of all answered cases or of some."""
@@ -271,33 +317,23 @@ class JournalIndex:
         with _open(self.folder / RESPONSES) as responses:
             for n in wanted:
                 if self.responses[n] >= 0:
-                    outcome = self._outcome(n, _record(responses, self.responses[n]), None)
+                    answered = _record(responses, self.responses[n])
+                    outcome = StoredCase(n, answered, None, self.responses[n], -1).outcome(self.folder)
                     yield n, outcome.case, outcome.response
-
-    def _outcome(self, n: int, answered: Json, judged: Json | None) -> Outcome:
-        try:
-            return outcome_from_json(answered, judged)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise StorageError(
-                f"{self.folder}: the record of case {answered.get('id', n)!r} is damaged ({error!r}); "
-                f"remove its line from {RESPONSES}, then resume"
-            ) from None
 
 
 def outcome_at(folder: Path, answered_at: int, scored_at: int) -> Outcome:
     """One whole outcome from the bytes at which its records begin; -1 for a case that is not scored."""
     with _open(folder / RESPONSES) as responses, _open(folder / SCORES) as scores:
-        judged = _record(scores, scored_at) if scored_at >= 0 else None
-        return outcome_from_json(_record(responses, answered_at), judged)
+        answered, judged = _record(responses, answered_at), _record(scores, scored_at) if scored_at >= 0 else None
+        return StoredCase(answered["n"], answered, judged, answered_at, scored_at).outcome(folder)
 
 
 def _positions(path: Path) -> Iterator[tuple[int, int]]:
     """The position of each record's case with the byte of its line, or -1 for a removed case; lines are not parsed."""
     for offset, line in _lines(path):
         found = _POSITION.match(line)
-        n = int(found[1]) if found else int(_decoded(line, path, offset).get("n", -1))
-        if n < 0:
-            raise StorageError(f"{path}, line {_line_number(path, offset)}: a record without a position")
+        n = int(found[1]) if found else _decoded(line, path, offset)["n"]
         yield n, -1 if line.endswith(_REMOVED) else offset
 
 
@@ -330,12 +366,14 @@ class JournalTail:
         path = self._folder / name
         if not path.is_file():
             return []
+        records: list[Json] = []
         with path.open("rb") as file:
             file.seek(self._at[name])
-            added = file.read()
-        whole = added[: added.rfind(b"\n") + 1]
-        self._at[name] += len(whole)
-        return [record for line in whole.splitlines() if "n" in (record := read_json(line))]
+            while (line := file.readline()).endswith(b"\n"):
+                if at := self._at[name]:  # the header is at 0
+                    records.append(_decoded(line, path, at))
+                self._at[name] += len(line)
+        return records
 
 
 def find_text(folder: Path, answered_at: Sequence[int], text: str) -> Iterator[int]:

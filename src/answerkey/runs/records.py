@@ -8,6 +8,8 @@ from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, TypeVar
 
+import msgspec
+
 from answerkey import __version__
 from answerkey.files import json_line
 from answerkey.metrics.registry import find
@@ -60,22 +62,10 @@ def to_json(value: Any) -> Json:
 
 
 def from_json(kind: type[T], record: Mapping[str, Any]) -> T:
-    """The object again; keys that a newer version wrote are ignored."""
+    """The object again, its types checked; keys that a newer version wrote are ignored."""
     if kind is Response and "error_kind" in record.get("extra", {}):  # as runs before version 0.2 have it
         record = {**record, **{name: record["extra"][name] for name in ("error_kind", "error_name")}}
-    given: Json = {}
-    for name, _ in _shape(kind):
-        if name not in record:
-            continue
-        value = record[name]
-        if (kind, name) in _TUPLES:
-            value = tuple(from_json(_TUPLES[kind, name], item) for item in value)
-        elif (kind, name) in _OBJECTS:
-            value = from_json(_OBJECTS[kind, name], value)
-        elif isinstance(value, list):
-            value = tuple(value)
-        given[name] = value
-    return kind(**given)
+    return msgspec.convert(record, kind)
 
 
 @cache
@@ -100,16 +90,15 @@ def _score_to_json(score: Score) -> Json:
 
 
 def outcome_from_json(answered: Json, judged: Json | None) -> Outcome:
-    """The outcome from its stored answer and, if it was scored, its stored scores."""
-    scores: Mapping[str, Json] = judged["scores"] if judged else {}
+    """The outcome from its stored answer and, if it was scored, its stored scores.
+
+    Raises msgspec.ValidationError, which names the field, where one of them is damaged.
+    """
     return Outcome(
-        case=from_json(Case, answered["case"]),
-        response=from_json(Response, answered["response"]),
-        scores={
-            name: Score(s.get("value"), s.get("reason", ""), s.get("error"), s.get("details") or {})
-            for name, s in scores.items()
-        },
-        verdict=from_json(Verdict, judged["verdict"]) if judged else Verdict(Status.UNSCORED),
+        case=from_json(Case, answered.get("case", {})),
+        response=from_json(Response, answered.get("response", {})),
+        scores=msgspec.convert(judged.get("scores", {}), dict[str, Score]) if judged else {},
+        verdict=from_json(Verdict, judged.get("verdict", {})) if judged else Verdict(Status.UNSCORED),
     )
 
 

@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, Required, TypedDict
 
-from answerkey.errors import InputError, StorageError
-from answerkey.files import json_text, write_file
+import msgspec
+
+from answerkey.errors import InputError, SettingsError, StorageError
+from answerkey.files import json_text, read_json, write_file
 from answerkey.profiles import load_profile
 from answerkey.runs.ask import Answered
 from answerkey.runs.journal import (
@@ -191,14 +192,47 @@ def _records(folder: Path) -> dict[str, int]:
 
 def stored_manifest(folder: Path) -> Json:
     """run.json as it is, without a look at the journals."""
+    path = folder / MANIFEST
     try:
-        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_json(path.read_bytes())
+        msgspec.convert(manifest, _Manifest)
+        return manifest
     except FileNotFoundError:
         raise InputError(
             f"{folder}: not a run folder; expected one with a {MANIFEST}, such as results/<suite>_<time>"
         ) from None
     except (OSError, ValueError) as error:
-        raise StorageError(f"{folder / MANIFEST}: cannot be read: {error}") from None
+        raise StorageError(f"{path}: cannot be read: {error}") from None
+
+
+class _RunSettings(TypedDict, total=False):
+    cases: list[str]
+    target: Json | None
+    run: Json
+    selection: Json
+
+
+class _Manifest(TypedDict, total=False):
+    """What is read of run.json, for its types to be checked."""
+
+    name: Required[str]
+    created: str
+    suite: str | None
+    profile: Json | None
+    fingerprint: Required[dict[str, str]]
+    notes: list[str]
+    metrics: list[str]
+    gate: list[str]
+    criteria: list[Json]
+    settings: Required[_RunSettings]
+    count: int | None
+    partial: str
+    changes: list[Json]
+    records: dict[str, int]
+    rescore_of: str | None
+    folder: str | None
+    engine: str
+    shards: Json
 
 
 def write_manifest(folder: Path, manifest: Json) -> None:
@@ -234,14 +268,25 @@ def open_run(path: str | Path) -> StoredRun:
     """What made a run: its name, profile, fingerprint and settings."""
     folder = Path(path)
     manifest = read_manifest(folder)
+    with stored_in(folder):
+        profile = load_profile(manifest["profile"]) if manifest.get("profile") else None
     return StoredRun(
         folder=str(folder),
         name=manifest["name"],
-        profile=load_profile(manifest["profile"]) if manifest.get("profile") else None,
+        profile=profile,
         fingerprint=manifest.get("fingerprint", {}),
         settings=manifest.get("settings", {}),
         created=manifest.get("created", ""),
     )
+
+
+@contextmanager
+def stored_in(folder: Path) -> Generator[None]:
+    """A mistake in the settings that run.json holds names that file."""
+    try:
+        yield
+    except (SettingsError, InputError) as error:
+        raise StorageError(f"{folder / MANIFEST}: damaged: {error}") from None
 
 
 def read_outcomes(path: str | Path) -> Iterator[Outcome]:
@@ -278,4 +323,4 @@ def last_stop(folder: Path) -> Outcome | None:
     stopped: set[int] = set()
     for _, record in read_journal(folder / SCORES):
         (stopped.add if record.get("stopped") else stopped.discard)(record["n"])
-    return next(JournalIndex(folder).at([min(stopped)])) if stopped else None
+    return next(JournalIndex(folder).at([min(stopped)]), None) if stopped else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import Any
 
 from answerkey.coerce.values import is_list
 from answerkey.errors import AnswerkeyError, InputError
+from answerkey.files import read_json
 from answerkey.runs.engines.parts import list_parts
 from answerkey.runs.journal import RESPONSES, SCORES
 from answerkey.runs.store import LOCK, MANIFEST, is_run, read_manifest, read_outcomes
@@ -163,7 +163,7 @@ def read_summary(folder: Path) -> Summary | None:
 @lru_cache(maxsize=512)
 def _parsed(path: Path, changed: int) -> Summary | None:
     with suppress(ValueError, LookupError, TypeError, AttributeError):
-        return Summary.of_json(json.loads(path.read_text(encoding="utf-8")))
+        return Summary.of_json(read_json(path.read_bytes()))
     return None
 
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import StorageError
-from answerkey.files import write_file
+from answerkey.files import read_json, write_file
 from answerkey.runs.journal import StoredCase
-from answerkey.runs.records import outcome_from_json, result_line, scores_to_json, to_json
+from answerkey.runs.records import result_line, scores_to_json, to_json
 from answerkey.runs.tally import RunTally
-from answerkey.types import Json, Outcome
+from answerkey.types import Json, Outcome, Status
 
 if TYPE_CHECKING:
     import pyarrow
@@ -133,50 +134,57 @@ def list_parts(folder: Path) -> list[Path]:
 
 def read_part(path: Path) -> StoredPart:
     """The footer of a part; neither its rows nor its tally are kept, because a long run has many parts."""
-    rows, about = _foot(path)
-    errors = about["sketch"]["all"]["statuses"].get("ERROR", 0)
-    return StoredPart(path, about["shard"], about["chunk"], rows, errors)
+    rows, about, tally = _foot(path)
+    return StoredPart(path, about["shard"], about["chunk"], rows, tally.all.statuses[Status.ERROR])
 
 
-def _foot(path: Path) -> tuple[int, Json]:
-    """The number of rows, and the metadata with their tally."""
-    import pyarrow
+def _foot(path: Path) -> tuple[int, Json, RunTally]:
+    """The number of rows, the metadata, and the tally in it."""
     import pyarrow.parquet as parquet
 
-    try:
+    with _readable(path):
         foot = parquet.read_metadata(path)
-        about: Json = json.loads((foot.metadata or {})[_KEY])
-    except (pyarrow.ArrowException, OSError, KeyError, ValueError) as error:
-        raise StorageError(
-            f"{path}: damaged ({str(error).splitlines()[0]}); remove it, then continue with --resume"
-        ) from None
-    if about.get("format") != FORMAT:
-        raise StorageError(
-            f"{path}: format {about.get('format')!r}, this version reads {FORMAT}; use the version that wrote it"
-        )
-    return foot.num_rows, about
+        about: Json = read_json((foot.metadata or {})[_KEY])
+        if about.get("format") != FORMAT:
+            raise StorageError(
+                f"{path}: format {about.get('format')!r}, this version reads {FORMAT}; use the version that wrote it"
+            )
+        return foot.num_rows, about, RunTally.from_json(about["sketch"])
+
+
+@contextmanager
+def _readable(path: Path) -> Generator[None]:
+    """What goes wrong in a part names it."""
+    import pyarrow
+
+    try:
+        yield
+    except (pyarrow.ArrowException, OSError, LookupError, ValueError, TypeError, AttributeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise StorageError(f"{path}: damaged ({reason}); remove it, then continue with --resume") from None
 
 
 def merged(folder: Path) -> RunTally:
     """The tally of all parts, from their footers alone: no row is read."""
     tally = RunTally()
     for path in list_parts(folder):
-        tally.merge(RunTally.from_json(_foot(path)[1]["sketch"]))
+        tally.merge(_foot(path)[2])
     return tally
 
 
-def _records_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[tuple[int, Json]]:
-    """The stored outcomes of one part with their positions, all or some."""
+def _records_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[StoredCase]:
+    """The stored cases of one part, all or some; the position stands for the place in the file."""
     import pyarrow.parquet as parquet
 
-    table = parquet.ParquetFile(path).read(columns=["n", "outcome"])
-    for n, text in zip(table.column("n").to_pylist(), table.column("outcome").to_pylist(), strict=True):
-        if wanted is None or n in wanted:
-            yield n, json.loads(text)
+    with _readable(path):
+        table = parquet.ParquetFile(path).read(columns=["n", "outcome"])
+        found = zip(table.column("n").to_pylist(), table.column("outcome").to_pylist(), strict=True)
+        records = [(n, read_json(text)) for n, text in found if wanted is None or n in wanted]
+    return (StoredCase(n, record, record, n, n) for n, record in records)
 
 
 def outcomes_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[NumberedOutcome]:
-    return ((n, outcome_from_json(record, record)) for n, record in _records_in(path, wanted))
+    return ((stored.n, stored.outcome(path)) for stored in _records_in(path, wanted))
 
 
 def worst_positions(folder: Path, most: int) -> list[int]:
@@ -202,10 +210,9 @@ class PartsIndex:
         return sum(_foot(path)[0] for path in list_parts(self.folder))
 
     def records(self) -> Iterator[StoredCase]:
-        """Every case, in case order; the position stands for the place in the file."""
+        """Every case, in case order."""
         for path in list_parts(self.folder):
-            for n, record in _records_in(path):
-                yield StoredCase(n, record, record, n, n)
+            yield from _records_in(path)
 
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
         return (outcome for _, outcome in self.numbered())
@@ -221,7 +228,7 @@ class PartsIndex:
         found: dict[int, Outcome] = {}
         for path in _holding(list_parts(self.folder), wanted):
             found.update(outcomes_in(path, wanted))
-        return (found[n] for n in asked)
+        return (found[n] for n in asked if n in found)
 
 
 def _holding(paths: Iterable[Path], wanted: frozenset[int]) -> Iterator[Path]:
@@ -229,7 +236,8 @@ def _holding(paths: Iterable[Path], wanted: frozenset[int]) -> Iterator[Path]:
     import pyarrow.parquet as parquet
 
     for path in paths:
-        foot = parquet.read_metadata(path)
-        spans = [foot.row_group(group).column(0).statistics for group in range(foot.num_row_groups)]
+        with _readable(path):
+            foot = parquet.read_metadata(path)
+            spans = [foot.row_group(group).column(0).statistics for group in range(foot.num_row_groups)]
         if any(span is None or any(span.min <= n <= span.max for n in wanted) for span in spans):
             yield path
