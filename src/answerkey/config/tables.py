@@ -13,8 +13,6 @@ from answerkey.errors import SettingsError
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 INT8_MODEL = f"{DEFAULT_MODEL}:int8"
-ALPHAS = tuple(step / 10 for step in range(11))
-KS = (3, 5, 7, 10, 15, 20)
 EMPTY = msgspec.field(default_factory=dict[str, Any])
 
 PRESETS: Mapping[str, Mapping[str, str]] = {
@@ -29,7 +27,7 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
     "llama-cpp": {"base_url": "http://127.0.0.1:8080/v1", "model": "default"},
 }
 
-ChunkBy = Literal["page", "words", "heading"]
+ChunkBy = Literal["page", "heading", "sentence", "fixed", "words"]
 IdStyle = Literal["auto", "page", "document", "document#page"]
 Bm25Formula = Literal["robertson", "lucene", "atire", "bm25l", "bm25+"]
 
@@ -122,9 +120,29 @@ class RetrievalTable(Table, frozen=True):
 
     documents: Annotated[Path | None, about("A file, a folder (text, Markdown, PDF) or a BEIR folder.")] = None
     ids: Annotated[IdStyle, about("How labels name pages: `auto`, `page`, `document` or `document#page`.")] = "auto"
-    chunk_by: Annotated[ChunkBy, about("`page`, `words` or `heading`.")] = "page"
+    chunk_by: Annotated[
+        ChunkBy, about("`page`, `heading`, `sentence` (whole sentences) or `fixed` (a number of words; also `words`).")
+    ] = "page"
     chunk_size: Annotated[int, about("Words per chunk.", ge=1)] = 200
     chunk_overlap: Annotated[int, about("Words that a chunk shares with the next.", ge=0)] = 40
+    by: Annotated[tuple[ChunkBy, ...] | ChunkBy, about("For `sweep`: several values of `chunk_by` to compare.")] = ()
+    chunk_sizes: Annotated[
+        tuple[Annotated[int, about("", ge=1)], ...], about("For `sweep`: several values of `chunk_size`."), sorted_values
+    ] = ()
+    overlaps: Annotated[
+        tuple[Annotated[int, about("", ge=0)], ...],
+        about("For `sweep`: several values of `chunk_overlap`."),
+        sorted_values,
+    ] = ()
+    models: Annotated[
+        tuple[str, ...], about("For `sweep`: several embedding models. Default: that of `[embedding]`.")
+    ] = ()
+    quote_share: Annotated[
+        float, about("Share of a case's `quote` that a chunk must hold to be relevant.", gt=0, le=1)
+    ] = 0.5
+    originals: Annotated[
+        Path | None, about("For `verify`: the PDF file or folder that the indexed chunks come from.")
+    ] = None
     index: Annotated[Path | None, about("An existing FAISS index with `chunks`, or a folder that LangChain saved.")] = (
         None
     )
@@ -174,18 +192,34 @@ class RetrievalTable(Table, frozen=True):
     ] = None
     alphas: Annotated[
         tuple[Annotated[float, about("", ge=0, le=1)], ...],
-        about("Weights of dense search to try: 0 is BM25 only, 1 is dense only.", min_length=1),
+        about("Weights of dense search to try: 0 is BM25 only, 1 is dense only. Default: the standard tests.", min_length=1),
         sorted_values,
-    ] = ALPHAS
+    ] = ()
     ks: Annotated[
-        tuple[Annotated[int, about("", ge=1)], ...], about("Numbers of passages to try.", min_length=1), sorted_values
-    ] = KS
+        tuple[Annotated[int, about("", ge=1)], ...],
+        about("Numbers of passages to try. Default: the standard tests.", min_length=1),
+        sorted_values,
+    ] = ()
+    named: Annotated[bool, about("With `alphas` or `ks`: also the five named settings at K = 5.")] = False
+    rrf: Annotated[bool, about("With `alphas` or `ks`: also reciprocal rank fusion.")] = False
+    topk_alpha: Annotated[
+        float | None, about("α of the top-K analysis. Default: the best α of the sweep.", ge=0, le=1)
+    ] = None
+    select: Annotated[
+        str, about("Metric that chooses the best setting, such as `ndcg@5` or `f1`. Default: nDCG at the largest K."), one_line
+    ] = ""
+    route: Annotated[
+        dict[str, float], about("α per question type, such as `{factual = 0.3}`; other types use `alpha`.")
+    ] = EMPTY
     alpha: Annotated[float, about("Weight of dense search for the `rag` bot.", ge=0, le=1)] = 0.5
     pool: Annotated[int, about("Candidates per search that are fused.", ge=1)] = 100
     fusion: Annotated[Literal["weighted", "rrf"], about("`weighted` or `rrf`.")] = "weighted"
-    bm25: Annotated[Bm25Formula, about("Formula: `robertson`, `lucene`, `atire`, `bm25l` or `bm25+`.")] = "robertson"
+    bm25: Annotated[Bm25Formula, about("Formula: `lucene`, `robertson`, `atire`, `bm25l` or `bm25+`.")] = "lucene"
     k1: Annotated[float, about("k1 of BM25.", ge=0)] = 1.5
     b: Annotated[float, about("b of BM25.", ge=0, le=1)] = 0.75
+    language: Annotated[
+        str, about("Language of the documents (`de`, `german`): words are stemmed for BM25. Default: no stemming.")
+    ] = ""
     unit: Annotated[
         Literal["page", "chunk"], about("`page` merges the chunks of a page before measuring; `chunk` counts each.")
     ] = "page"
@@ -209,12 +243,15 @@ class RetrievalTable(Table, frozen=True):
         beside = self.index is not None and (self.index.is_dir() or self.index.with_suffix(".pkl").is_file())
         if self.index is not None and self.chunks is None and not beside:
             raise SettingsError("[retrieval] index needs chunks: a JSONL file with the page and text of each row")
-        if self.pool < max(self.ks):
+        if self.pool < max(self.ks, default=0):
             raise SettingsError(f"[retrieval] pool = {self.pool}: expected at least the largest K, {max(self.ks)}")
         if self.chunk_overlap >= self.chunk_size:
             raise SettingsError(
                 f"[retrieval] chunk_overlap = {self.chunk_overlap}: expected less than chunk_size, {self.chunk_size}"
             )
+        for kind, alpha in self.route.items():
+            if not 0 <= alpha <= 1:
+                raise SettingsError(f"[retrieval] route.{kind} = {alpha}: expected a number from 0 to 1")
 
 
 class SuiteTable(Table, frozen=True):

@@ -4,37 +4,60 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from answerkey.cache import digest, kept_file
 from answerkey.config.tables import Bm25Formula
+from answerkey.errors import SettingsError, did_you_mean
 from answerkey.retrieval.top import Top, merge_blocks, select_top
-from answerkey.text import words
+from answerkey.text import bigrams, words
 
 _NUMBERS_AT_ONCE = 8_000_000
+_STEMMERS = {
+    "ar": "arabic", "hy": "armenian", "eu": "basque", "ca": "catalan", "cs": "czech", "da": "danish", "nl": "dutch",
+    "en": "english", "eo": "esperanto", "et": "estonian", "fi": "finnish", "fr": "french", "de": "german", "el": "greek",
+    "hi": "hindi", "hu": "hungarian", "id": "indonesian", "ga": "irish", "it": "italian", "lt": "lithuanian",
+    "ms": "indonesian", "ne": "nepali", "no": "norwegian", "fa": "persian", "pl": "polish", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sr": "serbian", "es": "spanish", "sv": "swedish", "ta": "tamil",
+    "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+_BY_PAIRS = frozenset({"zh", "ja", "th", "ko", "lo", "km", "my"})  # pairs of characters, nothing to stem
+_HANGUL = re.compile("[\uac00-\ud7a3]+")
+_ARABIC = re.compile("[\u0620-\u06ff]")
+# Vowel marks and the stroke that only widens a word; the forms of alef, yeh, heh and kaf as one letter each.
+_ARABIC_LETTERS = str.maketrans("آأإٱىیةک", "اااايي" + "هك", "\u0640\u0670" + "".join(map(chr, range(0x64B, 0x660))))
+_ARTICLE = re.compile("^(?:[وفبك]?ال|لل)(?=...)")
+_INDIC_MARKS = str.maketrans("\u0901", "\u0902", "\u093c\u200c\u200d")  # chandrabindu as anusvara; no nukta, no joiners
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """`robertson` is ln((N - df + 0.5) / (df + 0.5)), 0 for words in more than half of the chunks."""
+    """`lucene` has the IDF ln(1 + (N - df + 0.5) / (df + 0.5)); `robertson` is 0 for words in more than half of the chunks.
 
-    variant: Bm25Formula = "robertson"
+    `language` chooses a Snowball stemmer, "" none.
+    """
+
+    variant: Bm25Formula = "lucene"
     k1: float = 1.5
     b: float = 0.75
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """`weights` holds a row a word and a column a chunk."""
+    """`weights` has one row per word and one column per chunk."""
 
     vocabulary: dict[str, int]
     weights: Any
     chunks: int
+    language: str = ""
 
     def search(self, questions: Sequence[str], pool: int) -> Top:
         """The best chunks of each question; a score of 0 is no hit."""
@@ -54,7 +77,7 @@ class Bm25:
         columns: list[int] = []
         counts: list[float] = []
         for row, question in enumerate(questions):
-            for word, count in Counter(words(question)).items():
+            for word, count in Counter(search_words(question, self.language)).items():
                 if word in self.vocabulary:
                     rows.append(row)
                     columns.append(self.vocabulary[word])
@@ -62,12 +85,51 @@ class Bm25:
         return csr_array((counts, (rows, columns)), shape=(len(questions), max(len(self.vocabulary), 1)))
 
 
+def search_words(text: str, language: str = "") -> list[str]:
+    """What BM25 counts: folded words, pairs of characters in scripts without spaces and in Korean, Arabic words without
+    vowel marks and article; stemmed where a language is given.
+
+    >>> search_words("Die Häuser von 東京都", "de")
+    ['die', 'haus', 'von', '東京', '京都']
+    """
+    stem = _stemmer(language)
+    return [form for word in words(text) for form in _forms(word, stem)]
+
+
+@lru_cache(maxsize=200_000)
+def _forms(word: str, stem: Callable[[str], str]) -> tuple[str, ...]:
+    if word.isascii():
+        return (stem(word),)
+    if _HANGUL.search(word):
+        return tuple(pair for _, pair in bigrams(word))
+    word = word.translate(_INDIC_MARKS)
+    if _ARABIC.search(word):
+        word = _ARTICLE.sub("", word.translate(_ARABIC_LETTERS))
+    return (stem(word),) if word else ()
+
+
+@lru_cache(maxsize=8)
+def _stemmer(language: str) -> Callable[[str], str]:
+    """The stemmer of an ISO code or an English name; an error that names what there is for any other."""
+    if not language or language in _BY_PAIRS:
+        return str
+    name = _STEMMERS.get(language.lower(), language.lower())
+    if name not in _STEMMERS.values():
+        known = {*_STEMMERS, *_STEMMERS.values(), *_BY_PAIRS}
+        hint = did_you_mean(language, known) or f"; there are {', '.join(sorted({*_STEMMERS, *_BY_PAIRS}))}"
+        raise SettingsError(f'[retrieval] language = "{language}": no stemmer for it{hint}')
+    import snowballstemmer
+
+    return snowballstemmer.stemmer(name).stemWord
+
+
 def build_bm25(texts: Sequence[str], formula: Formula) -> Bm25:
     """The index of the texts, from the cache where the same texts and formula were seen before."""
-    key = digest("bm25-2", formula.variant, formula.k1, formula.b, texts)
+    _stemmer(formula.language)  # an unknown language is an error before any work
+    key = digest("bm25-3", formula.variant, formula.k1, formula.b, formula.language, texts)
 
     def make() -> bytes:
-        arrays, vocabulary = _weigh([words(text) for text in texts], formula)
+        arrays, vocabulary = _weigh([search_words(text, formula.language) for text in texts], formula)
         buffer = io.BytesIO()
         np.savez(buffer, words=np.frombuffer(json.dumps(vocabulary).encode(), np.uint8), **arrays)
         return buffer.getvalue()
@@ -75,11 +137,11 @@ def build_bm25(texts: Sequence[str], formula: Formula) -> Bm25:
     with np.load(io.BytesIO(kept_file("bm25", key, make)), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in ("data", "indices", "indptr")}
         vocabulary: list[str] = json.loads(stored["words"].tobytes())
-    return _assembled(arrays, vocabulary, len(texts))
+    return _assembled(arrays, vocabulary, len(texts), formula.language)
 
 
-def _weigh(tokens: list[tuple[str, ...]], formula: Formula) -> tuple[dict[str, Any], list[str]]:
-    """The weights as a compressed table, a row a word; an empty corpus has a single empty row."""
+def _weigh(tokens: list[list[str]], formula: Formula) -> tuple[dict[str, Any], list[str]]:
+    """The weights as a compressed table, one row per word; an empty corpus has a single empty row."""
     import bm25s
 
     vocabulary: dict[str, int] = {}
@@ -91,9 +153,9 @@ def _weigh(tokens: list[tuple[str, ...]], formula: Formula) -> tuple[dict[str, A
     return {name: np.asarray(model.scores[name]) for name in ("data", "indices", "indptr")}, list(vocabulary)
 
 
-def _assembled(arrays: dict[str, Any], vocabulary: list[str], chunks: int) -> Bm25:
+def _assembled(arrays: dict[str, Any], vocabulary: list[str], chunks: int, language: str) -> Bm25:
     from scipy.sparse import csr_array
 
     shape = (max(len(vocabulary), 1), chunks)
     weights = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-    return Bm25({word: row for row, word in enumerate(vocabulary)}, weights, chunks)
+    return Bm25({word: row for row, word in enumerate(vocabulary)}, weights, chunks, language)

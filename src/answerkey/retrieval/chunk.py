@@ -7,10 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from answerkey.config.tables import ChunkBy
+from answerkey.config.tables import ChunkBy, RetrievalTable
+from answerkey.errors import SettingsError
 from answerkey.retrieval.corpus import Page
+from answerkey.text import UNSPACED
 
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(rf"[{UNSPACED}]{{1,2}}|[^\s{UNSPACED}]+")  # without spaces, two characters count as a word
+# A mark that ends a sentence and a blank after it, a full-width mark, or an empty line.
+_SENTENCE_END = re.compile(r"[.!?؟।]+[\"'”’)\]]*(?=\s)(?<!\b\d\.)|[。！？]+[」』”’]*|\n\s*\n")
 _HEADING = re.compile(r"^#{1,6}\s+\S.*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 
@@ -29,12 +33,32 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """`by` "page": one chunk per page; "words": `size` words, `overlap` of them shared with the next;
-    "heading": one chunk per Markdown section, split every `size` words if longer."""
+    """`by` "page": one chunk per page; "fixed" or "words": `size` words, `overlap` of them shared with the next;
+    "sentence": whole sentences of together at most `size` words; "heading": one chunk per Markdown section, cut into
+    `size` words where it is longer."""
 
     by: ChunkBy = "page"
     size: int = 200
     overlap: int = 40
+
+    @property
+    def name(self) -> str:
+        return "page" if self.by == "page" else f"{self.by} {self.size}/{self.overlap}"
+
+
+def chunkings(settings: RetrievalTable) -> list[Chunking]:
+    """Every way to cut that the settings ask for; pages have no size, and an overlap must be below its size."""
+    several = bool(settings.chunk_sizes or settings.overlaps)
+    by = (settings.by,) if isinstance(settings.by, str) else settings.by
+    by = by or ("fixed" if several and settings.chunk_by == "page" else settings.chunk_by,)
+    sizes, overlaps = settings.chunk_sizes or (settings.chunk_size,), settings.overlaps or (settings.chunk_overlap,)
+    if not settings.overlaps:  # the default overlap must not rule out small sizes
+        overlaps = (min(settings.chunk_overlap, min(sizes) // 5),) if settings.chunk_sizes else overlaps
+    pairs = [(size, overlap) for size in sizes for overlap in overlaps if overlap < size]
+    found = [Chunking(kind, *pair) for kind in by for pair in (pairs if kind != "page" else [(0, 0)])]
+    if not found:
+        raise SettingsError(f"[retrieval] overlaps = {list(overlaps)}: expected less than chunk_sizes, {list(sizes)}")
+    return list(dict.fromkeys(found))
 
 
 def cut(pages: Iterable[Page], how: Chunking) -> list[Chunk]:
@@ -51,11 +75,32 @@ def cut(pages: Iterable[Page], how: Chunking) -> list[Chunk]:
 def _spans(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
     if how.by == "page":
         yield 0, len(text)
-    elif how.by == "words":
-        yield from _windows(text, 0, len(text), how)
-    else:
+    elif how.by == "heading":
         for start, end in _sections(text):
             yield from _windows(text, start, end, how)
+    elif how.by == "sentence":
+        yield from _sentences(text, how)
+    else:
+        yield from _windows(text, 0, len(text), how)
+
+
+def _sentences(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
+    """Whole sentences up to the size; a longer sentence is cut. The overlap is made of whole sentences too."""
+    edges = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    parts = [part for start, end in pairwise(edges) for part in _windows(text, start, end, Chunking("fixed", how.size, 0))]
+    sizes = [len(_WORD.findall(text, *part)) for part in parts]
+    first = 0
+    while first < len(parts):
+        last, size = first, sizes[first]
+        while last + 1 < len(parts) and size + sizes[last + 1] <= how.size:
+            last += 1
+            size += sizes[last]
+        yield parts[first][0], parts[last][1]
+        first, shared = last + 1, 0
+        room = min(how.overlap, how.size - sizes[first]) if first < len(parts) else 0
+        while shared + sizes[first - 1] <= room:
+            first -= 1
+            shared += sizes[first]
 
 
 def _sections(text: str) -> Iterator[tuple[int, int]]:
