@@ -12,7 +12,7 @@ from functools import lru_cache
 MARKS = "\u0300-\u036f\u064b-\u065f\u0670\u0900-\u0dff\u200c\u200d"  # written over or after a letter
 # Thai, Lao, Tibetan, Burmese, Khmer, Japanese, Chinese
 UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[\w{MARKS}]+")
+_WORD = re.compile(rf"[\w{MARKS}{UNSPACED}]+")  # vowel signs of unspaced scripts are no letters to \w
 _UNSPACED = re.compile(rf"[{UNSPACED}]+")
 _TYPOGRAPHIC = str.maketrans("‘’‚‛′“”„‟″«»‹›‐‑‒–—―−", "'''''" + '"' * 7 + "''" + "-" * 7)
 _SENTENCE_END = re.compile(r"[.!?]+")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
 from answerkey.cases import load_cases
+from answerkey.errors import SettingsError
 from answerkey.metrics.ranking.rank import rank
-from answerkey.retrieval.bm25 import Formula, build_bm25
+from answerkey.retrieval.bm25 import Formula, build_bm25, search_words
 from answerkey.retrieval.corpus import read_corpus
 
 
@@ -23,3 +25,37 @@ def test_bm25_reaches_its_known_figure(shared_data: Path, name: str, documents: 
     result = rank(run, {case.id: dict(case.relevant or {}) for case in cases}, ["ndcg@10"])
     assert (result.mean["ndcg@10"] or 0.0) >= least
     assert result.missing == []
+
+
+def test_every_term_counts_by_default_and_not_with_robertson() -> None:
+    """A term in three of four documents: `robertson` gives no hit for it, `lucene` does."""
+    texts = ["the cat sat", "the cat ran", "the cat slept", "a dog"]
+    assert build_bm25(texts, Formula()).search(["cat"], 4).valid.sum() == 3
+    assert build_bm25(texts, Formula("robertson")).search(["cat"], 4).valid.sum() == 0
+    score = build_bm25(texts, Formula()).search(["dog"], 1).score[0, 0]
+    length = 1 - 0.75 + 0.75 * 2 / (11 / 4)
+    assert score == pytest.approx(math.log(1 + (4 - 1 + 0.5) / (1 + 0.5)) * 1 / (1 + 1.5 * length), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "found"),
+    [
+        ("Ｔｏｋｙｏ 東京都に", "", ["tokyo", "東京", "京都", "都に"]),
+        ("กรุงเทพ", "", ["กร", "รุ", "ุง", "งเ", "เท", "ทพ"]),
+        ("ភាសា", "", ["ភា", "ាស", "សា"]),
+        ("학교에서", "", ["학교", "교에", "에서"]),
+        ("الكُتُب والمدارس", "", ["كتب", "مدارس"]),
+        ("Häuser Rückgaben", "de", ["haus", "ruckgab"]),
+        ("returns returned", "english", ["return", "return"]),
+        ("東京の天気", "ja", ["東京", "京の", "の天", "天気"]),
+    ],
+)
+def test_words_of_every_script(text: str, language: str, found: list[str]) -> None:
+    assert search_words(text, language) == found
+
+
+def test_an_unknown_language_is_an_error_with_those_there_are() -> None:
+    with pytest.raises(SettingsError, match='did you mean "german"'):
+        search_words("x", "germann")
+    with pytest.raises(SettingsError, match="there are ar, ca"):
+        search_words("x", "xx")

@@ -130,19 +130,18 @@ def _compare(a: DemoRun, b: DemoRun, folder: Path) -> dict[str, str]:
 
 
 def _sweep(suite: Path, out: Path) -> dict[str, str]:
+    from answerkey.experiments.choice import conclude
     from answerkey.experiments.sweep import prepare, run_sweep
-    from answerkey.experiments.sweep_files import summary, write_files
-    from answerkey.reports.charts.sweep_charts import write_sweep_charts
+    from answerkey.reports.sweep_report import write_sweep
     from answerkey.runs.store import new_folder
     from answerkey.runs.suite import load_suite
 
     loaded = load_suite(suite)
-    prepared = prepare(loaded)
-    sweep = run_sweep(prepared.index, prepared.cases, prepared.settings)
+    sweep = run_sweep(prepare(loaded))
+    found = conclude(sweep)
     folder = new_folder(out, f"{loaded.name}_sweep")
-    write_files(sweep, folder)
-    write_sweep_charts(sweep, folder)
-    return {"folder": str(folder), "sentence": summary(sweep)["best"]["sentence"]}
+    write_sweep(sweep, found, folder)
+    return {"folder": str(folder), "sentence": found.best.sentence}
 
 
 def _next_steps(result: DemoResult) -> str:

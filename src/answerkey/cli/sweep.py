@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from answerkey.cli.output import done, json_option, print_json, say, show
+from answerkey.errors import SettingsError
 
 if TYPE_CHECKING:
+    from answerkey.experiments.choice import Conclusions
     from answerkey.experiments.sweep import Sweep
 
 
 @click.command("sweep")
 @click.argument("suite", type=click.Path(path_type=Path))
-@click.option("--alphas", metavar="A,B,…", help="Comma-separated, as in 0,0.5,1; default those of the suite.")
-@click.option("--ks", metavar="A,B,…", help="Comma-separated, as in 3,5,10; default those of the suite.")
+@click.option("--alphas", metavar="A,B,…", help="Exactly these α, comma-separated; default those of the suite.")
+@click.option("--ks", metavar="A,B,…", help="Exactly these K, comma-separated; default those of the suite.")
+@click.option("--named", is_flag=True, help="With --alphas or --ks: also the five named settings at K = 5.")
+@click.option("--rrf", is_flag=True, help="With --alphas or --ks: also reciprocal rank fusion.")
+@click.option("--select", metavar="METRIC", help="Metric that chooses, as ndcg@5 or f1; default nDCG at the largest K.")
+@click.option("--alpha", type=float, help="α of the top-K analysis and of --trace; default the best one.")
+@click.option("--k", type=int, help="K of --trace; default that of the best setting.")
 @click.option(
     "--trace",
     "query",
@@ -27,43 +34,54 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; default that of the suite.")
 @click.option("--no-plots", is_flag=True, help="Skip the charts.")
 @json_option
-def command(suite: Path, query: str | None, out: Path | None, no_plots: bool, as_json: bool, **given: Any) -> None:
+def command(
+    suite: Path, query: str | None, k: int | None, out: Path | None, no_plots: bool, as_json: bool, **given: Any
+) -> None:
     """Compare dense, sparse and hybrid retrieval for every α and K.
 
     \b
     Example:
       answerkey sweep suite.toml --alphas 0,0.5,1 --ks 3,5,10
       answerkey sweep suite.toml --trace Q17
+
+    Without α and K, the standard tests: five named methods and α from 0 to 1 at K = 5, then K from 3 to 20 at the best α.
     """
     from answerkey.cli.run.options import with_collection
+    from answerkey.experiments.choice import conclude
     from answerkey.experiments.sweep import prepare, run_sweep
-    from answerkey.experiments.sweep_files import summary, write_files
+    from answerkey.experiments.sweep_files import summary
+    from answerkey.reports.charts.style import INSTALL
+    from answerkey.reports.sweep_report import sweep_text, write_sweep
     from answerkey.runs.store import new_folder
     from answerkey.runs.suite import load_suite
 
-    numbers = {"alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int)}
-    loaded = load_suite(suite, {f"retrieval.{key}": value for key, value in numbers.items() if value is not None})
+    loaded = load_suite(suite, _settings(given))
     if given["collection"] is not None:
         loaded = with_collection(loaded, given["collection"])
     prepared = prepare(loaded, say)
-    sweep = run_sweep(prepared.index, prepared.cases, prepared.settings, say, timed=query is None)
+    sweep = run_sweep(prepared, say, timed=query is None)
     for warning in _warnings(sweep):
         say(f"warning: {warning}")
+    found = conclude(sweep)
     if query is not None:
-        return _trace(sweep, query, as_json=as_json)
+        return _trace(sweep, found, query, k, as_json=as_json)
     folder = new_folder(out or loaded.folder / loaded.run.out, f"{loaded.name}_sweep")
-    write_files(sweep, folder)
-    if not no_plots:
-        from answerkey.reports.charts.style import INSTALL
-        from answerkey.reports.charts.sweep_charts import write_sweep_charts
-
-        if not write_sweep_charts(sweep, folder):
-            say(f"no plots/*.png: {INSTALL}; `answerkey view {folder}` shows the charts without it")
-    figures = summary(sweep)
+    if not write_sweep(sweep, found, folder, plots=not no_plots):
+        say(f"no plots/*.png: {INSTALL}; `answerkey view {folder}` shows the charts without it")
     if as_json:
-        return print_json({"folder": str(folder), **figures})
-    _show(sweep, figures)
+        return print_json({"folder": str(folder), **summary(sweep, found)})
+    show(sweep_text(sweep, found))
     return done(f"wrote {folder}")
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    """The options as settings of the suite."""
+    named = {
+        "alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int),
+        "named": given["named"] or None, "rrf": given["rrf"] or None, "select": given["select"],
+        "topk_alpha": given["alpha"],
+    }  # fmt: skip
+    return {f"retrieval.{key}": value for key, value in named.items() if value is not None}
 
 
 def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list[Any] | None:
@@ -76,7 +94,7 @@ def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list
 
 
 def _warnings(sweep: Sweep) -> list[str]:
-    found: list[str] = []
+    found = list(sweep.check.warnings)
     unlabelled = len(sweep.cases) - int(sweep.labelled.sum())
     if unlabelled:
         found.append(f"{unlabelled} of {len(sweep.cases)} queries have no relevant pages and are left out of the means")
@@ -85,32 +103,19 @@ def _warnings(sweep: Sweep) -> list[str]:
     return found
 
 
-def _trace(sweep: Sweep, query: str, *, as_json: bool) -> None:
-    from answerkey.experiments.trace import trace, trace_lines
+def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_json: bool) -> None:
+    """The best setting, or the α and K that were given."""
+    from answerkey.experiments.trace import trace
 
-    traced = trace(sweep, query, sweep.best_alpha(), sweep.ks[sweep.standard])
+    row, column = found.best.winner
+    if sweep.plan.topk_alpha is not None:
+        row = sweep.topk[found.setup]
+    if k is not None:
+        if k not in sweep.ks:
+            raise SettingsError(f"--k {k}: expected one of {', '.join(map(str, sweep.ks))}; add others with --ks")
+        column = sweep.ks.index(k)
+    traced = trace(sweep, query, (row, column))
     if as_json:
-        print_json(traced)
+        print_json(traced.as_json())
     else:
-        show("\n".join(trace_lines(traced)))
-
-
-def _show(sweep: Sweep, figures: dict[str, Any]) -> None:
-    """The methods at the standard K as a table, then the best method and setting."""
-    from answerkey.experiments.grid import METRICS
-    from answerkey.reports.charts.sweep_charts import method_rows
-
-    k = sweep.ks[sweep.standard]
-    show(f"{f'K = {k}':<26}" + "".join(f"{name:>10}" for name in METRICS) + f"{'ms mean ± sd':>16}{'p95':>8}")
-    means = sweep.values[:, sweep.standard][:, sweep.labelled].mean(axis=1)
-    for row in sorted(method_rows(sweep), key=lambda row: -means[row, METRICS.index("f1")]):
-        name = sweep.variants[row].name
-        times = figures["milliseconds"][name]
-        taken = f"{times['mean']:>9.1f} ± {times['sd']:<4.1f}{times['p95']:>8.1f}" if times else f"{'-':>16}{'-':>8}"
-        show(f"{name:<26}" + "".join(f"{value:>10.4f}" for value in means[row]) + taken)
-    show(
-        f"\nscored {figures['scored']}/{figures['queries']} queries; "
-        f"{figures['searched']['source']}, {figures['searched']['pages']} pages"
-    )
-    show(f"methods:      {figures['best_method']['sentence']}")
-    show(f"every α, K:   {figures['best']['sentence']}")
+        show("\n".join(traced.lines()))

@@ -58,7 +58,7 @@ LIVE_ANSWERS = ("text", "result", "content")
 _CANONICAL = {name: column for column, names in COLUMNS.items() for name in names}
 # What our own result files write beside these, and what other tools write for themselves: no notice is needed.
 _EXPECTED_BESIDE = frozenset(
-    {"source_file", "question_num", "scores", "verdict", "label", "group", "config_name"}
+    {"source_file", "question_num", "scores", "verdict", "label", "group", "config_name", "quote", "quotes"}
     | {"conversation", "messages", "sequence", "success_criteria"}
 )
 

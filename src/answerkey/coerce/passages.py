@@ -260,9 +260,9 @@ def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[st
     found = dict.fromkeys(one for one in retrieved if one)
     if all(label in found or not _WITH_PAGE.match(label) for label in labels) and not any(map(_WITH_PAGE.match, found)):
         return labels
-    places = {one: _parsed(one) for one in found}
-    wanted = {label: _parsed(label) for label in labels if label not in found}
-    single = len({_stem(document) for document, _ in (*places.values(), *wanted.values()) if document}) <= 1
+    places = {one: page_parts(one) for one in found}
+    wanted = {label: page_parts(label) for label in labels if label not in found}
+    single = len({document_stem(document) for document, _ in (*places.values(), *wanted.values()) if document}) <= 1
     renamed: dict[str, float] = {}
     for label, grade in labels.items():
         same = label if label in found else _same_place(wanted[label], places, single)
@@ -282,16 +282,16 @@ def _same_place(
     return None
 
 
-def _parsed(name: str) -> tuple[str | None, str]:
+def page_parts(name: str) -> tuple[str | None, str]:
     match = _WITH_PAGE.match(name)
     return (match["document"], (match["any"] or match["digits"]).strip()) if match else (None, name)
 
 
 def _same_document(one: str, other: str) -> bool:
-    return one == other or _stem(one) == _stem(other)
+    return one == other or document_stem(one) == document_stem(other)
 
 
-def _stem(document: str) -> str:
+def document_stem(document: str) -> str:
     """`docs/Manual.pdf` and `manual` are one document."""
     name = document.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].lower()
     return re.sub(r"\.[a-z]{2,4}\d?$", "", name)

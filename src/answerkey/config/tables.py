@@ -127,7 +127,9 @@ class RetrievalTable(Table, frozen=True):
     chunk_overlap: Annotated[int, about("Words that a chunk shares with the next.", ge=0)] = 40
     by: Annotated[tuple[ChunkBy, ...] | ChunkBy, about("For `sweep`: several values of `chunk_by` to compare.")] = ()
     chunk_sizes: Annotated[
-        tuple[Annotated[int, about("", ge=1)], ...], about("For `sweep`: several values of `chunk_size`."), sorted_values
+        tuple[Annotated[int, about("", ge=1)], ...],
+        about("For `sweep`: several values of `chunk_size`."),
+        sorted_values,
     ] = ()
     overlaps: Annotated[
         tuple[Annotated[int, about("", ge=0)], ...],
@@ -192,7 +194,10 @@ class RetrievalTable(Table, frozen=True):
     ] = None
     alphas: Annotated[
         tuple[Annotated[float, about("", ge=0, le=1)], ...],
-        about("Weights of dense search to try: 0 is BM25 only, 1 is dense only. Default: the standard tests.", min_length=1),
+        about(
+            "Weights of dense search to try: 0 is BM25 only, 1 is dense only. Default: the standard tests.",
+            min_length=1,
+        ),
         sorted_values,
     ] = ()
     ks: Annotated[
@@ -203,13 +208,15 @@ class RetrievalTable(Table, frozen=True):
     named: Annotated[bool, about("With `alphas` or `ks`: also the five named settings at K = 5.")] = False
     rrf: Annotated[bool, about("With `alphas` or `ks`: also reciprocal rank fusion.")] = False
     topk_alpha: Annotated[
-        float | None, about("α of the top-K analysis. Default: the best α of the sweep.", ge=0, le=1)
+        float | None, about("The α of the top-K analysis. Default: the best one of the sweep.", ge=0, le=1)
     ] = None
     select: Annotated[
-        str, about("Metric that chooses the best setting, such as `ndcg@5` or `f1`. Default: nDCG at the largest K."), one_line
+        str,
+        about("Metric that chooses the best setting, such as `ndcg@5` or `f1`. Default: nDCG at the largest K."),
+        one_line,
     ] = ""
     route: Annotated[
-        dict[str, float], about("α per question type, such as `{factual = 0.3}`; other types use `alpha`.")
+        dict[str, float], about("The α of each question type, such as `{factual = 0.3}`; other types use `alpha`.")
     ] = EMPTY
     alpha: Annotated[float, about("Weight of dense search for the `rag` bot.", ge=0, le=1)] = 0.5
     pool: Annotated[int, about("Candidates per search that are fused.", ge=1)] = 100

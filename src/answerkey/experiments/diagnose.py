@@ -15,6 +15,7 @@ CHECKS = (
     findings.not_run,
     findings.unlabelled,
     findings.places_without_id,
+    findings.chunks_without_id,
     findings.repeated_pages,
     findings.duplicate_chunks,
     findings.empty_chunks,

@@ -10,12 +10,12 @@ from pathlib import Path
 from answerkey.coerce.decode import read_text
 from answerkey.coerce.passages import clean_id
 from answerkey.errors import InputError
-from answerkey.experiments.sweep import prepare, search_once
+from answerkey.experiments.label_check import check_labels, labels_of
+from answerkey.experiments.sweep import prepare
 from answerkey.metrics.ranking.rank import rank, ranking_of
 from answerkey.retrieval.fuse import weighted_sum
 from answerkey.retrieval.rankings import read_configurations, read_labels
 from answerkey.runs.suite import load_suite
-from answerkey.types import Case
 
 MEASURE_K = 5
 MEASURE = f"f1@{MEASURE_K}"
@@ -61,10 +61,6 @@ class RetrievalFinding:
     items: tuple[str, ...] = ()
 
 
-def labels_of(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
-    return {case.id: {clean_id(page): grade for page, grade in (case.relevant or {}).items()} for case in cases}
-
-
 def share(part: int, whole: int) -> str:
     return f"{part} of {whole} ({part / whole:.0%})" if whole else f"{part} of 0"
 
@@ -74,11 +70,12 @@ def from_suite(path: Path, step: Callable[[str], None] = lambda _: None) -> Retr
     prepared = prepare(load_suite(path), step)
     index, cases = prepared.index, prepared.cases
     step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
-    candidates = search_once(index, [case.question for case in cases], prepared.settings.pool)
-    ranking: list[list[int]] = weighted_sum(candidates, [prepared.settings.alpha])[0].tolist()
+    candidates = index.candidates([case.question for case in cases], prepared.settings.pool)
+    alpha = prepared.settings.alpha if index.dense is not None else 0.0
+    ranking: list[list[int]] = weighted_sum(candidates, [alpha])[0].tolist()
     found = [[index.chunks[chunk].page for chunk in row if chunk >= 0] for row in ranking]
     return RetrievalEvidence(
-        labels_of(cases),
+        prepared.check.labels,
         {case.id: row for case, row in zip(cases, found, strict=True)},
         [chunk.page for chunk in index.chunks],
         [chunk.text for chunk in index.chunks],
@@ -115,6 +112,7 @@ def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> Retriev
     if run is not None:
         setups = read_configurations(run)
     labels, ids = read_labels(qrels), None if index_ids is None else read_ids(index_ids)
+    labels = labels if ids is None else check_labels(labels, ids).labels
     if len(setups) == 1:
         return RetrievalEvidence(labels, next(iter(setups.values())), ids)
     rankings = {f"{name}/{query}": row for name, found in setups.items() for query, row in found.items()}
@@ -129,7 +127,7 @@ def read_ids(path: Path) -> list[str]:
             return [clean_id(item) for item in json.loads(text)]
     except ValueError as error:
         raise InputError(f"{path}: expected a JSON list of ids ({error})") from None
-    ids = [line.strip() for line in text.splitlines() if line.strip()]
+    ids = [clean_id(line) for line in text.splitlines() if line.strip()]
     if not ids:
         raise InputError(f"{path} has no ids; expected a JSON list, or one id per line")
     return ids

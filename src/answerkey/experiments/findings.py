@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 
 from answerkey.comparison.significance import difference
 from answerkey.experiments.evidence import DEEP, MEASURE, MEASURE_K, RetrievalEvidence, RetrievalFinding, share
+from answerkey.experiments.label_check import SHIFTS, PageNames, check_labels, matching_shift, natural_order, shifted
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.metrics.ranking.rank import rank
-from answerkey.text import words
+from answerkey.metrics.sentences import word_list
+from answerkey.text import counted, words
 
-SHIFTS = tuple(sorted((shift for shift in range(-60, 61) if shift), key=abs))
 _LEAST_GAIN = 0.05
 _ENOUGH = 1_000
 _EQUAL = 1e-9
-_NUMBER_AT_END = re.compile(r"(.*?)(\d+)$")
 
 
 def missing_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Expected pages that are nowhere in the index: no retriever could find them."""
     if evidence.index_ids is None:
         return None
-    known = set(evidence.index_ids)
-    expected = sorted({page for query in evidence.labelled for page in evidence.relevant(query)}, key=_natural)
-    missing = [page for page in expected if page not in known]
-    if not missing:
+    check = check_labels({query: evidence.labels[query] for query in evidence.labelled}, evidence.index_ids)
+    if not check.missing:
         return None
-    kept = {q: {p: g for p, g in row.items() if p in known or g <= 0} for q, row in evidence.labels.items()}
+    known = set(evidence.index_ids)
+    missing = sorted(check.missing, key=natural_order)
+    kept = {q: {p: g for p, g in row.items() if p in known or g <= 0} for q, row in check.labels.items()}
+    meant = "; ".join(f'for "{label}" write {near}' for label, near in list(check.missing.items())[:3] if near)
     return RetrievalFinding(
         "missing_pages",
-        f"{share(len(missing), len(expected))} expected pages are not in the index",
-        f"missing: {_some(missing)}; the index holds {len(known)} pages, such as {_some(sorted(known, key=_natural), 5)}",
+        f"{share(len(missing), check.total)} expected pages are not in the index",
+        f"missing: {_some(missing)}; the index holds {len(known)} pages, such as "
+        f"{_some(sorted(known, key=natural_order), 5)}{f'; {meant}' if meant else ''}",
         "index these pages, or correct the labels: until then no setting can find them",
         evidence.with_labels(kept).score(),
         tuple(missing),
@@ -44,7 +45,7 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     if not evidence.rankings:
         return _shift_by_index(evidence)
     now = _scores(evidence, evidence.labels)
-    if len(now) < 2:
+    if not len(now):
         return None
     means = {shift: float(_scores(evidence, shifted(evidence.labels, shift)).mean()) for shift in SHIFTS}
     highest = max(means.values())
@@ -58,27 +59,43 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     certain = (test.p or 1.0) * len(SHIFTS) <= 0.05
     peak = means[best] >= 1.2 * second or (len(places) > 1 and places[best] >= 1.2 * nearest)
     lone = means[best] >= 3 * now.mean() and peak
-    if means[best] - now.mean() < _LEAST_GAIN or not test.sure or not (certain or lone):
+    sure = test.sure and (certain or lone)
+    if means[best] - now.mean() < _LEAST_GAIN or not (sure or (lone and _beyond_chance(evidence, best))):
         return None
-    shown = f"{MEASURE} goes from {now.mean():.3f} to {means[best]:.3f} ({len(now)} queries)"
+    shown = f"{MEASURE} goes from {now.mean():.3f} to {means[best]:.3f} ({counted(len(now), 'query', 'queries')})"
     return _shift_finding(best, shown, means[best])
+
+
+def _beyond_chance(evidence: RetrievalEvidence, shift: int) -> bool:
+    """For few queries: how likely so many shifted labels would stand first in their rankings by chance.
+
+    An off-by-one is a common mistake, so only the two of them count as tried; of other shifts all do.
+    """
+    from scipy.special import bdtrc
+
+    queries = [query for query in evidence.labelled if evidence.rankings.get(query)]
+    moved = shifted({query: evidence.labels[query] for query in queries}, shift)
+    first = sum(moved[query].get(evidence.rankings[query][0], 0.0) > 0 for query in queries)
+    pages = len({*(evidence.index_ids or ()), *(page for query in queries for page in evidence.rankings[query])})
+    relevant = max((len(evidence.relevant(query)) for query in queries), default=1)
+    tried = 2 if abs(shift) == 1 else len(SHIFTS)
+    return first > 0 and tried * float(bdtrc(first - 1, len(queries), min(1.0, relevant / max(pages, 1)))) <= 0.05
 
 
 def _shift_by_index(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Without rankings: the smallest shift that brings labels into the index which are outside now."""
     if evidence.index_ids is None:
         return None
-    known = set(evidence.index_ids)
-
-    def inside(labels: Mapping[str, Mapping[str, float]]) -> int:
-        return sum(page in known for query in evidence.labelled for page, grade in labels[query].items() if grade > 0)
-
-    now = inside(evidence.labels)
-    total = sum(len(evidence.relevant(query)) for query in evidence.labelled)
-    best = max(SHIFTS, key=lambda shift: inside(shifted(evidence.labels, shift)))  # the smallest comes first
-    after = inside(shifted(evidence.labels, best))
-    if total == 0 or after - now < max(3, 0.1 * total):
+    labels = {query: dict.fromkeys(evidence.relevant(query), 1.0) for query in evidence.labelled}
+    names = PageNames(evidence.index_ids)
+    best = matching_shift(labels, names)
+    if best is None:
         return None
+    total = sum(map(len, labels.values()))
+    now, after = (
+        sum(names.find(page) is not None for row in rows.values() for page in row)
+        for rows in (labels, shifted(labels, best))
+    )
     return _shift_finding(best, f"{share(now, total)} labels are in the index now, {after} after the shift", None)
 
 
@@ -128,23 +145,6 @@ def not_run(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     )
 
 
-def shifted(labels: Mapping[str, Mapping[str, float]], shift: int) -> dict[str, dict[str, float]]:
-    """Every page label with `shift` added to the number at its end; labels without one stay."""
-    return {query: {_moved(page, shift): grade for page, grade in row.items()} for query, row in labels.items()}
-
-
-def _moved(page: str, shift: int) -> str:
-    match = _NUMBER_AT_END.fullmatch(page)
-    if match is None:
-        return page
-    number = int(match[2]) + shift
-    return (
-        f"{match[1]}{number:0{len(match[2])}d}"
-        if match[2].startswith("0") and len(match[2]) > 1
-        else f"{match[1]}{number}"
-    )
-
-
 def _first_hit(evidence: RetrievalEvidence, shift: int) -> float:
     """The mean reciprocal rank of the first relevant page after the shift: rankings of neighbours have one F1 for many."""
     return float(_scores(evidence, shifted(evidence.labels, shift), "mrr").mean())
@@ -157,11 +157,6 @@ def _scores(evidence: RetrievalEvidence, labels: Mapping[str, Mapping[str, float
     return rank(run, {query: labels[query] for query in queries}, [measure]).columns[measure]
 
 
-def _natural(page: str) -> tuple[str, int, str]:
-    match = _NUMBER_AT_END.fullmatch(page)
-    return (match[1], int(match[2]), page) if match else (page, -1, page)
-
-
 def _some(names: list[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
@@ -170,6 +165,7 @@ ENORMOUS_WORDS = 1_000
 _MISMATCH = 0.34  # of a question's words, in no document
 _MANY = 0.1
 _WORTH_SAYING = 0.01
+_ENOUGH_TO_COUNT = 20  # questions, to see which words are common
 
 
 def places_without_id(evidence: RetrievalEvidence) -> RetrievalFinding | None:
@@ -183,6 +179,20 @@ def places_without_id(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         f"{share(without, len(places))} retrieved places have no page or id (N/A, empty or null)",
         "each is counted as a non-relevant result at its rank; none is merged with another",
         "store the page number of every chunk in the index, and return it with each result",
+    )
+
+
+def chunks_without_id(evidence: RetrievalEvidence) -> RetrievalFinding | None:
+    """Indexed chunks that name no page: whatever they answer, they can never be a hit."""
+    ids = evidence.index_ids or ()
+    without = [n for n, page in enumerate(ids) if not page]
+    if not without:
+        return None
+    return RetrievalFinding(
+        "chunks_without_id",
+        f"{share(len(without), len(ids))} chunks of the index have no page or id (N/A, empty or null)",
+        f"rows {_some([str(n) for n in without])} of the index",
+        "store the page number of every chunk when the index is made",
     )
 
 
@@ -256,26 +266,35 @@ def enormous_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 
 
 def vocabulary_mismatch(evidence: RetrievalEvidence) -> RetrievalFinding | None:
-    """Questions in words that the documents do not use: BM25 cannot match them."""
+    """Questions in words that the documents do not use: BM25 cannot match them. Stop words are left out."""
     if not evidence.texts or not evidence.questions:
         return None
     known = {word for text in evidence.texts for word in words(text)}
-    unknown = {q: _unknown(text, known) for q, text in evidence.questions.items() if words(text)}
+    asked = _content_words(evidence.questions)
+    unknown = {q: sum(word not in known for word in found) / len(found) for q, found in asked.items() if found}
     foreign = [query for query, part in unknown.items() if part > _MISMATCH]
     if not unknown or len(foreign) < _MANY * len(unknown):
         return None
-    worst = Counter(w for q in foreign for w in set(words(evidence.questions[q])) if w not in known)
+    worst = Counter(word for query in foreign for word in asked[query] if word not in known)
     rest = {q: evidence.labels[q] for q in evidence.labelled if q not in foreign}
     return RetrievalFinding(
         "vocabulary_mismatch",
         f"{share(len(foreign), len(unknown))} questions use words that the documents do not",
-        f"in the mean {sum(unknown.values()) / len(unknown):.0%} of a question's words are in no document; "
+        f"on average {sum(unknown.values()) / len(unknown):.0%} of a question's words are in no document; "
         f"most often: {', '.join(word for word, _ in worst.most_common(8))}",
         "give dense search more weight (a higher α), add a query rewriter, or check that documents and questions "
         "are in one language",
         evidence.with_labels(rest).score() if rest else None,
         tuple(foreign),
     )
+
+
+def _content_words(questions: Mapping[str, str]) -> dict[str, set[str]]:
+    """The words of each question without stop words: those of the list, and what every third of many questions has."""
+    found = {query: set(words(text)) for query, text in questions.items()}
+    counts = Counter(word for one in found.values() for word in one)
+    often = {word for word, count in counts.items() if len(found) >= _ENOUGH_TO_COUNT and count > len(found) / 3}
+    return {query: one - often - set(word_list("stop_words")) for query, one in found.items()}
 
 
 def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
@@ -293,11 +312,6 @@ def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         f"{all_ - first:.0%} of the relevant pages are found, but below the first {MEASURE_K}",
         "a larger K or a reranker can bring at most this much; the rest needs better search",
     )
-
-
-def _unknown(question: str, known: set[str]) -> float:
-    asked = set(words(question))
-    return sum(word not in known for word in asked) / len(asked)
 
 
 def _chunks_a_page(evidence: RetrievalEvidence) -> str:

@@ -1,16 +1,19 @@
-"""Which rankings a sweep compares, at which cut-offs, and the hits of page rankings in the labels."""
+"""Which rankings a sweep compares, at which cut-offs, and the hits of their pages and quotes in the labels."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from answerkey.coerce.passages import clean_id
-from answerkey.metrics.ranking.formulas import CUT_METRICS
+from answerkey.config.tables import RetrievalTable
+from answerkey.errors import SettingsError
+from answerkey.metrics.ranking.formulas import CUT_METRICS, measure, parse_name
 from answerkey.metrics.ranking.hits import Floats, Hits, Ints, Places, ideal_places
-from answerkey.types import Case
+from answerkey.retrieval.chunk import Chunk
+from answerkey.text import words
 
 NAMED = {
     "Pure_Dense_FAISS": 1.0,
@@ -21,33 +24,113 @@ NAMED = {
 }
 RRF = "Reciprocal_Rank_Fusion"
 STANDARD_K = 5
+STANDARD_ALPHAS = tuple(step / 10 for step in range(11))
+STANDARD_KS = (3, 5, 7, 10, 15, 20)
 METRICS = CUT_METRICS
-MAIN = METRICS.index("f1")
+Quotes = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to rank. `alpha` is None for reciprocal ranks; `stage` is "rerank" or "rewrite" where one was used."""
+    """One way to rank. `alpha` is None for reciprocal ranks; `stage` is "rerank" or "rewrite" where one was used.
+
+    `setup` numbers the index: a chunking and an embedding model.
+    """
 
     name: str
     alpha: float | None
     stage: str = ""
+    setup: int = 0
 
     @property
     def uses(self) -> tuple[str, ...]:
         """Which searches it needs."""
         return {1.0: ("dense",), 0.0: ("sparse",)}.get(-1.0 if self.alpha is None else self.alpha, ("dense", "sparse"))
 
+    @property
+    def is_method(self) -> bool:
+        """Named, a fusion of ranks or a stage, rather than one of many α."""
+        return self.name in NAMED or self.alpha is None or bool(self.stage)
 
-def weighted(alphas: Iterable[float]) -> list[Variant]:
-    """A variant for every α asked for and every named one, α ascending."""
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is tried. `standard`: the three standard tests, instead of every α asked for at every K asked for.
+
+    `alphas` and `ks` hold those and what `named` and `topk_alpha` add. `select` is the metric that chooses, with a
+    cut-off, or None for each setting's own K.
+    """
+
+    alphas: tuple[float, ...]
+    ks: tuple[int, ...]
+    asked_alphas: tuple[float, ...]
+    asked_ks: tuple[int, ...]
+    rrf: bool
+    named: bool
+    standard: bool
+    topk_alpha: float | None
+    select: tuple[str, int | None]
+
+    @property
+    def select_name(self) -> str:
+        metric, cut = self.select
+        return f"{metric}@{cut}" if cut else f"{metric}@K"
+
+    @property
+    def depth(self) -> int:
+        return max(*self.ks, self.select[1] or 0)
+
+    @property
+    def main_k(self) -> int:
+        """The K at which methods and α are compared: 5, or else the largest that was asked for."""
+        return STANDARD_K if STANDARD_K in self.ks else self.asked_ks[-1]
+
+    def cut_offs(self, variant: Variant, topk: bool) -> tuple[int, ...]:
+        """At which K this variant is one of the settings; `topk`: it is the one of the top-K analysis."""
+        if self.standard and not topk:
+            return (STANDARD_K,)
+        asked = topk or variant.alpha is None or variant.stage or variant.alpha in self.asked_alphas
+        named = self.named and variant.name in NAMED
+        return tuple(sorted({*(self.asked_ks if asked else ()), *((STANDARD_K,) if named else ())}))
+
+
+def plan_of(settings: RetrievalTable, with_dense: bool = True) -> Plan:
+    """The standard tests where neither `alphas` nor `ks` is given, else exactly those; without dense search only α = 0."""
+    standard = not settings.alphas and not settings.ks
+    asked_alphas, asked_ks = settings.alphas or STANDARD_ALPHAS, settings.ks or STANDARD_KS
+    named, topk_alpha = settings.named and with_dense, settings.topk_alpha if with_dense else None
+    if not with_dense:
+        if settings.alphas and settings.alphas != (0.0,):
+            raise SettingsError(
+                f'[retrieval] alphas = {list(settings.alphas)}: expected only 0.0 with [embedding] model = "none"'
+            )
+        asked_alphas = (0.0,)
+    asked_alphas = tuple(round(alpha, 6) for alpha in asked_alphas)
+    more = [*(NAMED.values() if named else ()), *(() if topk_alpha is None else (round(topk_alpha, 6),))]
+    select = _select(settings.select, STANDARD_K if standard else asked_ks[-1])
+    return Plan(
+        tuple(sorted({*asked_alphas, *more})), tuple(sorted({*asked_ks, *((STANDARD_K,) if named else ())})),
+        asked_alphas, asked_ks, rrf=with_dense and (settings.rrf or standard), named=named, standard=standard,
+        topk_alpha=topk_alpha, select=select,
+    )  # fmt: skip
+
+
+def _select(given: str, largest: int) -> tuple[str, int | None]:
+    if not given:
+        return "ndcg", largest
+    if given in METRICS:
+        return given, None
+    try:
+        return parse_name(given)
+    except SettingsError as error:
+        raise SettingsError(f"[retrieval] select: {error}") from None
+
+
+def variants_of(plan: Plan, setup: int = 0) -> list[Variant]:
+    """A variant per α, ascending, and reciprocal rank fusion where it is asked for."""
     names = {alpha: name for name, alpha in NAMED.items()}
-    every = sorted({round(alpha, 6) for alpha in (*alphas, *NAMED.values())})
-    return [Variant(names.get(alpha, f"Hybrid_{alpha:g}"), alpha) for alpha in every]
-
-
-def cut_offs(ks: Iterable[int]) -> tuple[int, ...]:
-    return tuple(sorted({*ks, STANDARD_K}))
+    found = [Variant(names.get(alpha, f"Hybrid_{alpha:g}"), alpha, "", setup) for alpha in plan.alphas]
+    return [*found, Variant(RRF, None, "", setup)] if plan.rrf else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +148,20 @@ class Labels:
         return np.bincount(self.ideal.query, minlength=self.queries) > 0
 
 
-def number_labels(cases: Sequence[Case], pages: Sequence[str]) -> Labels:
+def number_labels(labels: Sequence[Mapping[str, float]], pages: Sequence[str]) -> Labels:
     numbers = {page: number for number, page in enumerate(pages)}
-    grades = [{clean_id(key): grade for key, grade in (case.relevant or {}).items()} for case in cases]
     pairs = sorted(
         (query * len(pages) + numbers[page], grade)
-        for query, row in enumerate(grades)
+        for query, row in enumerate(labels)
         for page, grade in row.items()
         if grade > 0 and page in numbers
     )
     code = np.array([pair[0] for pair in pairs], np.int64)
-    return Labels(len(cases), len(pages), code, np.array([pair[1] for pair in pairs]), ideal_places(grades))
+    return Labels(len(labels), len(pages), code, np.array([pair[1] for pair in pairs]), ideal_places(labels))
 
 
 def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:
-    """Hits of rankings (variant, query, rank) of page numbers, -1 for none; a row a variant and query."""
+    """Hits of rankings (variant, query, rank) of page numbers, -1 for none; one row per variant and query."""
     variants, queries, depth = (int(size) for size in rankings.shape)
     codes = np.where(rankings >= 0, np.arange(queries)[None, :, None] * labels.pages + rankings, -1).reshape(-1, depth)
     place = np.searchsorted(labels.code, codes)
@@ -87,9 +169,114 @@ def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:
     hit = (labels.code[place] == codes) if len(labels.code) else np.zeros(codes.shape, bool)
     row, column = np.nonzero(hit)
     found = Places(row, column + 1, labels.grade[place[row, column]] if len(row) else np.empty(0))
-    ideal = labels.ideal
+    return Hits(variants * queries, found, _repeated(labels.ideal, variants, queries))
+
+
+def _repeated(ideal: Places, variants: int, queries: int) -> Places:
     shift = np.repeat(np.arange(variants) * queries, len(ideal.query))
-    repeated = Places(
-        np.tile(ideal.query, variants) + shift, np.tile(ideal.rank, variants), np.tile(ideal.grade, variants)
+    return Places(np.tile(ideal.query, variants) + shift, np.tile(ideal.rank, variants), np.tile(ideal.grade, variants))
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteLabels:
+    """Which chunks hold the quotes of a query: `share[query][chunk]` lists (quote, share of its words)."""
+
+    quotes: tuple[Quotes, ...]
+    share: tuple[dict[int, list[tuple[int, float]]], ...]
+
+    @property
+    def lost(self) -> list[str]:
+        """The quotes that no chunk holds."""
+        return [
+            quote
+            for asked, found in zip(self.quotes, self.share, strict=True)
+            for n, quote in enumerate(asked)
+            if not any(n == number for held in found.values() for number, _ in held)
+        ]
+
+
+def find_quotes(quotes: Sequence[Quotes], chunks: Sequence[Chunk], least: float) -> QuoteLabels:
+    """A chunk is relevant where it holds at least this share of a quote, in runs of words as the quote has them."""
+    posting: dict[tuple[str, ...], list[int]] = {}
+    wanted = {pair for asked in quotes for quote in asked for pair in _pairs(quote)}
+    for number, chunk in enumerate(chunks):
+        for pair in set(_pairs(chunk.text)) & wanted:
+            posting.setdefault(pair, []).append(number)
+    found: list[dict[int, list[tuple[int, float]]]] = []
+    for asked in quotes:
+        held: dict[int, list[tuple[int, float]]] = {}
+        for n, quote in enumerate(asked):
+            pairs = set(_pairs(quote))
+            counts: dict[int, int] = {}
+            for pair in pairs:
+                for chunk in posting.get(pair, ()):
+                    counts[chunk] = counts.get(chunk, 0) + 1
+            for chunk, count in counts.items():
+                if count / len(pairs) >= least:
+                    held.setdefault(chunk, []).append((n, count / len(pairs)))
+        found.append(held)
+    return QuoteLabels(tuple(quotes), tuple(found))
+
+
+def _pairs(text: str) -> list[tuple[str, ...]]:
+    """Neighbouring words; a single word for a text of one."""
+    found = words(text)
+    return list(pairwise(found)) or [(word,) for word in found]
+
+
+def hits_in_chunks(rankings: Ints, labels: QuoteLabels) -> Hits:
+    """Hits of rankings (variant, query, rank) of chunk numbers. Each quote counts once, at its first chunk.
+
+    A further chunk with nothing but quotes already found is left out of the ranking; one with two new quotes takes two ranks.
+    """
+    variants, queries, _ = (int(size) for size in rankings.shape)
+    places: list[tuple[int, int, float]] = []
+    for query, held in enumerate(labels.share):
+        if not held:
+            continue
+        for variant, row in enumerate(np.isin(rankings[:, query], list(held))):
+            seen: set[int] = set()
+            moved = 0
+            for column in np.flatnonzero(row).tolist():
+                new = [(n, share) for n, share in held[int(rankings[variant, query, column])] if n not in seen]
+                places += [
+                    (variant * queries + query, column + 1 + moved + more, share) for more, (_, share) in enumerate(new)
+                ]
+                seen.update(n for n, _ in new)
+                moved += len(new) - 1
+    places.sort()
+    found = Places(
+        *(np.array([place[n] for place in places], kind) for n, kind in enumerate((np.int64, np.int64, float)))
     )
-    return Hits(variants * queries, found, repeated)
+    ideal = ideal_places([{str(n): 1.0 for n in range(len(asked))} for asked in labels.quotes])
+    return Hits(variants * queries, found, _repeated(ideal, variants, queries))
+
+
+def joined(one: Hits, other: Hits) -> Hits:
+    """The hits of both; a query has them in one of the two."""
+
+    def both(a: Places, b: Places) -> Places:
+        query, rank = np.concatenate([a.query, b.query]), np.concatenate([a.rank, b.rank])
+        order = np.lexsort((rank, query))
+        return Places(query[order], rank[order], np.concatenate([a.grade, b.grade])[order])
+
+    return Hits(one.queries, both(one.found, other.found), both(one.ideal, other.ideal))
+
+
+def measure_grid(hits: Hits, ks: Sequence[int], queries: int) -> Floats:
+    """(variant, K, query, metric): every metric at every K."""
+    columns = measure(hits, [f"{name}@{k}" for k in ks for name in METRICS])
+    table = np.stack(list(columns.values())).reshape(len(ks), len(METRICS), -1, queries)
+    return np.ascontiguousarray(table.transpose(2, 0, 3, 1))
+
+
+def measure_choice(hits: Hits, plan: Plan, queries: int) -> Floats:
+    """(variant, K, query): the metric that chooses, of the first K places."""
+    metric, cut = plan.select
+    columns: list[Floats] = []
+    for k in plan.ks:
+        name = f"{metric}@{cut or k}"
+        kept = hits.found.rank <= k
+        first = Places(hits.found.query[kept], hits.found.rank[kept], hits.found.grade[kept])
+        columns.append(measure(Hits(hits.queries, first, hits.ideal), [name])[name].reshape(-1, queries))
+    return np.stack(columns, axis=1)

@@ -1,151 +1,275 @@
-"""The sweep: search once per method, fuse all α at once, measure every K in one pass."""
+"""The sweep: search once per method and index, fuse all α at once, measure every K in one pass."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from answerkey.cases import load_cases
+from answerkey.coerce.values import LIVE, as_texts
 from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
 from answerkey.embed import load_embedder
+from answerkey.embed.embedder import Embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.experiments.grid import (
-    MAIN,
     METRICS,
-    RRF,
-    STANDARD_K,
     Labels,
+    Plan,
+    QuoteLabels,
     Variant,
-    cut_offs,
+    find_quotes,
+    hits_in_chunks,
     hits_in_pages,
+    joined,
+    measure_choice,
+    measure_grid,
     number_labels,
-    weighted,
-)
-from answerkey.metrics.ranking.formulas import measure
+    plan_of,
+    variants_of,
+)  # fmt: skip
+from answerkey.experiments.label_check import LabelCheck, check_labels, labels_of
 from answerkey.metrics.ranking.hits import Floats, Ints
-from answerkey.retrieval.fuse import Candidates, collapse, pool_candidates, reciprocal_ranks, weighted_sum
+from answerkey.retrieval.fuse import collapse, pool_candidates, reciprocal_ranks, weighted_sum
+from answerkey.retrieval.question_types import classify
 from answerkey.retrieval.retriever import load_function, passage_of, rerank, rewrite
-from answerkey.retrieval.search_index import SearchIndex, open_index
+from answerkey.retrieval.search_index import SearchIndex, open_indexes
 from answerkey.runs.suite import Suite
 from answerkey.types import Case
 from answerkey.user_code import import_from
 
 Step = Callable[[str], None]
+Place = tuple[int, int]
+QUOTE_COLUMNS = ("quote", "quotes")
+NO_MODEL = "none"
+BM25_ALONE = "Pure_Sparse_BM25"
+TIMED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSweep:
+    """Everything loaded and checked. `quotes` holds one tuple per case, empty where pages are the labels."""
+
+    settings: RetrievalTable
+    cases: list[Case]
+    setups: list[SearchIndex]
+    check: LabelCheck
+    quotes: list[tuple[str, ...]]
+
+    @property
+    def index(self) -> SearchIndex:
+        return self.setups[0]
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """`values` holds (variant, K, query, metric); `rankings` (variant, query, rank) numbers into `pages`, -1 for none.
+    """`values` holds (variant, K, query, metric), `chosen` (variant, K, query) the metric that chooses; `rankings`
+    (variant, query, rank) numbers into `pages`, -1 for none; `milliseconds` (variant, query), NaN where not timed.
 
-    `milliseconds` holds (variant, query), NaN where a query was not timed.
+    `places` are the settings, as numbers of variant and K; `topk` is the variant of the top-K
+    analysis of each index.
     """
 
     cases: tuple[Case, ...]
+    setups: tuple[SearchIndex, ...]
+    plan: Plan
     variants: tuple[Variant, ...]
-    ks: tuple[int, ...]
     values: Floats
+    chosen: Floats
     rankings: Ints
     pages: list[str]
     labelled: Any
     milliseconds: Floats
-    asked_alphas: tuple[float, ...]
-    asked_ks: tuple[int, ...]
-    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+    places: tuple[Place, ...]
+    topk: dict[int, int]
+    check: LabelCheck
+    quotes: tuple[tuple[str, ...], ...]
+    settings: RetrievalTable
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
 
-    def mean(self, metric: int = MAIN) -> Floats:
-        """(variant, K): the mean over the labelled queries."""
-        return self.values[:, :, self.labelled, metric].mean(axis=2)
+    @property
+    def ks(self) -> tuple[int, ...]:
+        return self.plan.ks
+
+    @property
+    def main(self) -> int:
+        """Which of the K is the one at which methods and α are compared."""
+        return self.ks.index(self.plan.main_k)
+
+    def mean(self, metric: str) -> Floats:
+        """(variant, K): the mean of a metric over the labelled queries."""
+        return self.values[:, :, self.labelled, METRICS.index(metric)].mean(axis=2)
 
     def ranked_pages(self, variant: int, query: int, k: int) -> list[str]:
         """The first `k` pages of one ranking."""
         numbers: list[int] = self.rankings[variant, query, :k].tolist()
         return [self.pages[page] for page in numbers if page >= 0]
 
-    @property
-    def standard(self) -> int:
-        """Which of the K is the standard one."""
-        return self.ks.index(STANDARD_K)
-
-    def alpha_rows(self) -> list[int]:
+    def alpha_rows(self, setup: int) -> list[int]:
         """The variants of the α that were asked for, ascending."""
-        return [
-            n
-            for n, v in enumerate(self.variants)
-            if not v.stage and v.alpha is not None and v.alpha in self.asked_alphas
-        ]
+        asked = self.plan.asked_alphas if self.setups[setup].dense is not None else (0.0,)
+        return [n for n, v in enumerate(self.variants) if v.setup == setup and not v.stage and v.alpha in asked]
 
-    def best_alpha(self) -> int:
-        """The variant with the highest mean F1 at the standard K among the α asked for; the first of equals."""
-        rows = self.alpha_rows()
-        return rows[int(np.argmax(self.mean()[rows, self.standard]))]
+    def method_rows(self, setup: int) -> list[int]:
+        """The settings that are methods of their own; every α where there is no such."""
+        there = {row for row, _ in self.places if self.variants[row].setup == setup}
+        return [n for n in sorted(there) if self.variants[n].is_method] or sorted(there)
+
+    def setup_name(self, setup: int) -> str:
+        """Chunking and model, where several are compared."""
+        if len(self.setups) == 1:
+            return ""
+        index = self.setups[setup]
+        return f"{index.chunking}, {index.embed.name if index.embed else 'no model'}"
+
+    @property
+    def types(self) -> list[str]:
+        """The type of each case; by the rules of the classifier where a case has none."""
+        return [case.type or classify(case.question).type for case in self.cases]
 
 
-def run_sweep(
-    index: SearchIndex, cases: Sequence[Case], settings: RetrievalTable, step: Step = lambda _: None, timed: bool = True
-) -> Sweep:
-    """Every variant at every K for every case; `timed` says whether single searches are timed too."""
-    labels = number_labels(cases, index.pages)
-    if not labels.labelled.any():
-        raise InputError(f"none of the {len(cases)} cases has a relevant page: give `relevant` in the case file")
-    questions = [case.question for case in cases]
-    step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
-    candidates = search_once(index, questions, settings.pool)
-    variants = weighted(settings.alphas)
-    ks = cut_offs(settings.ks)
-    chunks = np.concatenate(
-        [
-            weighted_sum(candidates, [v.alpha for v in variants if v.alpha is not None]),
-            reciprocal_ranks(candidates)[None],
-        ]
+def prepare(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
+    """Everything loaded and checked; indexes come from the cache where nothing changed."""
+    if not suite.retrieval:
+        raise SettingsError('the suite has no [retrieval] table: give documents = "docs" there')
+    settings = read_table(RetrievalTable, suite.retrieval, "[retrieval]", suite.folder)
+    cases = list(load_cases(suite.cases, suite.folder))
+    if not cases:
+        raise InputError("the suite has no case")
+    import_from(suite.folder)
+    models = settings.models or (suite.embedding.get("model"),)
+    embedders = [_embedder({**suite.embedding, **({"model": model} if model else {})}) for model in models]
+    plan_of(settings, any(embedders))  # a wrong setting is an error before the documents are read
+    step("reading and indexing the documents (kept in the cache for the next time)")
+    setups = open_indexes(settings, embedders, step)
+    quotes = [_quotes(case) for case in cases]
+    labels = labels_of(
+        [replace(case, relevant=None) if quote else case for case, quote in zip(cases, quotes, strict=True)]
     )
-    variants.append(Variant(RRF, None))
-    asked = tuple(round(alpha, 6) for alpha in settings.alphas)
+    check = check_labels(labels, setups[0].pages, {chunk.document for chunk in setups[0].chunks})
+    return PreparedSweep(settings, cases, setups, check, quotes)
+
+
+def _embedder(options: dict[str, Any]) -> Embedder | None:
+    return None if options.get("model") == NO_MODEL else load_embedder(**options)
+
+
+def _quotes(case: Case) -> tuple[str, ...]:
+    """The case's own words of the relevant text, from the column `quote`."""
+    given = next((case.extra[name] for name in QUOTE_COLUMNS if case.extra.get(name)), None)
+    return tuple(quote for quote in as_texts(given, "quote", LIVE) if quote)
+
+
+def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool = True) -> Sweep:
+    """Every setting for every case; `timed` says whether single searches are timed too."""
+    cases, settings = prepared.cases, prepared.settings
+    if not any(prepared.quotes) and not any(g > 0 for row in prepared.check.labels.values() for g in row.values()):
+        raise InputError(f"none of the {len(cases)} cases has a relevant page: give `relevant` in the case file")
+    prepared.check.require_some()
+    plan = plan_of(settings, any(index.dense for index in prepared.setups))
+    if plan.depth > settings.pool:
+        raise SettingsError(f"[retrieval] pool = {settings.pool}: expected at least the largest K, {plan.depth}")
+    pages = list(dict.fromkeys(page for index in prepared.setups for page in index.pages))
+    measured = [_measure_setup(prepared, number, plan, pages, step) for number in range(len(prepared.setups))]
+    variants = [variant for one in measured for variant in one.variants]
+    step("measuring")
+    milliseconds = [
+        time_searches(
+            index, [case.question for case in cases] if timed else (), settings.pool, one.variants, len(cases)
+        )
+        for index, one in zip(prepared.setups, measured, strict=True)
+    ]
+    lost = set(measured[0].lost).intersection(*(one.lost for one in measured))
+    sweep = Sweep(
+        tuple(cases), tuple(prepared.setups), plan, tuple(variants),
+        np.concatenate([one.values for one in measured]), np.concatenate([one.chosen for one in measured]),
+        np.concatenate([one.rankings for one in measured]), pages, measured[0].labelled, np.concatenate(milliseconds),
+        (), {}, replace(prepared.check, lost_quotes=tuple(sorted(lost))), tuple(prepared.quotes), settings,
+        {name: sum(one.seconds[name] for one in measured) for name in measured[0].seconds},
+    )  # fmt: skip
+    topk = _topk_rows(sweep)
+    places = [
+        (row, plan.ks.index(k))
+        for row, variant in enumerate(variants)
+        for k in plan.cut_offs(variant, topk=row in topk.values() or len(sweep.alpha_rows(variant.setup)) == 1)
+    ]
+    return replace(sweep, places=tuple(places), topk=topk)
+
+
+def _topk_rows(sweep: Sweep) -> dict[int, int]:
+    """For each index the variant of the top-K analysis: the α that was given, or the best one at the main K."""
+    means = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1)
+    found: dict[int, int] = {}
+    for setup in range(len(sweep.setups)):
+        rows = sweep.alpha_rows(setup)
+        given = [n for n, v in enumerate(sweep.variants) if v.setup == setup and v.alpha == sweep.plan.topk_alpha]
+        found[setup] = given[0] if sweep.plan.topk_alpha is not None and given else rows[int(np.argmax(means[rows]))]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    variants: list[Variant]
+    values: Floats
+    chosen: Floats
+    rankings: Ints
+    labelled: Any
+    lost: list[str]
+    seconds: dict[str, float]
+
+
+def _measure_setup(prepared: PreparedSweep, setup: int, plan: Plan, pages: list[str], step: Step) -> _Measured:
+    """One index: searched once, fused for all α, measured at every K."""
+    index, settings = prepared.setups[setup], prepared.settings
+    questions = [case.question for case in prepared.cases]
+    step(f"searching {len(index.chunks)} chunks for {len(questions)} questions")
+    began = time.perf_counter()
+    candidates = index.candidates(questions, settings.pool)
+    searched = time.perf_counter()
+    variants = variants_of(plan, setup) if index.dense is not None else [Variant(BM25_ALONE, 0.0, "", setup)]
+    chunks = weighted_sum(candidates, [v.alpha for v in variants if v.alpha is not None])
+    if variants[-1].alpha is None:
+        chunks = np.concatenate([chunks, reciprocal_ranks(candidates)[None]])
+    labels = number_labels([prepared.check.labels[case.id] for case in prepared.cases], index.pages)
+    quotes = find_quotes(prepared.quotes, index.chunks, settings.quote_share) if any(prepared.quotes) else None
     if settings.reranker or settings.rewriter:
-        values = measure_grid(to_pages(index, chunks, settings.unit, max(ks)), labels, ks)
-        rows = [n for n, v in enumerate(variants) if v.alpha in asked]
-        means = values[rows, ks.index(STANDARD_K)][:, labels.labelled, MAIN].mean(axis=1)
-        best = rows[int(np.argmax(means))]
+        _, chosen, _ = _measured_rankings(index, chunks, labels, quotes, plan, settings.unit)
+        column = plan.ks.index(plan.main_k)
+        rows = [n for n, v in enumerate(variants) if v.alpha in plan.asked_alphas] or [0]
+        best = rows[int(np.argmax(chosen[rows, column].mean(axis=1)))]
         for extra, ranking in _staged(index, questions, settings, (variants[best], chunks[best]), step):
             variants.append(extra)
             chunks = np.concatenate([chunks, ranking[None]])
-    rankings = to_pages(index, chunks, settings.unit, max(ks))
-    step("measuring")
-    values = measure_grid(rankings, labels, ks)
-    if timed:
-        step("timing single searches")
-    milliseconds = time_searches(index, questions if timed else (), settings.pool, variants, len(questions))
-    return Sweep(
-        tuple(cases), tuple(variants), ks, values, rankings, index.pages, labels.labelled, milliseconds,
-        asked, tuple(settings.ks), _facts(index, settings),
-    )  # fmt: skip
+    values, chosen, rankings = _measured_rankings(index, chunks, labels, quotes, plan, settings.unit)
+    labelled = labels.labelled | np.array([bool(quote) for quote in prepared.quotes])
+    numbers = {page: number for number, page in enumerate(pages)}
+    shared = np.array([numbers[page] for page in index.pages], np.int64)
+    rankings = np.where(rankings >= 0, shared[rankings], -1)
+    seconds = {"search": searched - began, "fuse_and_measure": time.perf_counter() - searched}
+    return _Measured(variants, values, chosen, rankings, labelled, quotes.lost if quotes else [], seconds)
 
 
-def search_once(index: SearchIndex, questions: Sequence[str], pool: int) -> Candidates:
-    """One dense and one sparse search for all questions."""
-    return pool_candidates(
-        index.dense.search(index.embed_questions(questions), pool), index.sparse.search(questions, pool)
-    )
+def _measured_rankings(
+    index: SearchIndex, chunks: Ints, labels: Labels, quotes: QuoteLabels | None, plan: Plan, unit: str
+) -> tuple[Floats, Floats, Ints]:
+    rankings = to_pages(index, chunks, unit, plan.depth)
+    hits = hits_in_pages(rankings, labels)
+    if quotes is not None:
+        hits = joined(hits, hits_in_chunks(chunks[..., : plan.depth], quotes))
+    return measure_grid(hits, plan.ks, labels.queries), measure_choice(hits, plan, labels.queries), rankings
 
 
 def to_pages(index: SearchIndex, chunks: Ints, unit: str, depth: int) -> Ints:
     """Chunk rankings as page rankings of at most `depth`; unit "page" keeps each page once."""
-    one_chunk_a_page = len(index.pages) == len(index.chunks)
-    if unit == "page" and not one_chunk_a_page:
+    one_chunk_per_page = len(index.pages) == len(index.chunks)
+    if unit == "page" and not one_chunk_per_page:
         return collapse(chunks, index.page_of)[..., :depth]
     cut = chunks[..., :depth]
     return np.where(cut >= 0, index.page_of[cut], -1)
-
-
-def measure_grid(rankings: Ints, labels: Labels, ks: Sequence[int]) -> Floats:
-    """(variant, K, query, metric): every metric at every K."""
-    columns = measure(hits_in_pages(rankings, labels), [f"{name}@{k}" for k in ks for name in METRICS])
-    table = np.stack(list(columns.values())).reshape(len(ks), len(METRICS), len(rankings), labels.queries)
-    return np.ascontiguousarray(table.transpose(2, 0, 3, 1))
 
 
 def _staged(
@@ -157,14 +281,16 @@ def _staged(
     found: list[tuple[Variant, Ints]] = []
     if settings.reranker:
         step(f"reranking with {settings.reranker}")
-        found.append(
-            (Variant(f"{variant.name}+rerank", alpha, "rerank"), _reranked(index, questions, settings, ranking))
-        )
+        named = Variant(f"{variant.name}+rerank", alpha, "rerank", variant.setup)
+        found.append((named, _reranked(index, questions, settings, ranking)))
     if settings.rewriter:
         step(f"rewriting with {settings.rewriter}")
         asked = rewrite(load_function(settings.rewriter), questions)
-        again = weighted_sum(search_once(index, asked, settings.pool), [alpha])[0]
-        found.append((Variant(f"{variant.name}+rewrite", alpha, "rewrite"), again))
+        again = weighted_sum(index.candidates(asked, settings.pool), [alpha])[0]
+        fitted = np.full_like(ranking, -1)  # another question may have more candidates, or fewer
+        width = min(again.shape[1], ranking.shape[1])
+        fitted[:, :width] = again[:, :width]
+        found.append((Variant(f"{variant.name}+rewrite", alpha, "rewrite", variant.setup), fitted))
     return found
 
 
@@ -179,44 +305,6 @@ def _reranked(index: SearchIndex, questions: Sequence[str], settings: RetrievalT
     return result
 
 
-def _facts(index: SearchIndex, settings: RetrievalTable) -> dict[str, Any]:
-    """What shaped the result, for the record."""
-    return {
-        "source": index.source,
-        "chunks": len(index.chunks),
-        "pages": len(index.pages),
-        "chunk_by": settings.chunk_by,
-        "unit": settings.unit,
-        "pool": settings.pool,
-        "bm25": {"variant": settings.bm25, "k1": settings.k1, "b": settings.b},
-        "embedding": {"name": index.embed.name, "digest": index.embed.digest, "precision": index.embed.precision},
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedSweep:
-    settings: RetrievalTable
-    cases: list[Case]
-    index: SearchIndex
-
-
-def prepare(suite: Suite, step: Callable[[str], None] = lambda _: None) -> PreparedSweep:
-    """Everything loaded and checked; the index comes from the cache where nothing changed."""
-    if not suite.retrieval:
-        raise SettingsError('the suite has no [retrieval] table: give documents = "docs" there')
-    settings = read_table(RetrievalTable, suite.retrieval, "[retrieval]", suite.folder)
-    cases = list(load_cases(suite.cases, suite.folder))
-    if not cases:
-        raise InputError("the suite has no case")
-    import_from(suite.folder)
-    embed = load_embedder(**suite.embedding)
-    step("reading and indexing the documents (kept in the cache for the next time)")
-    return PreparedSweep(settings, cases, open_index(settings, embed, step))
-
-
-TIMED = 50
-
-
 def time_searches(
     index: SearchIndex, questions: Sequence[str], pool: int, variants: Sequence[Variant], columns: int
 ) -> Floats:
@@ -226,15 +314,15 @@ def time_searches(
     suite's own.
     """
     embed = getattr(index.embed, "inner", index.embed)  # without the cache, which a new question would miss
+    timed = replace(index, embed=embed)
     table = np.full((len(variants), columns), np.nan)
     if questions:
-        _timed(lambda: embed.embed(questions[:1]))  # the first call warms the model up
+        timed.search_dense(questions[:1], pool)  # the first call warms the model up
     for column, question in enumerate(questions[:TIMED]):
-        embedding, vector = _timed(lambda: np.asarray(embed.embed([question]), np.float32))  # noqa: B023
-        searching, dense = _timed(lambda: index.dense.search(vector, pool))  # noqa: B023
+        searching, dense = _timed(lambda: timed.search_dense([question], pool))  # noqa: B023
         by_words, sparse = _timed(lambda: index.sparse.search([question], pool))  # noqa: B023
         fusing, _ = _timed(lambda: weighted_sum(pool_candidates(dense, sparse), [0.5]))  # noqa: B023
-        cost = {"dense": embedding + searching, "sparse": by_words}
+        cost = {"dense": searching, "sparse": by_words}
         for row, variant in enumerate(variants):
             if not variant.stage:
                 table[row, column] = sum(cost[use] for use in variant.uses) + (fusing if len(variant.uses) > 1 else 0.0)

@@ -10,126 +10,171 @@ from typing import IO, Any
 
 import numpy as np
 
+from answerkey.experiments.choice import Best, Conclusions
 from answerkey.experiments.grid import METRICS
-from answerkey.experiments.sweep import Sweep
-from answerkey.experiments.sweep_statistics import NAMES, Best, best_method, best_setting, describe
+from answerkey.experiments.sweep import Place, Sweep
+from answerkey.experiments.sweep_statistics import NAMES, describe
 from answerkey.text import spreadsheet_text
+from answerkey.types import Json
 
 RESULTS, STATISTICS, SUMMARY = "evaluation_results.csv", "summary_statistics.csv", "sweep.json"
+_SETTING = ("setting", "alpha", "k")
+_SETUP = ("chunking", "embedding")
 
 
-def write_files(sweep: Sweep, folder: Path) -> None:
+def write_files(sweep: Sweep, found: Conclusions, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / RESULTS).open("w", encoding="utf-8", newline="") as file:
         _write_results(sweep, file)
     with (folder / STATISTICS).open("w", encoding="utf-8", newline="") as file:
         _write_statistics(sweep, file)
-    told = json.dumps(summary(sweep), ensure_ascii=False, allow_nan=False, indent=2)
-    (folder / SUMMARY).write_text(told + "\n", encoding="utf-8")
+    text = json.dumps(summary(sweep, found), ensure_ascii=False, allow_nan=False, indent=2)
+    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
 
 
-def summary(sweep: Sweep) -> dict[str, Any]:
+def summary(sweep: Sweep, found: Conclusions) -> Json:
     """The sweep in short: what was searched, the best settings with their tests, the mean of every setting."""
     means = sweep.values[:, :, sweep.labelled].mean(axis=2)
     settings = [
-        {
-            "setting": variant.name, "alpha": variant.alpha, "k": k,
-            **{f"{name}@{k}": float(means[row, column, m]) for m, name in enumerate(METRICS)},
-        }
-        for row, variant in enumerate(sweep.variants)
-        for column, k in enumerate(sweep.ks)
-    ]  # fmt: skip
+        {**_named(sweep, place), "value": float(sweep.chosen[place][sweep.labelled].mean())}
+        | {f"{name}@{sweep.ks[place[1]]}": float(means[place][m]) for m, name in enumerate(METRICS)}
+        for place in sweep.places
+    ]
     unlabelled = [case.id for case, has in zip(sweep.cases, sweep.labelled, strict=True) if not has]
+    route = found.routing
     return {
-        "format": 1,
+        "format": 2,
         "queries": len(sweep.cases),
         "scored": int(sweep.labelled.sum()),
         "unlabelled": unlabelled,
-        "searched": sweep.facts,
-        "best": _told(sweep, best_setting(sweep)),
-        "best_method": _told(sweep, best_method(sweep)),
-        "milliseconds": {v.name: _times(sweep, row) for row, v in enumerate(sweep.variants)},
+        "labels": {"expected": sweep.check.total, "missing": list(sweep.check.missing), "warnings": sweep.check.warnings},
+        "searched": facts(sweep),
+        "select": sweep.plan.select_name,
+        "best": _best(sweep, found.best),
+        "best_method": _best(sweep, found.method),
+        "by_type": {one.type: {**_best(sweep, one.best), "note": one.note} for one in found.types},
+        "routing": route and {
+            "sentence": route.sentence, "value": route.value, "one_for_all": route.single, "p": route.test.p,
+            "routes": {kind: _named(sweep, place) for kind, place in route.routes.items()},
+        },
+        "setups": [_best(sweep, one) for one in found.setups],
+        "milliseconds": {
+            v.name: times(sweep, row) for row, v in enumerate(sweep.variants) if v.setup == found.setup
+        },
         "settings": settings,
+    }  # fmt: skip
+
+
+def facts(sweep: Sweep) -> Json:
+    """What shaped the result, for the record."""
+    settings, index = sweep.settings, sweep.setups[0]
+    models = {one.embed.name: one.embed for one in sweep.setups if one.embed is not None}
+    return {
+        "source": index.source,
+        "chunks": len(index.chunks),
+        "pages": len(index.pages),
+        "chunking": list(dict.fromkeys(one.chunking for one in sweep.setups)),
+        "unit": settings.unit,
+        "pool": settings.pool,
+        "bm25": {"variant": settings.bm25, "k1": settings.k1, "b": settings.b, "language": settings.language or "none"},
+        "dense": index.dense_search if index.dense is not None else "none",
+        "embedding": [{"name": one.name, "digest": one.digest, "precision": one.precision} for one in models.values()],
     }
 
 
-def _told(sweep: Sweep, best: Best) -> dict[str, Any]:
-    def place(at: tuple[int, int]) -> dict[str, Any]:
-        variant = sweep.variants[at[0]]
-        return {"setting": variant.name, "alpha": variant.alpha, "k": sweep.ks[at[1]]}
+def _named(sweep: Sweep, place: Place) -> Json:
+    variant = sweep.variants[place[0]]
+    index = sweep.setups[variant.setup]
+    model = index.embed.name if index.embed else "none"
+    setup = {"chunking": index.chunking, "embedding": model} if len(sweep.setups) > 1 else {}
+    return {"setting": variant.name, "alpha": variant.alpha, "k": sweep.ks[place[1]], **setup}
 
-    test = best.test
+
+def _best(sweep: Sweep, best: Best) -> Json:
+    test, unseen = best.test, best.unseen
     return {
-        **place(best.winner),
-        "f1": best.f1,
-        "runner_up": place(best.runner_up) if best.runner_up else None,
+        **_named(sweep, best.winner),
+        "metric": sweep.plan.select_name,
+        "value": best.value,
+        "queries": best.queries,
+        "unseen": unseen and unseen.value,
+        "unseen_ci95": [unseen.interval.low, unseen.interval.high] if unseen and unseen.interval else None,
+        "runner_up": _named(sweep, best.runner_up) if best.runner_up else None,
         "difference": test.diff if test else None,
         "ci95": [test.interval.low, test.interval.high] if test and test.interval else None,
         "p": test.p if test else None,
         "tie": bool(test and not test.sure),
+        "default": _named(sweep, best.default) if best.default else None,
+        "keep_default": best.keep_default,
         "sentence": best.sentence,
     }
 
 
-def _times(sweep: Sweep, row: int) -> dict[str, float] | None:
+def times(sweep: Sweep, row: int) -> dict[str, float] | None:
     """Mean, standard deviation and 95th percentile of the questions that were timed."""
-    times = sweep.milliseconds[row][~np.isnan(sweep.milliseconds[row])]
-    if not len(times):
+    taken = sweep.milliseconds[row][~np.isnan(sweep.milliseconds[row])]
+    if not len(taken):
         return None
-    spread = float(times.std(ddof=1)) if len(times) > 1 else 0.0
-    return {"n": len(times), "mean": float(times.mean()), "sd": spread, "p95": float(np.percentile(times, 95))}
+    spread = float(taken.std(ddof=1)) if len(taken) > 1 else 0.0
+    return {"n": len(taken), "mean": float(taken.mean()), "sd": spread, "p95": float(np.percentile(taken, 95))}
+
+
+def _columns(sweep: Sweep, row: int) -> tuple[list[str], list[str]]:
+    """The cells that name a variant: before and after the figures."""
+    variant = sweep.variants[row]
+    index = sweep.setups[variant.setup]
+    alpha = "" if variant.alpha is None else f"{variant.alpha:g}"
+    return [variant.name, alpha], [index.chunking, index.embed.name if index.embed else "none"]
 
 
 def _write_results(sweep: Sweep, file: IO[str]) -> None:
     writer = csv.writer(file)
     writer.writerow(
-        ["setting", "alpha", "k", "query_id", "query_type", "question", *(f"{name}@k" for name in METRICS),
-         "retrieved", "expected", "labelled", "retrieval_ms"]
+        [*_SETTING, "query_id", "query_type", "question", *(f"{name}@k" for name in METRICS),
+         "retrieved", "expected", "labelled", "retrieval_ms", *_SETUP]
     )  # fmt: skip
-    expected = [json.dumps(list(case.relevant or {}), ensure_ascii=False) for case in sweep.cases]
-    for row, variant in enumerate(sweep.variants):
-        alpha = "" if variant.alpha is None else f"{variant.alpha:g}"
-        for column, k in enumerate(sweep.ks):
-            for query, case in enumerate(sweep.cases):
-                pages = sweep.ranked_pages(row, query, k)
-                values = [f"{value:.6g}" for value in sweep.values[row, column, query].tolist()]
-                time = sweep.milliseconds[row, query]
-                writer.writerow(
-                    [variant.name, alpha, k, *map(spreadsheet_text, (case.id, case.type or "", case.question)), *values,
-                     json.dumps(pages, ensure_ascii=False), expected[query],
-                     "yes" if sweep.labelled[query] else "no", "" if np.isnan(time) else f"{time:.3f}"]
-                )  # fmt: skip
+    expected = [json.dumps(list(sweep.check.labels.get(case.id, {})), ensure_ascii=False) for case in sweep.cases]
+    texts = [[spreadsheet_text(text) for text in (case.id, kind, case.question)]
+             for case, kind in zip(sweep.cases, sweep.types, strict=True)]  # fmt: skip
+    for row, column in sweep.places:
+        first, last = _columns(sweep, row)
+        k = sweep.ks[column]
+        for query, named in enumerate(texts):
+            values = [f"{value:.6g}" for value in sweep.values[row, column, query].tolist()]
+            time = sweep.milliseconds[row, query]
+            writer.writerow(
+                [*first, k, *named, *values, json.dumps(sweep.ranked_pages(row, query, k), ensure_ascii=False),
+                 expected[query], "yes" if sweep.labelled[query] else "no", "" if np.isnan(time) else f"{time:.3f}", *last]
+            )  # fmt: skip
 
 
 def _write_statistics(sweep: Sweep, file: IO[str]) -> None:
-    """A row a setting, query type and metric, over the labelled queries; and the retrieval time of each setting."""
+    """A row per setting, query type and metric, over the labelled queries; and the retrieval time of each variant."""
     writer = csv.writer(file)
-    writer.writerow(["setting", "alpha", "k", "query_type", "metric", *NAMES, "p95"])
+    writer.writerow([*_SETTING, "query_type", "metric", *NAMES, "p95", *_SETUP])
     for kind, chosen in _types(sweep):
-        table = sweep.values[:, :, chosen].transpose(2, 0, 1, 3).reshape(int(chosen.sum()), -1)
+        table = np.concatenate([sweep.values[place][chosen] for place in sweep.places], axis=1)
         statistics = iter(describe(table))
-        for variant in sweep.variants:
-            alpha = "" if variant.alpha is None else f"{variant.alpha:g}"
-            for k in sweep.ks:
-                for name in METRICS:
-                    row = next(statistics)
-                    writer.writerow([variant.name, alpha, k, spreadsheet_text(kind), f"{name}@{k}", *_cells(row), ""])
-    for row, variant in enumerate(sweep.variants):
-        times = sweep.milliseconds[row][~np.isnan(sweep.milliseconds[row])]
-        if len(times):
-            alpha = "" if variant.alpha is None else f"{variant.alpha:g}"
-            cells = _cells(describe(times[:, None])[0])
-            writer.writerow([variant.name, alpha, "", "all", "retrieval_ms", *cells, f"{np.percentile(times, 95):.6g}"])
+        for row, column in sweep.places:
+            (first, last), k = _columns(sweep, row), sweep.ks[column]
+            for name in METRICS:
+                cells = _cells(next(statistics))
+                writer.writerow([*first, k, spreadsheet_text(kind), f"{name}@{k}", *cells, "", *last])
+    for row in dict.fromkeys(row for row, _ in sweep.places):
+        taken = sweep.milliseconds[row][~np.isnan(sweep.milliseconds[row])]
+        if len(taken):
+            first, last = _columns(sweep, row)
+            cells = _cells(describe(taken[:, None])[0])
+            writer.writerow([*first, "", "all", "retrieval_ms", *cells, f"{np.percentile(taken, 95):.6g}", *last])
 
 
-def _types(sweep: Sweep) -> Iterator[tuple[str, np.ndarray]]:
+def _types(sweep: Sweep) -> Iterator[tuple[str, Any]]:
     """All labelled queries, and then those of each type where there is more than one."""
-    yield "all", np.asarray(sweep.labelled)
-    kinds = sorted({case.type for case in sweep.cases if case.type})
+    yield "all", sweep.labelled
+    types = np.array(sweep.types)
+    kinds = sorted(set(types[sweep.labelled].tolist()))
     for kind in kinds if len(kinds) > 1 else ():
-        chosen = np.array([case.type == kind for case in sweep.cases]) & sweep.labelled
-        if chosen.any():
-            yield kind, chosen
+        yield kind, (types == kind) & sweep.labelled
 
 
 def _cells(row: np.ndarray) -> list[str]:

@@ -1,58 +1,141 @@
-"""One query step by step: what was retrieved, what was expected, and how each metric adds up."""
+"""One query step by step: what was retrieved with its text and scores, what was expected, and how each metric adds up."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 
-from answerkey.coerce.passages import clean_id
+import numpy as np
+
 from answerkey.errors import InputError, did_you_mean
-from answerkey.experiments.grid import METRICS
-from answerkey.experiments.sweep import Sweep
+from answerkey.experiments.choice import setting_name
+from answerkey.experiments.grid import METRICS, find_quotes, hits_in_chunks
+from answerkey.experiments.sweep import Place, Sweep, time_searches
+from answerkey.retrieval.fuse import reciprocal_scores, weighted_scores
+from answerkey.text import short_label
 from answerkey.types import Json
 
+_TEXT = 120
 
-def trace(sweep: Sweep, query: str, variant: int, k: int) -> Json:
-    """Every step; `query` is a case's id, or part of its question where that names one case."""
+
+@dataclass(frozen=True, slots=True)
+class TracedPage:
+    """One rank: the page, the beginning of its best chunk, and the score of each search; None where it did not find it."""
+
+    page: str
+    relevant: bool
+    text: str
+    dense: float | None
+    sparse: float | None
+    fused: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TracedMetric:
+    value: float
+    sum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """`not_retrieved` maps each expected page that is not among the first K to whether the index has it."""
+
+    id: str
+    question: str
+    type: str
+    setting: str
+    alpha: float | None
+    k: int
+    expected: dict[str, float]
+    retrieved: list[TracedPage]
+    not_retrieved: dict[str, bool]
+    metrics: dict[str, TracedMetric]
+    milliseconds: float | None
+    described: str
+
+    def as_json(self) -> Json:
+        missing = [{"page": page, "in_index": there} for page, there in self.not_retrieved.items()]
+        return {**asdict(self), "not_retrieved": missing}
+
+    def lines(self) -> Iterator[str]:
+        """The same for people."""
+        expected = ", ".join(f"{page} (grade {grade:g})" for page, grade in self.expected.items())
+        taken = "" if self.milliseconds is None else f", {self.milliseconds:.1f} ms"
+        yield f"query    {self.id}: {self.question}"
+        yield f"type     {self.type}"
+        yield f"setting  {self.described}{taken}"
+        yield f"expected {expected or 'nothing: unlabelled'}"
+        yield ""
+        for rank, found in enumerate(self.retrieved, start=1):
+            scores = f"dense {_figure(found.dense)}  BM25 {_figure(found.sparse)}  fused {_figure(found.fused)}"
+            yield f"  {rank:>3}. {'✓' if found.relevant else '✗'} {found.page:<20} {scores}"
+            yield f"         {found.text}"
+        if self.not_retrieved:
+            absent = (f"{page}{'' if there else ' (not in the index)'}" for page, there in self.not_retrieved.items())
+            yield f"  not retrieved: {', '.join(absent)}"
+        yield ""
+        for name, entry in self.metrics.items():
+            yield f"  {name:<13} {entry.value:.4f} = {entry.sum}"
+
+
+def trace(sweep: Sweep, query: str, place: Place) -> Trace:
+    """Every step of one setting; `query` is a case's id, or part of its question where that names one case."""
     number = _find(sweep, query)
-    case, setting = sweep.cases[number], sweep.variants[variant]
-    grades = {clean_id(page): grade for page, grade in (case.relevant or {}).items() if grade > 0}
-    pages = sweep.ranked_pages(variant, number, k)
-    column = sweep.ks.index(k)
-    values: dict[str, float] = dict(zip(METRICS, sweep.values[variant, column, number].tolist(), strict=True))
-    sums = _sums(values, [grades.get(page, 0.0) for page in pages], sorted(grades.values(), reverse=True), k)
-    return {
-        "id": case.id,
-        "question": case.question,
-        "setting": setting.name,
-        "alpha": setting.alpha,
-        "k": k,
-        "expected": grades,
-        "retrieved": [{"page": page, "relevant": page in grades} for page in pages],
-        "not_retrieved": [{"page": page, "in_index": page in sweep.pages} for page in grades if page not in pages],
-        "metrics": {f"{name}@{k}": {"value": values[name], "sum": told} for name, told in sums.items()},
-    }
+    case, variant, k = sweep.cases[number], sweep.variants[place[0]], sweep.ks[place[1]]
+    index = sweep.setups[variant.setup]
+    found = _scored(sweep, place, number)
+    if quotes := sweep.quotes[number]:
+        grades = dict.fromkeys(quotes, 1.0)
+        labels = find_quotes([quotes], index.chunks, sweep.settings.quote_share)
+        hits = hits_in_chunks(np.array([[[chunk for chunk, _ in found]]]), labels).found
+        by_rank = dict(zip(hits.rank.tolist(), hits.grade.tolist(), strict=True))
+        gains = [by_rank.get(rank, 0.0) for rank in range(1, k + 1)]
+        retrieved = [replace(page, relevant=chunk in labels.share[0]) for chunk, page in found[:k]]
+        absent = dict.fromkeys(labels.lost, False)
+    else:
+        grades = {page: grade for page, grade in sweep.check.labels[case.id].items() if grade > 0}
+        pages = sweep.ranked_pages(place[0], number, k)
+        first = {page.page: page for _, page in reversed(found)}
+        retrieved = [replace(first[page], relevant=page in grades) for page in pages if page in first]
+        gains = [grades.get(page, 0.0) for page in pages]
+        absent = {page: page in sweep.pages for page in grades if page not in pages}
+    values: dict[str, float] = dict(zip(METRICS, sweep.values[place][number].tolist(), strict=True))
+    sums = _sums(values, gains, sorted(grades.values(), reverse=True), k)
+    taken = time_searches(index, [case.question], sweep.settings.pool, [variant], 1)[0, 0]
+    return Trace(
+        case.id, case.question, sweep.types[number], variant.name, variant.alpha, k, grades, retrieved,
+        absent, {f"{name}@{k}": TracedMetric(values[name], text) for name, text in sums.items()},
+        None if np.isnan(taken) else float(taken), setting_name(sweep, place),
+    )  # fmt: skip
 
 
-def trace_lines(traced: Json) -> Iterator[str]:
-    """The same for people."""
-    expected = ", ".join(f"{page} (grade {grade:g})" for page, grade in traced["expected"].items())
-    alpha = "" if traced["alpha"] is None else f", α = {traced['alpha']:g}"
-    yield f"query    {traced['id']}: {traced['question']}"
-    yield f"setting  {traced['setting']}{alpha}, K = {traced['k']}"
-    yield f"expected {expected or 'nothing: unlabelled'}"
-    yield ""
-    for rank, found in enumerate(traced["retrieved"], start=1):
-        yield f"  {rank:>3}. {'✓' if found['relevant'] else '✗'} {found['page']}"
-    if absent := traced["not_retrieved"]:
-        told = (f"{page['page']}{'' if page['in_index'] else ' (not in the index)'}" for page in absent)
-        yield f"  not retrieved: {', '.join(told)}"
-    yield ""
-    for name, entry in traced["metrics"].items():
-        yield f"  {name:<13} {entry['value']:.4f} = {entry['sum']}"
+def _scored(sweep: Sweep, place: Place, number: int) -> list[tuple[int, TracedPage]]:
+    """Every chunk that was found, best first, with its page, its text and its scores."""
+    case, variant = sweep.cases[number], sweep.variants[place[0]]
+    index = sweep.setups[variant.setup]
+    candidates = index.candidates([case.question], sweep.settings.pool)
+    fused = (
+        reciprocal_scores(candidates) if variant.alpha is None else next(weighted_scores(candidates, [variant.alpha]))
+    )
+    found: list[tuple[int, TracedPage]] = []
+    for n in np.argsort(-fused[0], kind="stable").tolist():
+        if (chunk := int(candidates.chunk[0, n])) >= 0:
+            scores = (_known(side[0, n]) for side in (candidates.dense, candidates.sparse, fused))
+            text = short_label(index.chunks[chunk].text, _TEXT)
+            found.append((chunk, TracedPage(index.chunks[chunk].page, False, text, *scores)))
+    return found
 
 
-def _sums(values: dict[str, float], gains: list[float], ideal: list[float], k: int) -> dict[str, str]:
+def _known(score: float) -> float | None:
+    return float(score) if np.isfinite(score) else None
+
+
+def _figure(score: float | None) -> str:
+    return f"{'-':>7}" if score is None else f"{score:>7.3f}"
+
+
+def _sums(values: Mapping[str, float], gains: list[float], ideal: list[float], k: int) -> dict[str, str]:
     """Each metric as the sum that it is."""
     hits = [rank for rank, gain in enumerate(gains, start=1) if gain > 0]
     found, relevant = len(hits), len(ideal)

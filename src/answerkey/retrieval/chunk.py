@@ -87,7 +87,9 @@ def _spans(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
 def _sentences(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
     """Whole sentences up to the size; a longer sentence is cut. The overlap is made of whole sentences too."""
     edges = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
-    parts = [part for start, end in pairwise(edges) for part in _windows(text, start, end, Chunking("fixed", how.size, 0))]
+    parts = [
+        part for start, end in pairwise(edges) for part in _windows(text, start, end, Chunking("fixed", how.size, 0))
+    ]
     sizes = [len(_WORD.findall(text, *part)) for part in parts]
     first = 0
     while first < len(parts):

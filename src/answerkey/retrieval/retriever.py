@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import InputError, SettingsError
-from answerkey.retrieval.fuse import Candidates, pool_candidates, ranked, reciprocal_scores, weighted_scores
+from answerkey.retrieval.fuse import Candidates, ranked, reciprocal_scores, weighted_scores
 from answerkey.retrieval.search_index import SearchIndex
 from answerkey.retrieval.top import Floats
 from answerkey.types import Passage
@@ -31,9 +33,8 @@ class HybridRetriever:
             return []
         asked = rewrite(self._rewriter, questions) if self._rewriter else list(questions)
         pool = max(self._settings.pool, k)
-        dense = self.index.dense.search(self.index.embed_questions(asked), pool)
-        candidates = pool_candidates(dense, self.index.sparse.search(asked, pool))
-        scores = self._scores(candidates)
+        candidates = self.index.candidates(asked, pool)
+        scores = self._scores(candidates, questions)
         kept = pool if self._reranker else k
         found = [
             self._passages(row[:kept], dict(zip(chunks, values, strict=True)))
@@ -45,10 +46,20 @@ class HybridRetriever:
             return found
         return [rerank(self._reranker, question, row)[:k] for question, row in zip(questions, found, strict=True)]
 
-    def _scores(self, candidates: Candidates) -> Floats:
+    def _scores(self, candidates: Candidates, questions: Sequence[str]) -> Floats:
+        """By α; a route gives every question the α of its type."""
+        if self.index.dense is None:
+            return next(weighted_scores(candidates, [0.0]))
         if self._settings.fusion == "rrf":
             return reciprocal_scores(candidates)
-        return next(weighted_scores(candidates, [self._settings.alpha]))
+        alphas = [self._settings.alpha] * len(questions)
+        if self._settings.route:
+            from answerkey.retrieval.question_types import classify
+
+            alphas = [self._settings.route.get(classify(text).type, self._settings.alpha) for text in questions]
+        once = list(dict.fromkeys(alphas))
+        scores = dict(zip(once, weighted_scores(candidates, once), strict=True))
+        return np.stack([scores[alpha][row] for row, alpha in enumerate(alphas)])
 
     def _passages(self, chunks: Sequence[int], scores: Mapping[int, float]) -> list[Passage]:
         return [passage_of(self.index, chunk, scores[chunk]) for chunk in chunks if chunk >= 0]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from answerkey.errors import SettingsError
 from answerkey.retrieval.bm25 import Formula, build_bm25
-from answerkey.retrieval.chunk import Chunk, Chunking, cut
+from answerkey.retrieval.chunk import Chunk, Chunking, chunkings, cut
 from answerkey.retrieval.corpus import read_corpus
 from answerkey.retrieval.dense import DenseSearch, Exact, embed_chunks
+from answerkey.retrieval.fuse import Candidates, pool_candidates
 from answerkey.retrieval.top import Ints, Top
 
 if TYPE_CHECKING:
@@ -29,13 +30,18 @@ class SparseSearch(Protocol):
 
 @dataclass(frozen=True)
 class SearchIndex:
-    """Chunks stand by page id, descending, so that of equal scores the first wins as in trec_eval."""
+    """Chunks stand by page id, descending, so that of equal scores the first wins as in trec_eval.
+
+    Without an embedding model (`model = "none"`), `dense` and `embed` are None and only BM25 finds something.
+    """
 
     chunks: tuple[Chunk, ...]
     sparse: SparseSearch
-    dense: DenseSearch
-    embed: Embedder
+    dense: DenseSearch | None
+    embed: Embedder | None
     source: str
+    chunking: str = "as stored"
+    dense_search: str = "exact cosine search"
 
     @cached_property
     def pages(self) -> list[str]:
@@ -47,47 +53,80 @@ class SearchIndex:
         numbers = {page: number for number, page in enumerate(self.pages)}
         return np.array([numbers[chunk.page] for chunk in self.chunks], np.int64)
 
-    def embed_questions(self, questions: Sequence[str]) -> Any:
-        return np.asarray(self.embed.embed(questions), dtype=np.float32)
+    def candidates(self, questions: Sequence[str], pool: int) -> Candidates:
+        """The best chunks of both searches, one search each for all questions."""
+        return pool_candidates(self.search_dense(questions, pool), self.sparse.search(questions, pool))
+
+    def search_dense(self, questions: Sequence[str], pool: int) -> Top:
+        if self.dense is None or self.embed is None:
+            return Top(np.empty((len(questions), 0), np.int64), np.empty((len(questions), 0)))
+        return self.dense.search(np.asarray(self.embed.embed(questions), np.float32), pool)
 
 
-def open_index(settings: RetrievalTable, embed: Embedder, step: Callable[[str], None] = lambda _: None) -> SearchIndex:
+def open_index(
+    settings: RetrievalTable, embed: Embedder | None, step: Callable[[str], None] = lambda _: None
+) -> SearchIndex:
     """The index that the settings name: built from documents (or the cache), or an existing vector store."""
-    sparse: SparseSearch | None = None
     if settings.retriever is not None:
         raise SettingsError(
             "[retrieval] retriever is a function, which has no α to vary and no chunks to examine; to measure it, run "
             'a suite with [target] kind = "rag", the same retriever and metrics = ["recall@5", "ndcg@5"]'
         )
+    if settings.documents is not None:
+        how = Chunking(settings.chunk_by, settings.chunk_size, settings.chunk_overlap)
+        return _from_documents(settings, [how], [embed], step)[0]
+    sparse: SparseSearch | None = None
+    dimension = embed.dimension if embed is not None else None
     if settings.index is not None:
         from answerkey.retrieval.stores.faiss_file import open_faiss
 
-        chunks, dense = open_faiss(settings.index, settings.chunks, embed.dimension)
+        chunks, dense = open_faiss(settings.index, settings.chunks, dimension)
         source = f"FAISS index {settings.index.name}"
     elif settings.postgres_url is not None:
         from answerkey.retrieval.stores.postgres import open_postgres
 
-        chunks, dense = open_postgres(settings, embed.dimension)
+        chunks, dense = open_postgres(settings, dimension)
         source = f"Postgres table {settings.postgres_table}"
-    elif settings.qdrant_collection is not None:
+    else:
         from answerkey.retrieval.stores.qdrant import open_qdrant
 
-        chunks, dense, sparse = open_qdrant(settings, embed.dimension)
+        chunks, dense, sparse = open_qdrant(settings, dimension)
         source = f"Qdrant collection {settings.qdrant_collection}"
-    else:
-        assert settings.documents is not None, "the table checks this"
-        chunks = in_order(
-            cut(
-                read_corpus(settings.documents, settings.ids),
-                Chunking(settings.chunk_by, settings.chunk_size, settings.chunk_overlap),
-            )
-        )
-        dense = Exact(embed_chunks([chunk.text for chunk in chunks], embed, step))
-        source = f"documents {settings.documents.name}"
     if sparse is None:
-        formula = Formula(settings.bm25, settings.k1, settings.b)
-        sparse = build_bm25([chunk.text for chunk in chunks], formula)
-    return SearchIndex(tuple(chunks), sparse, dense, embed, source)
+        sparse = build_bm25([chunk.text for chunk in chunks], _formula(settings))
+    return SearchIndex(tuple(chunks), sparse, dense if embed else None, embed, source, dense_search=source)
+
+
+def open_indexes(
+    settings: RetrievalTable, embedders: Sequence[Embedder | None], step: Callable[[str], None] = lambda _: None
+) -> list[SearchIndex]:
+    """An index for every chunking and model that the settings ask for; each text is embedded once per model."""
+    if settings.documents is None:
+        return [open_index(settings, embed, step) for embed in embedders]
+    return _from_documents(settings, chunkings(settings), embedders, step)
+
+
+def _from_documents(
+    settings: RetrievalTable,
+    ways: Sequence[Chunking],
+    embedders: Sequence[Embedder | None],
+    step: Callable[[str], None],
+) -> list[SearchIndex]:
+    assert settings.documents is not None
+    pages = read_corpus(settings.documents, settings.ids)
+    found: list[SearchIndex] = []
+    for how in ways:
+        chunks = tuple(in_order(cut(pages, how)))
+        texts = [chunk.text for chunk in chunks]
+        sparse = build_bm25(texts, _formula(settings))
+        for embed in embedders:
+            dense = Exact(embed_chunks(texts, embed, step)) if embed is not None else None
+            found.append(SearchIndex(chunks, sparse, dense, embed, f"documents {settings.documents.name}", how.name))
+    return found
+
+
+def _formula(settings: RetrievalTable) -> Formula:
+    return Formula(settings.bm25, settings.k1, settings.b, settings.language)
 
 
 def in_order(chunks: Sequence[Chunk]) -> list[Chunk]:

@@ -81,14 +81,14 @@ def _charts(folder: Path) -> Json:
 
 
 def _rows(summary: Json) -> list[Json]:
-    """Every setting with its metrics by plain name, best F1 first."""
+    """Every setting with its metrics by plain name, best first."""
     rows: list[Json] = []
     for setting in summary.get("settings", []):
         metrics = {name.partition("@")[0]: value for name, value in setting.items() if "@" in name}
-        about = {name: setting.get(name) for name in ("setting", "alpha", "k")}
+        about = {name: setting.get(name) for name in ("setting", "alpha", "k", "value", "chunking", "embedding")}
         times = summary.get("milliseconds", {}).get(setting.get("setting"))
         rows.append({**about, "metrics": metrics, "time": times})
-    return sorted(rows, key=lambda row: -(row["metrics"].get("f1") or 0.0))
+    return sorted(rows, key=lambda row: -(row["value"] or row["metrics"].get("f1") or 0.0))
 
 
 def sweep_file(request: Request) -> Response:

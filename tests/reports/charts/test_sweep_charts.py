@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.support.made_documents import WordEmbedder, write_suite
 
+from answerkey.experiments.choice import conclude
 from answerkey.experiments.sweep import prepare, run_sweep
-from answerkey.reports.charts.sweep_charts import alpha_chart, spread_labels
+from answerkey.reports.charts.sweep_charts import spread_labels, sweep_charts
 from answerkey.runs.suite import load_suite
 
 
@@ -18,11 +21,18 @@ def test_the_alpha_chart_has_its_ticks_at_the_values_and_ends_at_one(
 ) -> None:
     monkeypatch.setattr("answerkey.experiments.sweep.load_embedder", lambda **options: WordEmbedder())
     suite = write_suite(tmp_path, more="alphas = [0.0, 0.25, 0.75, 1.0]\nks = [5]")
-    prepared = prepare(load_suite(suite))
-    sweep = run_sweep(prepared.index, prepared.cases, prepared.settings)
-    told = json.dumps(alpha_chart(sweep))
+    sweep = run_sweep(prepare(load_suite(suite)))
+    found = conclude(sweep)
+    charts = sweep_charts(sweep, found)
+    told = json.dumps(charts["2_alpha_sensitivity"])
     assert '"format": "~g", "grid": false, "values": [0.0, 0.25, 0.75, 1.0]' in told
     assert '"domain": [0, 1.0], "nice": false' in told
+    assert {point["metric"] for point in charts["2_alpha_sensitivity"]["data"]["values"]} == {
+        "Hit rate", "Recall", "MRR", "nDCG", "F1", "Precision",
+    }  # fmt: skip
+    same = replace(sweep, values=np.full_like(sweep.values, 0.5))
+    assert "5_radar_chart" in charts
+    assert "5_radar_chart" not in sweep_charts(same, found)
 
 
 def test_labels_stay_apart_and_below_the_top() -> None:

@@ -7,9 +7,10 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from answerkey.experiments.grid import METRICS, NAMED
+from answerkey.experiments.choice import Conclusions, setting_name
+from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Sweep
-from answerkey.experiments.sweep_statistics import best_method, best_setting, intervals
+from answerkey.experiments.sweep_statistics import intervals
 from answerkey.files import json_text, write_file
 from answerkey.reports.charts.style import (
     BLUE,
@@ -30,45 +31,61 @@ METRIC_LABELS = {
     "precision": "Precision", "recall": "Recall", "f1": "F1", "mrr": "MRR",
     "hit_rate": "Hit rate", "ndcg": "nDCG", "map": "MAP",
 }  # fmt: skip
-_CURVES = ("recall", "ndcg", "f1", "precision")
+_CURVES = ("hit_rate", "recall", "mrr", "ndcg", "f1", "precision")
+_VISIBLE = 0.01
 _QUIET, _GRID = LIGHT["muted"], LIGHT["line"]
 _SEQUENTIAL = ["#f3f7fb", "#0b3a66"]  # light to dark: readable in grey too
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 5])
 
 
-def write_sweep_charts(sweep: Sweep, folder: Path) -> bool:
+def write_sweep_charts(sweep: Sweep, found: Conclusions, folder: Path) -> bool:
     """Write charts.json, which the viewer draws, and plots/*.png; False where the extra for the latter is missing."""
-    charts = sweep_charts(sweep)
+    charts = sweep_charts(sweep, found)
     write_file(folder / CHARTS_FILE, json_text(charts))
     if can_draw():
         write_plots(folder / "plots", charts)
     return can_draw()
 
 
-def sweep_charts(sweep: Sweep) -> dict[str, Spec]:
-    """Every chart by the name of its file, in reading order."""
-    return {
-        "1_retrieval_methods_comparison": methods_chart(sweep),
-        "2_alpha_sensitivity": alpha_chart(sweep),
-        "3_topk_analysis": topk_chart(sweep),
-        "4_comprehensive_comparison": grid_chart(sweep),
-        "5_radar_chart": radar_chart(sweep),
+def sweep_charts(sweep: Sweep, found: Conclusions) -> dict[str, Spec]:
+    """Every chart by the name of its file, in reading order; the radar only where its lines differ."""
+    charts = {
+        "1_retrieval_methods_comparison": methods_chart(sweep, found),
+        "2_alpha_sensitivity": alpha_chart(sweep, found),
+        "3_topk_analysis": topk_chart(sweep, found),
+        "4_comprehensive_comparison": grid_chart(sweep, found),
     }
+    if radar := radar_chart(sweep, found):
+        charts["5_radar_chart"] = radar
+    if found.setups:
+        charts["6_chunking_and_models"] = setups_chart(sweep, found)
+    return charts
 
 
-def methods_chart(sweep: Sweep) -> Spec:
-    """Every method at the standard K, one column per metric, best first."""
-    rows, best = method_rows(sweep), best_method(sweep)
-    points = [point for metric in METRICS for point in _points(sweep, rows, [sweep.standard], metric)]
+def methods_chart(sweep: Sweep, found: Conclusions) -> Spec:
+    """Every method at the main K, one column per metric, best first."""
+    rows, best = sweep.method_rows(found.setup), found.method
+    points = [point for metric in METRICS for point in _points(sweep, rows, [sweep.main], metric)]
     points = [{**point, "best": point["variant"] == best.winner[0]} for point in points]
-    ranked = sorted(rows, key=lambda row: -sweep.mean()[row, sweep.standard])
-    order = [sweep.variants[row].name for row in ranked]
-    y = {**name("setting", axis={"grid": True, "ticks": False, "domain": False}), "sort": order}
+    chosen = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1)
+    order = [sweep.variants[row].name for row in sorted(rows, key=lambda row: -chosen[row])]
+    first = sweep.plan.select[0]
+    columns = [METRIC_LABELS[first], *(METRIC_LABELS[metric] for metric in METRICS if metric != first)]
+    facet = {"column": {**name("metric"), "sort": columns}}
+    spec = {"data": {"values": points}, "facet": facet, "spacing": 14, "spec": _intervals_panel(order, 118)}
+    details = f"Mean at K = {sweep.ks[sweep.main]} with 95 % interval. {_scope(sweep)}"
+    independent = {"resolve": {"scale": {"x": "independent"}}}
+    return _headed({**spec, **independent}, _capital(best.sentence), details, 110)
+
+
+def _intervals_panel(order: Sequence[str], width: int) -> Spec:
+    """A row per setting: its mean as a point, its interval as a line; the best one in red."""
+    y = {**name("setting", axis={"grid": True, "ticks": False, "domain": False}), "sort": list(order)}
     colour = {"condition": {"test": "datum.best", "value": RED}, "value": BLUE}
     low = {**number("low", axis={"tickCount": 3, "format": ".2~f"}), "title": None}
     mean = number("mean")
-    panel = {
-        "width": 118,
+    return {
+        "width": width,
         "height": 46 * len(order),
         "layer": [
             layer("rule", {"x": low, "x2": {"field": "high"}, "y": y, "color": colour}, strokeWidth=2),
@@ -76,75 +93,74 @@ def methods_chart(sweep: Sweep) -> Spec:
             layer("text", {"x": mean, "y": y, "color": colour, "text": number("mean", format=".3f")}, dy=-10, fontSize=11),
         ],
     }  # fmt: skip
-    columns = [METRIC_LABELS["f1"], *(METRIC_LABELS[metric] for metric in METRICS if metric != "f1")]
-    facet = {"column": {**name("metric"), "sort": columns}}
-    spec = {"data": {"values": points}, "facet": facet, "spacing": 14, "spec": panel}
-    details = f"Mean at K = {sweep.ks[sweep.standard]} with 95 % interval. {_scope(sweep)}"
-    independent = {"resolve": {"scale": {"x": "independent"}}}
-    return _headed({**spec, **independent}, _capital(best.sentence), details, 110)
 
 
-def alpha_chart(sweep: Sweep) -> Spec:
-    """Four metrics over α at the standard K, the best α marked."""
-    rows = sweep.alpha_rows()
-    best = best_setting(sweep, rows, [sweep.standard])
+def setups_chart(sweep: Sweep, found: Conclusions) -> Spec:
+    """The best setting of every chunking and model, by the metric that chooses."""
+    points: list[Spec] = []
+    for setup, best in enumerate(found.setups):
+        values = sweep.chosen[best.winner][sweep.labelled]
+        low, high = intervals(values[:, None])[0] if len(values) > 1 else (best.value, best.value)
+        points.append({"setting": sweep.setup_name(setup), "mean": best.value, "low": float(low), "high": float(high),
+                       "best": setup == found.setup})  # fmt: skip
+    order = [point["setting"] for point in sorted(points, key=lambda point: -point["mean"])]
+    spec = {"data": {"values": points}, **_intervals_panel(order, 420)}
+    details = f"Best {sweep.plan.select_name} of each chunking and model, with 95 % interval. {_scope(sweep)}"
+    return _headed(spec, _capital(found.best.sentence), details)
+
+
+def alpha_chart(sweep: Sweep, found: Conclusions) -> Spec:
+    """Six metrics over α at the main K, the best α marked."""
+    best, rows = found.alpha, sweep.alpha_rows(found.setup)
     alpha = sweep.variants[best.winner[0]].alpha
-    points = [point for metric in _CURVES for point in _points(sweep, rows, [sweep.standard], metric)]
+    points = [point for metric in _CURVES for point in _points(sweep, rows, [sweep.main], metric)]
     axis = {"format": "~g", "grid": False, "values": sorted({point["alpha"] for point in points})}
     curves = _curves(points, number("alpha", "α   (0 = BM25 alone, 1 = dense alone)", axis=axis))
-    note = {"values": [{"alpha": alpha, "text": f"best F1 {best.f1:.3f} at α = {alpha:g}"}]}
+    note = {"values": [{"alpha": alpha, "text": f"best {sweep.plan.select_name} {best.value:.3f} at α = {alpha:g}"}]}
     at = number("alpha")
     line = layer("rule", {"x": at}, strokeDash=[5, 4], color=_QUIET)
     text = {"x": at, "y": {"value": 354}, "text": {"field": "text"}}
     label = layer("text", text, align="left", dx=5, color=_QUIET, baseline="bottom")
     curves["layer"] = [{"data": note, **line}, *curves["layer"], {"data": note, **label}]
-    details = f"Mean at K = {sweep.ks[sweep.standard]}; bands are 95 % intervals. {_scope(sweep)}"
+    details = f"Mean at K = {sweep.ks[sweep.main]}; bands are 95 % intervals. {_scope(sweep)}"
     return _headed(curves, _capital(best.sentence), details)
 
 
-def topk_chart(sweep: Sweep) -> Spec:
-    """Four metrics over K at the best α: the gain from retrieving more passages."""
-    row = sweep.best_alpha()
-    columns = [n for n, k in enumerate(sweep.ks) if k in sweep.asked_ks]
+def topk_chart(sweep: Sweep, found: Conclusions) -> Spec:
+    """Six metrics over K at one α: the gain from retrieving more passages."""
+    row = sweep.topk[found.setup]
+    columns = [column for n, column in sweep.places if n == row]
     points = [point for metric in _CURVES for point in _points(sweep, [row], columns, metric)]
     axis = {"values": [sweep.ks[n] for n in columns], "grid": False}
     curves = _curves(points, number("k", "K   (pages retrieved)", axis=axis, scale={"zero": False}))
-    first, last, recall = columns[0], columns[-1], METRICS.index("recall")
-    means = sweep.values[row][:, sweep.labelled, recall].mean(axis=1)
-    best = best_setting(sweep, [row], columns)
-    finding = (
-        f"From K = {sweep.ks[first]} to {sweep.ks[last]} recall goes from {means[first]:.2f} to {means[last]:.2f}; "
-        f"F1 is highest at K = {sweep.ks[best.winner[1]]} ({best.f1:.3f})"
-    )
-    details = f"Mean at α = {sweep.variants[row].alpha:g}; bands are 95 % intervals. {_scope(sweep)}"
-    return _headed(curves, finding, details)
+    details = f"Mean at {setting_name(sweep, (row, 0), with_k=False)}; bands are 95 % intervals. {_scope(sweep)}"
+    return _headed(curves, _capital(found.topk.sentence), details)
 
 
-def grid_chart(sweep: Sweep) -> Spec:
-    """F1 and nDCG of every α and K, the best cell of each outlined."""
-    panels = [_heat(sweep, metric) for metric in ("f1", "ndcg")]
+def grid_chart(sweep: Sweep, found: Conclusions) -> Spec:
+    """The metric that chooses and F1 of every α and K, the best cell of each outlined."""
+    first = sweep.plan.select[0]
+    panels = [_heat(sweep, found.setup, metric) for metric in (first, "ndcg" if first == "f1" else "f1")]
     spec = {"hconcat": panels, "spacing": 40, "resolve": {"scale": {"color": "independent"}}}
-    finding = f"Over every α and K: {best_setting(sweep).sentence}"
-    return _headed(spec, finding, f"Mean of each setting; the best cell is outlined. {_scope(sweep)}", 110)
+    return _headed(
+        spec, _capital(found.best.sentence), f"Mean of each setting; the best cell is outlined. {_scope(sweep)}", 110
+    )
 
 
-def radar_chart(sweep: Sweep) -> Spec:
-    """The methods over all metrics at the standard K."""
-    means = sweep.values[:, sweep.standard][:, sweep.labelled].mean(axis=1)
-    shapes = {sweep.variants[row].name: [float(mean) for mean in means[row]] for row in method_rows(sweep)}
+def radar_chart(sweep: Sweep, found: Conclusions) -> Spec | None:
+    """The methods over all metrics at the main K; None where their lines lie on each other."""
+    means = sweep.values[:, sweep.main][:, sweep.labelled].mean(axis=1)
+    shapes = {sweep.variants[row].name: [float(mean) for mean in means[row]] for row in sweep.method_rows(found.setup)}
     spread = [max(axis) - min(axis) for axis in zip(*shapes.values(), strict=True)]
+    if max(spread) < _VISIBLE:
+        return None
     widest = max(range(len(METRICS)), key=lambda m: spread[m])
     finding = (
         f"The methods differ most in {METRIC_LABELS[METRICS[widest]]}: "
         f"by {spread[widest]:.2f} between the best and the worst"
     )
-    details = f"Mean at K = {sweep.ks[sweep.standard]}. {_scope(sweep)}"
+    details = f"Mean at K = {sweep.ks[sweep.main]}. {_scope(sweep)}"
     return _headed(_radar([METRIC_LABELS[metric] for metric in METRICS], shapes), finding, details, 80)
-
-
-def method_rows(sweep: Sweep) -> list[int]:
-    """The variants that are methods of their own: the named settings, rank fusion, and the suite's own stages."""
-    return [n for n, v in enumerate(sweep.variants) if v.name in NAMED or v.alpha is None or v.stage]
 
 
 def _headed(spec: Spec, finding: str, details: str, width: int = 90) -> Spec:
@@ -197,9 +213,13 @@ def spread_labels(ends: Sequence[Spec], top: float) -> list[Spec]:
     return placed
 
 
-def _heat(sweep: Sweep, metric: str) -> Spec:
-    rows = [n for n, v in enumerate(sweep.variants) if v.alpha is not None and not v.stage]
-    points = _points(sweep, rows, range(len(sweep.ks)), metric, with_interval=False)
+def _heat(sweep: Sweep, setup: int, metric: str) -> Spec:
+    variants = sweep.variants
+    places = [p for p in sweep.places if (v := variants[p[0]]).setup == setup and v.alpha is not None and not v.stage]
+    rows = list(dict.fromkeys(row for row, _ in places))
+    points = [
+        point for place in places for point in _points(sweep, [place[0]], [place[1]], metric, with_interval=False)
+    ]
     means = sorted(point["mean"] for point in points)
     middle = (means[0] + means[-1]) / 2
     x = {"field": "k", "type": "ordinal", "title": "K", "axis": {"labelAngle": 0}}
@@ -277,7 +297,7 @@ def _radar(axes: Sequence[str], shapes: Mapping[str, Sequence[float]]) -> Spec:
 
 
 def _scope(sweep: Sweep) -> str:
-    searched = f"{sweep.facts.get('source', '')}, {sweep.facts.get('pages', 0)} pages"
+    searched = f"{sweep.setups[0].source}, {len(sweep.setups[0].pages)} pages"
     return f"{int(sweep.labelled.sum())} of {len(sweep.cases)} queries scored; {searched}."
 
 

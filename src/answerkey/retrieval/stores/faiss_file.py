@@ -47,7 +47,7 @@ class FaissSearch:
         return Top(np.take_along_axis(chunk, order, 1), np.take_along_axis(cosine, order, 1))
 
 
-def open_faiss(path: Path, chunks: Path | None, dimension: int) -> tuple[list[Chunk], FaissSearch]:
+def open_faiss(path: Path, chunks: Path | None, dimension: int | None) -> tuple[list[Chunk], FaissSearch]:
     """The chunks, ordered by page, and a search over the vectors of the file or folder."""
     try:
         import faiss
@@ -60,7 +60,7 @@ def open_faiss(path: Path, chunks: Path | None, dimension: int) -> tuple[list[Ch
         index: Any = faiss.read_index(str(file))
     except RuntimeError:
         raise InputError(f"{file} is not a FAISS index file") from None
-    if index.d != dimension:
+    if dimension is not None and index.d != dimension:
         raise SettingsError(
             f"{file} has vectors of {index.d} numbers, the embedding model gives {dimension}: "
             "set [embedding] to the model that made the index"

@@ -41,7 +41,7 @@ class PostgresSearch:
         return Top(chunk, score)
 
 
-def open_postgres(settings: RetrievalTable, dimension: int) -> tuple[list[Chunk], PostgresSearch]:
+def open_postgres(settings: RetrievalTable, dimension: int | None) -> tuple[list[Chunk], PostgresSearch]:
     """The chunks of the table, ordered by page, and a search over it by cosine."""
     try:
         import psycopg
@@ -60,7 +60,7 @@ def open_postgres(settings: RetrievalTable, dimension: int) -> tuple[list[Chunk]
     return chunks, search
 
 
-def _read(connection: Any, settings: RetrievalTable, dimension: int) -> tuple[list[Chunk], PostgresSearch]:
+def _read(connection: Any, settings: RetrievalTable, dimension: int | None) -> tuple[list[Chunk], PostgresSearch]:
     from psycopg import sql
     from psycopg.rows import dict_row
 
@@ -79,7 +79,7 @@ def _read(connection: Any, settings: RetrievalTable, dimension: int) -> tuple[li
     )
     if not size:
         raise InputError(f'the Postgres table "{name}" is empty')
-    if size[0][0] != dimension:
+    if dimension not in (None, size[0][0]):
         raise SettingsError(
             f'the Postgres table "{name}" has vectors of {size[0][0]} numbers, the embedding model gives {dimension}: '
             "set [embedding] to the model that made the table"

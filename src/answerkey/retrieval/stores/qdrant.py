@@ -92,7 +92,7 @@ class QdrantSparse:
             ) from None
 
 
-def open_qdrant(settings: RetrievalTable, dimension: int) -> tuple[list[Chunk], QdrantDense, QdrantSparse | None]:
+def open_qdrant(settings: RetrievalTable, dimension: int | None) -> tuple[list[Chunk], QdrantDense, QdrantSparse | None]:
     """The chunks of the collection, ordered by page, its dense search, and its sparse one where the settings ask for it."""
     client = _connect(settings)
     try:
@@ -103,7 +103,7 @@ def open_qdrant(settings: RetrievalTable, dimension: int) -> tuple[list[Chunk], 
 
 
 def _opened(
-    client: Any, settings: RetrievalTable, dimension: int
+    client: Any, settings: RetrievalTable, dimension: int | None
 ) -> tuple[list[Chunk], QdrantDense, QdrantSparse | None]:
     name = settings.qdrant_collection or ""
     where = settings.qdrant_url or settings.qdrant_path or settings.qdrant_client
@@ -119,7 +119,7 @@ def _opened(
     return chunks, QdrantDense(collection, vector, distance), _sparse(collection, params.sparse_vectors, settings)
 
 
-def _vector(held: Any, settings: RetrievalTable, dimension: int) -> tuple[str | None, str]:
+def _vector(held: Any, settings: RetrievalTable, dimension: int | None) -> tuple[str | None, str]:
     """The name of the dense vector to search, None for the only unnamed one, and its distance."""
     vectors: dict[str, Any] = dict(held) if is_mapping(held) else {"": held} if held is not None else {}
     sizes = ", ".join(f"{name or 'unnamed'} of {params.size} numbers" for name, params in vectors.items()) or "none"
@@ -127,7 +127,7 @@ def _vector(held: Any, settings: RetrievalTable, dimension: int) -> tuple[str | 
     if settings.qdrant_vector is not None and settings.qdrant_vector not in vectors:
         raise SettingsError(f'{collection} has no vector "{settings.qdrant_vector}"; it has {sizes}')
     fitting = [
-        name for name, params in vectors.items() if params.size == dimension and settings.qdrant_vector in (None, name)
+        name for name, params in vectors.items() if dimension in (None, params.size) and settings.qdrant_vector in (None, name)
     ]
     if not fitting:
         raise SettingsError(

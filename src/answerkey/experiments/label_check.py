@@ -1,0 +1,231 @@
+"""Do the expected ids exist in the index? Labels under the index's own names, and what is meant by those that match nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from answerkey.coerce.passages import clean_id, document_stem, page_parts
+from answerkey.errors import InputError
+from answerkey.text import counted, fold, words
+from answerkey.types import Case
+
+Grades = Mapping[str, Mapping[str, float]]
+SHIFTS = tuple(sorted((shift for shift in range(-60, 61) if shift), key=abs))
+_NUMBER_AT_END = re.compile(r"(.*?)(\d+)$")
+_RANGE = re.compile(r"(?P<document>.*?)[#:\s]?\s*(?:pages?|pp?\.?)?\s*(?P<first>\d+)\s*[-–]\s*(?P<last>\d+)$", re.I)
+_PAGE_WORDS = frozenset(
+    {"page", "pages", "p", "pp", "pg", "no", "nr", "seite", "s", "página", "hal", "halaman", "chunk"}
+)
+_LISTED = 12
+_LONGEST_RANGE = 20
+_TRIED = 200  # missing labels for which a near id is looked for
+
+
+class PageNames:
+    """The ids of an index, found under every form in which a label may write them: `manual#34` is `manual.pdf#34`.
+
+    A bare page names a page only where there is one document.
+    """
+
+    def __init__(self, ids: Iterable[str], documents: Iterable[str] = ()) -> None:
+        self.ids = dict.fromkeys(one for one in ids if one)
+        self._places: dict[tuple[str, str], str] = {}
+        self._by_page: dict[str, list[str]] = {}
+        self._by_document: dict[str, list[str]] = {}
+        for one in self.ids:
+            document, page = page_parts(one)
+            if document:
+                self._places.setdefault((document_stem(document), page), one)
+                self._by_document.setdefault(document_stem(document), []).append(one)
+                self._by_page.setdefault(page, []).append(one)
+            else:
+                self._places.setdefault(("", page), one)
+                self._by_page.setdefault(page, []).append(one)
+                self._by_document.setdefault(document_stem(one), []).append(one)
+        named = {stem for stem, _ in self._places if stem}
+        self._single = named or {document_stem(document) for document in documents if document}
+
+    def find(self, label: str) -> str | None:
+        """The id that the label means, or None."""
+        if label in self.ids:
+            return label
+        document, page = page_parts(label)
+        if document:
+            bare = self._places.get(("", page)) if self._is_the_one(document_stem(document)) else None
+            return self._places.get((document_stem(document), page)) or bare
+        if len(self._single) <= 1 and len(self._by_page.get(page, ())) == 1:
+            return self._by_page[page][0]
+        alone = self._by_document.get(document_stem(label), ())
+        return alone[0] if len(alone) == 1 and page_parts(alone[0])[0] is None and not label.isdigit() else None
+
+    def near(self, label: str) -> str:
+        """What the label may mean, as advice; "" where nothing is near."""
+        if (spread := _RANGE.match(label)) and (pages := self._range(spread)):
+            return ", ".join(f'"{page}"' for page in pages)
+        without_chunk = self.find(re.sub(r"[:_-]\d+$", "", label))
+        if without_chunk is not None:
+            return f'"{without_chunk}"'
+        numbers = [str(int(number)) for number in re.findall(r"(?<![.\d])\d+", label)]
+        letters = [word for word in words(re.sub(r"\d+", " ", label)) if word not in _PAGE_WORDS]
+        for number in reversed(numbers):
+            for one in self._by_page.get(number, ()):
+                if not letters or self._is_about(one, letters):
+                    return f'"{one}"'
+        pages = self._by_document.get(document_stem(page_parts(label)[0] or label), [])
+        if len(pages) == 1:
+            return f'"{pages[0]}"'
+        if pages:
+            if page_parts(label)[0]:  # the document is there, the page is not
+                return ""
+            return f'a page of it, such as "{pages[0]}" or "{pages[-1]}" (or set ids = "document")'
+        if letters and (bare := [self._places[("", number)] for number in numbers if ("", number) in self._places]):
+            return f'"{bare[-1]}", if the document is {" or ".join(sorted(self._single)) or "the indexed one"}'
+        return self._fuzzy(label)
+
+    def _fuzzy(self, label: str) -> str:
+        from rapidfuzz import fuzz, process
+
+        if label.isdigit():
+            return ""
+
+        found = process.extractOne(
+            fold(label), {one: fold(one) for one in self.ids}, scorer=fuzz.ratio, score_cutoff=75
+        )
+        return f'"{found[2]}"' if found else ""
+
+    def _is_the_one(self, stem: str) -> bool:
+        return not self._single or self._single == {stem}
+
+    def _is_about(self, one: str, letters: Sequence[str]) -> bool:
+        """Whether the label's words are those of the id's document."""
+        document = page_parts(one)[0]
+        own = set(words(document or " ".join(self._single)))
+        return bool(own) and all(word in own for word in letters)
+
+    def _range(self, spread: re.Match[str]) -> list[str]:
+        first, last = int(spread["first"]), int(spread["last"])
+        if not first < last <= first + _LONGEST_RANGE:
+            return []
+        document = spread["document"].strip(" #:,")
+        pages = [self.find(f"{document}#{page}" if document else str(page)) for page in range(first, last + 1)]
+        return [page for page in pages if page] if all(pages) else []
+
+
+@dataclass(frozen=True)
+class LabelCheck:
+    """`labels` are under the index's names; `missing` maps each expected id that is not there to what may be meant.
+
+    `shift` is the number to add to every page label so that more of them match; `lost_quotes` are those in no chunk.
+    """
+
+    labels: dict[str, dict[str, float]]
+    total: int = 0
+    missing: dict[str, str] = field(default_factory=dict[str, str])
+    examples: tuple[str, ...] = ()
+    shift: int | None = None
+    lost_quotes: tuple[str, ...] = ()
+
+    def require_some(self) -> None:
+        """Raise where not one expected id is in the index: every figure would be 0."""
+        if self.total and len(self.missing) == self.total:
+            names = ", ".join(f'"{one}"' for one in self.examples)
+            raise InputError(
+                f"none of the expected ids ({self.total}) is in the index: found {_some(list(self.missing), 3)}; "
+                f"ids of the index are {names}{self._advice()}"
+            )
+
+    @property
+    def warnings(self) -> list[str]:
+        found: list[str] = []
+        if self.missing:
+            names = ", ".join(f'"{one}"' for one in self.examples)
+            found.append(
+                f"{len(self.missing)} of {self.total} expected ids are not in the index: "
+                f"{_some(list(self.missing))}; ids of the index are {names}{self._advice()}"
+            )
+        if self.lost_quotes:
+            found.append(
+                f"{counted(len(self.lost_quotes), 'quote')} of the cases are in no chunk: {_some(list(self.lost_quotes))}"
+            )
+        return found
+
+    def _advice(self) -> str:
+        if self.shift is not None:
+            return f"; with {self.shift:+d} added to every page label they match"
+        meant = [f'for "{label}" write {near}' for label, near in self.missing.items() if near]
+        return f"; {'; '.join(meant[:3])}" if meant else ""
+
+
+def check_labels(labels: Grades, ids: Sequence[str], documents: Iterable[str] = ()) -> LabelCheck:
+    """Every label under the name that the index has for it, and what is missing."""
+    names = PageNames(ids, documents)
+    resolved: dict[str, dict[str, float]] = {}
+    missing: dict[str, str] = {}
+    expected: set[str] = set()
+    for query, row in labels.items():
+        resolved[query] = {}
+        for label, grade in row.items():
+            found = names.find(label)
+            resolved[query][found or label] = max(grade, resolved[query].get(found or label, grade))
+            if grade > 0:
+                expected.add(label)
+                if found is None:
+                    missing[label] = ""
+    for label in list(missing)[:_TRIED]:
+        missing[label] = names.near(label)
+    explained = sum(map(bool, missing.values()))
+    shift = matching_shift(resolved, names) if missing and explained < len(missing) / 2 else None
+    in_reading_order = sorted(names.ids, key=natural_order)
+    return LabelCheck(resolved, len(expected), missing, tuple(in_reading_order[:3]), shift)
+
+
+def labels_of(cases: Sequence[Case]) -> dict[str, dict[str, float]]:
+    found = {case.id: {clean_id(page): grade for page, grade in (case.relevant or {}).items()} for case in cases}
+    return {query: {page: grade for page, grade in row.items() if page} for query, row in found.items()}
+
+
+def matching_shift(labels: Grades, names: PageNames) -> int | None:
+    """The smallest number that, added to every page, brings all labels into the index, or clearly more of them."""
+
+    def inside(shift: int) -> int:
+        return sum(
+            names.find(page) is not None
+            for row in shifted(labels, shift).values()
+            for page, grade in row.items()
+            if grade > 0
+        )
+
+    total = sum(grade > 0 for row in labels.values() for grade in row.values())
+    now = inside(0)
+    if total == now or not any(_NUMBER_AT_END.fullmatch(page) for row in labels.values() for page in row):
+        return None
+    best = max(SHIFTS, key=inside)  # the smallest of equals comes first
+    after = inside(best)
+    return best if after == total or after - now >= max(3, 0.1 * total) else None
+
+
+def shifted(labels: Grades, shift: int) -> dict[str, dict[str, float]]:
+    """Every page label with `shift` added to the number at its end; labels without one stay."""
+    return {query: {_moved(page, shift): grade for page, grade in row.items()} for query, row in labels.items()}
+
+
+def _moved(page: str, shift: int) -> str:
+    match = _NUMBER_AT_END.fullmatch(page)
+    if match is None:
+        return page
+    width = len(match[2]) if match[2].startswith("0") and len(match[2]) > 1 else 0
+    return f"{match[1]}{int(match[2]) + shift:0{width}d}"
+
+
+def natural_order(page: str) -> tuple[str, int, str]:
+    """A key that sorts page 9 before page 10."""
+    match = _NUMBER_AT_END.fullmatch(page)
+    return (match[1], int(match[2]), page) if match else (page, -1, page)
+
+
+def _some(names: Sequence[str], most: int = _LISTED) -> str:
+    return ", ".join(f'"{name}"' for name in names[:most]) + (
+        f" and {len(names) - most} more" if len(names) > most else ""
+    )

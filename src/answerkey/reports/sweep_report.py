@@ -1,0 +1,134 @@
+"""The report of a sweep for people: as text, as Markdown, and its files in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from answerkey.experiments.choice import Best, Conclusions, setting_name
+from answerkey.experiments.grid import METRICS, NAMED
+from answerkey.experiments.sweep import Sweep
+from answerkey.experiments.sweep_files import facts, times, write_files
+from answerkey.files import write_file
+from answerkey.reports.markdown import cell
+
+REPORT_TEXT, REPORT_MARKDOWN = "report.txt", "report.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, sentences, and a table whose first row names the columns."""
+
+    title: str
+    lines: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+
+
+def write_sweep(sweep: Sweep, found: Conclusions, folder: Path, plots: bool = True) -> bool:
+    """Every file of a sweep; False where image files of the charts need an extra that is missing."""
+    write_files(sweep, found, folder)
+    sections = sweep_sections(sweep, found)
+    write_file(folder / REPORT_TEXT, "\n".join(_text(sections)) + "\n")
+    write_file(folder / REPORT_MARKDOWN, "\n".join(_markdown(sections)) + "\n")
+    if not plots:
+        return True
+    from answerkey.reports.charts.sweep_charts import write_sweep_charts
+
+    return write_sweep_charts(sweep, found, folder)
+
+
+def sweep_text(sweep: Sweep, found: Conclusions) -> str:
+    return "\n".join(_text(sweep_sections(sweep, found)))
+
+
+def sweep_sections(sweep: Sweep, found: Conclusions) -> list[Section]:
+    """What was found first, then the figures behind it."""
+    searched = facts(sweep)
+    scored = f"scored {int(sweep.labelled.sum())}/{len(sweep.cases)} queries; {searched['source']}, {searched['pages']} pages"
+    bm25 = searched["bm25"]
+    how = f"BM25 {bm25['variant']} (k1 = {bm25['k1']:g}, b = {bm25['b']:g}, stemming: {bm25['language']})"
+    how = f"{how}; dense: {searched['dense']}"
+    sections = [
+        Section("Best setting", [found.best.sentence, f"chosen by {sweep.plan.select_name}; {scored}", how]),
+        _methods(sweep, found),
+        Section("α", [found.alpha.sentence]),
+        _topk(sweep, found),
+    ]
+    if found.setups:
+        rows = [["index", "best setting", sweep.plan.select_name, "unseen"]]
+        rows += [
+            [sweep.setup_name(n), setting_name(sweep, best.winner).replace(f" on {sweep.setup_name(n)}", ""),
+             f"{best.value:.4f}", _unseen(best)]
+            for n, best in enumerate(found.setups)
+        ]  # fmt: skip
+        sections.append(Section("Chunking and model", [], rows))
+    if found.types:
+        rows = [["question type", "queries", "best setting", sweep.plan.select_name, "unseen", "note"]]
+        rows += [
+            [one.type, str(one.best.queries), setting_name(sweep, one.best.winner), f"{one.best.value:.4f}",
+             _unseen(one.best), one.note or ("keep the default" if one.best.keep_default else "")]
+            for one in found.types
+        ]  # fmt: skip
+        sections.append(Section("By question type", [found.routing.sentence] if found.routing else [], rows))
+    if warnings := sweep.check.warnings:
+        sections.append(Section("Labels", warnings))
+    return sections
+
+
+def _unseen(best: Best) -> str:
+    return f"{best.unseen.value:.4f}" if best.unseen else "-"
+
+
+def _methods(sweep: Sweep, found: Conclusions) -> Section:
+    """The methods at the main K, best first."""
+    rows = [[f"K = {sweep.ks[sweep.main]}", *METRICS, "ms mean ± sd", "p95"]]
+    chosen = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1)
+    means = sweep.values[:, sweep.main][:, sweep.labelled].mean(axis=1)
+    for row in sorted(sweep.method_rows(found.setup), key=lambda row: -chosen[row]):
+        taken = times(sweep, row)
+        spent = [f"{taken['mean']:.1f} ± {taken['sd']:.1f}", f"{taken['p95']:.1f}"] if taken else ["-", "-"]
+        rows.append([sweep.variants[row].name, *(f"{value:.4f}" for value in means[row]), *spent])
+    lines = [found.method.sentence]
+    dense = next(name for name, alpha in NAMED.items() if alpha == 1.0)
+    if any(row[0] == dense for row in rows):
+        lines.append(f"{dense} is dense search alone; here: {sweep.setups[found.setup].dense_search}")
+    return Section("Methods", lines, rows)
+
+
+def _topk(sweep: Sweep, found: Conclusions) -> Section:
+    row = sweep.topk[found.setup]
+    columns = [column for n, column in sweep.places if n == row]
+    rows = [["K", *METRICS]]
+    for column in columns:
+        means = sweep.values[row, column, sweep.labelled].mean(axis=0)
+        rows.append([str(sweep.ks[column]), *(f"{value:.4f}" for value in means)])
+    return Section(f"Top K at {setting_name(sweep, (row, 0), with_k=False)}", [found.topk.sentence], rows)
+
+
+def _text(sections: Sequence[Section]) -> list[str]:
+    lines: list[str] = []
+    for section in sections:
+        lines += ["", section.title, "-" * len(section.title), *section.lines]
+        widths = [max(map(len, column)) for column in zip(*section.rows, strict=True)]
+        for row in section.rows:
+            cells = [
+                f"{text:<{width}}" if n == 0 else f"{text:>{width}}"
+                for n, (text, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("  ".join(cells).rstrip())
+    return lines[1:]
+
+
+def _markdown(sections: Sequence[Section]) -> list[str]:
+    lines: list[str] = []
+    for section in sections:
+        lines += [f"## {cell(section.title)}", "", *(f"{cell(line)}\n" for line in section.lines)]
+        if section.rows:
+            first, *rest = section.rows
+            lines += [_row(first), "|---|" + "---:|" * (len(first) - 1), *map(_row, rest), ""]
+    return lines
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell(text) for text in cells)} |"
