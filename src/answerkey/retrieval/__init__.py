@@ -19,7 +19,9 @@ class Retriever(Protocol):
         ...
 
 
-def open_retriever(settings: RetrievalTable | Mapping[str, Any], embed: Embedder | None, folder: Path = Path()) -> Retriever:
+def open_retriever(
+    settings: RetrievalTable | Mapping[str, Any], embed: Embedder | None, folder: Path = Path()
+) -> Retriever:
     """A hybrid retriever over what the settings (or the `[retrieval]` table) name, or the function that they name.
 
     Indexes come from the cache; modules that the settings name stand in `folder`, or are installed.

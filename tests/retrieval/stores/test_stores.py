@@ -114,11 +114,10 @@ def test_the_collection_can_be_chosen_on_the_command_line(
     assert retrieved(table, "--collection", "right") == [1.0, 1.0]
     assert 'Qdrant has no collection "none"' in retrieved(table, "--collection", "none")
     suite = write("sweep.toml", f'cases = ["cases.jsonl"]\n[retrieval]\n{table}\nks = [1]\n')
-    means = [
-        cli("sweep", suite, "--no-plots", "--json", *chosen).json["best"]["f1"]
-        for chosen in ([], ["--collection", "right"])
-    ]
-    assert means == [0.0, 1.0]
+    wrong = cli("sweep", suite, "--no-plots", "--json")
+    assert wrong.code == 2
+    assert "none of the expected ids (2) is in the index" in wrong.err
+    assert cli("sweep", suite, "--no-plots", "--json", "--collection", "right").json["best"]["value"] == 1.0
 
 
 @pytest.mark.parametrize("distance", ["Euclid", "Dot"])

@@ -92,7 +92,9 @@ class QdrantSparse:
             ) from None
 
 
-def open_qdrant(settings: RetrievalTable, dimension: int | None) -> tuple[list[Chunk], QdrantDense, QdrantSparse | None]:
+def open_qdrant(
+    settings: RetrievalTable, dimension: int | None
+) -> tuple[list[Chunk], QdrantDense, QdrantSparse | None]:
     """The chunks of the collection, ordered by page, its dense search, and its sparse one where the settings ask for it."""
     client = _connect(settings)
     try:
@@ -127,7 +129,9 @@ def _vector(held: Any, settings: RetrievalTable, dimension: int | None) -> tuple
     if settings.qdrant_vector is not None and settings.qdrant_vector not in vectors:
         raise SettingsError(f'{collection} has no vector "{settings.qdrant_vector}"; it has {sizes}')
     fitting = [
-        name for name, params in vectors.items() if dimension in (None, params.size) and settings.qdrant_vector in (None, name)
+        name
+        for name, params in vectors.items()
+        if dimension in (None, params.size) and settings.qdrant_vector in (None, name)
     ]
     if not fitting:
         raise SettingsError(
