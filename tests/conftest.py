@@ -108,7 +108,7 @@ def write(tmp_path: Path) -> Callable[[str, object], Path]:
 
 # Slow tests that have not been run since the last lines, the cache and the viewer's pages changed. Remove a file from this
 # list once its slow tests pass again.
-UNVERIFIED = ("llm/test_judged_runs.py", "runs/test_engine_ray.py", "runs/test_live_terminal.py",
+UNVERIFIED = ("llm/test_judged_runs.py", "runs/test_engine_ray.py",
               "viewer/test_browser.py", "quality/test_quality_real_model.py", "llm/test_real_model.py", "demo/test_demo.py",
               "metrics/grounding/test_groundedness.py", "metrics/agreement/test_answer_agreement.py", "contract/test_metric_laws.py")  # fmt: skip
 

@@ -74,7 +74,7 @@ def test_ctrl_c_twice_stops_at_once_and_takes_the_bot_along(tmp_path: Path) -> N
 
     def watch(shown: str, send) -> None:
         started = (tmp_path / "pid").exists() and (tmp_path / "pid").read_text()
-        if (not sent and started) or (len(sent) == 1 and "once more to stop at once" in shown):
+        if (not sent and started) or (len(sent) == 1 and "Ctrl-C again to stop now" in shown):
             sent.append(1)
             send(signal.SIGINT)
 

@@ -102,6 +102,7 @@ def test_a_bar_at_a_real_terminal(tmp_path: Path) -> None:
         for number in range(3):
             time.sleep(0.1)
             verdict = Verdict("FAILED" if number else "PASSED", score=0.5, passed=not number)
+            print("the bot prints", number)
             bar.advance(Outcome(Case(f"qa#Q{number}", "Q"), Response(answer="A", seconds=number), {}, verdict))
         bar.note("a note [bold]x[/bold]")
         bar.finish()
@@ -113,4 +114,5 @@ def test_a_bar_at_a_real_terminal(tmp_path: Path) -> None:
     assert "4/4" in shown
     assert "33 % of 3 passed, mean 0.5 over 3, 2 failed, slowest 2 s (qa#Q2)" in shown
     assert "a note [bold]x[/bold]" in shown
+    assert "\x1b[1A\x1b[2Kthe bot prints 2" in shown, "above the bar, which is drawn again below it"
     assert shown.rstrip().endswith("\x1b[?25h"), "the cursor is shown again"

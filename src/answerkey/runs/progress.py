@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
 from answerkey.runs.tally import OutcomeTally
 from answerkey.text import counted, duration, printable
 from answerkey.types import Outcome, Status
-
-if TYPE_CHECKING:
-    from rich.console import Console, Group
-    from rich.live import Live
 
 _LINE_EVERY = 10.0
 _REDRAW_EVERY = 0.2
@@ -47,12 +46,8 @@ def make_progress(quiet: bool = False, stream: TextIO | None = None, *, only_int
         return Quiet(out)
     if "ipykernel" in sys.modules and only_interactive:
         return NotebookBar(ProgressFigures())
-    if out.isatty():
-        from rich.console import Console
-
-        console = Console(file=out)
-        if console.is_terminal and not console.is_dumb_terminal:
-            return Bar(ProgressFigures(), console)
+    if out.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}:
+        return Bar(ProgressFigures(), out)
     return Quiet(out) if only_interactive else Lines(ProgressFigures(), out)
 
 
@@ -171,18 +166,26 @@ class Lines:
 
 
 class Bar:
-    """Two rows that are redrawn in place: the bar with its pace, and the figures so far."""
+    """Two rows that are redrawn in place: the bar with its pace, and the figures so far.
 
-    def __init__(self, figures: ProgressFigures, console: Console) -> None:
-        self._figures, self._console = figures, console
-        self._live: Live | None = None
+    What is printed meanwhile, also by the bot, appears above them.
+    """
+
+    def __init__(self, figures: ProgressFigures, stream: TextIO) -> None:
+        self._figures, self._stream = figures, stream
+        self._lock, self._over = threading.RLock(), threading.Event()
+        self._wrapped: dict[str, _AboveBar] = {}
+        self._rows = 0  # on the screen now
 
     def start(self, total: int, done: int = 0) -> None:
-        from rich.live import Live
-
         self._figures.start(total, done)
-        self._live = Live(console=self._console, get_renderable=self._rows, refresh_per_second=5)
-        self._live.start()
+        for name in ("stdout", "stderr"):
+            if (stream := getattr(sys, name)).isatty():
+                self._wrapped[name] = _AboveBar(self, stream)
+                setattr(sys, name, self._wrapped[name])
+        self._stream.write("\x1b[?25l")
+        self._draw()
+        threading.Thread(target=self._redraw, name="progress", daemon=True).start()
 
     def advance(self, outcome: Outcome) -> None:
         self._figures.add(outcome)
@@ -194,24 +197,71 @@ class Bar:
         self._figures.add_earlier(group)
 
     def note(self, text: str) -> None:
-        self._console.print(printable(text), markup=False, highlight=False)
+        self.write_above(self._stream, f"{printable(text)}\n")
+
+    def write_above(self, stream: TextIO, text: str) -> None:
+        with self._lock:
+            self._stream.write("\x1b[1A\x1b[2K" * self._rows)
+            self._stream.flush()
+            self._rows = 0
+            stream.write(text)
+            stream.flush()
+            if not self._over.is_set():
+                self._draw()
 
     def finish(self) -> None:
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        if self._over.is_set():
+            return
+        with self._lock:
+            self._over.set()
+            self._draw()
+            self._stream.write("\x1b[?25h")
+            self._stream.flush()
+        for name, wrapped in self._wrapped.items():
+            stream = wrapped.finish()
+            if getattr(sys, name) is wrapped:  # else somebody put another in its place meanwhile
+                setattr(sys, name, stream)
 
-    def _rows(self) -> Group:
-        from rich.console import Group
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-        from rich.text import Text
+    def _redraw(self) -> None:
+        while not self._over.wait(_REDRAW_EVERY):
+            self._draw()
 
+    def _draw(self) -> None:
         figures = self._figures
-        row = Table.grid(padding=(0, 1))
-        bar = ProgressBar(total=max(figures.total, 1), completed=figures.done, width=30)
-        row.add_row(bar, f"{figures.done}/{figures.total}", Text(figures.pace()))
-        return Group(row, Text(figures.quality(), no_wrap=True, overflow="ellipsis"))
+        with self._lock:
+            filled = round(30 * min(figures.done / max(figures.total, 1), 1))
+            width = shutil.get_terminal_size().columns
+            rows = [
+                f"{'━' * filled}{'╌' * (30 - filled)} {figures.done}/{figures.total} {figures.pace()}",
+                figures.quality(),
+            ]
+            shown = "".join(f"\r\x1b[2K{row if len(row) < width else row[: width - 2] + '…'}\n" for row in rows)
+            self._stream.write("\x1b[1A" * self._rows + shown)
+            self._stream.flush()
+            self._rows = len(rows)
+
+
+class _AboveBar:
+    """Standard output or error while the bar is shown: whole lines are written above it."""
+
+    def __init__(self, bar: Bar, stream: TextIO) -> None:
+        self._bar, self._stream, self._begun = bar, stream, ""
+
+    def write(self, text: str) -> int:
+        lines, newline, self._begun = (self._begun + text).rpartition("\n")
+        if newline:
+            self._bar.write_above(self._stream, lines + newline)
+        return len(text)
+
+    def flush(self) -> None:
+        """A line that was begun is written when it ends, or when the bar does."""
+
+    def finish(self) -> TextIO:
+        self._stream.write(self._begun)
+        return self._stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class NotebookBar:
