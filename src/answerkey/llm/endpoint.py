@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -15,66 +15,33 @@ from answerkey.config.declare import read_table
 from answerkey.config.tables import PRESETS, ChatTable
 from answerkey.errors import EndpointError, SettingsError, did_you_mean
 from answerkey.llm.chat import CallFailed, Message, Reply, Schema
-from answerkey.llm.limiter import Limiter, RetryLimits, log
-from answerkey.llm.structured_output import Ladder, request_fields
-from answerkey.net import HttpClient, NoReply, TimedOutReply, retry_after
+from answerkey.llm.limiter import (
+    Failure,
+    Fatal,
+    Limiter,
+    Rejected,
+    RetryLimits,
+    Throttled,
+    TimedOut,
+    Transient,
+    error_message,
+    log,
+    raise_for,
+)
+from answerkey.net import HttpClient, NoReply, TimedOutReply
 from answerkey.secrets import Secrets, key_from_variable
 
 ChatSettings = TypeVar("ChatSettings", bound=ChatTable)
 
 
-class Failure(Exception):
-    """What went wrong with one exchange, and so what to do; `raw` is the body that came, if any."""
-
-    def __init__(self, message: str, raw: str = "") -> None:
-        super().__init__(message)
-        self.raw = raw
-
-
-class Fatal(Failure):
-    """No call can succeed: a wrong key, address or model, or no quota left."""
-
-
-class Throttled(Failure):
-    """Too many requests; `wait` in seconds where the endpoint asks for it."""
-
-    def __init__(self, message: str, raw: str = "", wait: float | None = None) -> None:
-        super().__init__(message, raw)
-        self.wait = wait
-
-
-class Transient(Failure):
-    """May work next time. `refused_form`: or the endpoint does not support the form of output asked for."""
-
-    def __init__(self, message: str, raw: str = "", refused_form: bool = False) -> None:
-        super().__init__(message, raw)
-        self.refused_form = refused_form
-
-
-class TimedOut(Transient):
-    """No full reply before the deadline."""
-
-
-class Rejected(Failure):
-    """This request is not accepted as it is: another form of it may be."""
-
-
 # How often one call is tried for each kind of failure; a hanging server costs a whole timeout each time.
 MOST_TRIES = {Throttled: 14, TimedOut: 2, Transient: 4}
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+# How structured output is asked for, best first: json_schema, json_object with the schema, a tool call, the prompt alone.
+RUNGS = ("json_schema, bounded", "json_schema", "json_object", "tool", "prompt")
+NAME = "verdict"
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|does not support|unrecognized|unknown (?:parameter|field|argument)|not permitted",
-    re.IGNORECASE,
-)
-_ADVICE = {
-    401: "the key is missing or wrong: check the variable named by api_key_env",
-    402: "no credit left",
-    403: "the key may not use this model or address",
-    404: "no such model or path: check model and base_url (it usually ends in /v1)",
-}
-_NO_QUOTA = re.compile(
-    r"insufficient_quota|quota_exceeded|billing_hard_limit|billing_not_active|insufficient (?:credit|balance|funds)"
-    r"|exceeded your current quota|credit balance is too low",
     re.IGNORECASE,
 )
 _TOO_LONG = re.compile(
@@ -82,14 +49,16 @@ _TOO_LONG = re.compile(
 )
 
 
-def read_chat(given: Mapping[str, Any] | str, kind: type[ChatSettings], where: str) -> ChatSettings:
-    """The settings of a language model, from a table or the name of a preset."""
+def read_chat(
+    given: Mapping[str, Any] | str, kind: type[ChatSettings], where: str, known: Iterable[str] = PRESETS
+) -> ChatSettings:
+    """The settings of a language model, from a table or the name of a preset; `known` are the names to suggest."""
     table: dict[str, Any] = {"preset": given} if isinstance(given, str) else dict(given)
     if "api_key" in table:
         raise SettingsError(f"{where} api_key: a key does not belong in a suite; name a variable with api_key_env")
     preset = table.get("preset")
     if isinstance(preset, str) and preset not in PRESETS:
-        hint = did_you_mean(preset, PRESETS) or f"; expected {', '.join(PRESETS)}"
+        hint = did_you_mean(preset, known) or f"; expected {', '.join(known)}"
         raise SettingsError(f'{where} has no preset "{preset}"{hint}')
     settings = read_table(kind, {**PRESETS.get(str(preset), {}), **table}, where)
     for name in ("base_url", "model"):
@@ -255,39 +224,6 @@ class Endpoint:
         return CallFailed(str(failure), failure.raw)
 
 
-def raise_for(status: int, headers: Mapping[str, str], body: str) -> None:
-    """Nothing for a 200; otherwise the failure that fits."""
-    if status == 200:
-        return
-    detail = error_message(body)
-    message = f"HTTP {status}{f': {detail}' if detail else ''}"
-    if status in _ADVICE:
-        raise Fatal(f"{message}; {_ADVICE[status]}", body)
-    if 300 <= status < 400:
-        where = headers.get("location", "another address")
-        raise Fatal(f"HTTP {status}: base_url redirects to {where}; use that address", body)
-    wait = retry_after(headers)
-    if status == 429 and _NO_QUOTA.search(body):
-        raise Fatal(f"{message}; the quota is used up", body)
-    if status == 429 or (status == 503 and wait is not None):
-        raise Throttled(message, body, wait)
-    if status in {408, 409, 425} or status >= 500:
-        raise Transient(message, body, refused_form=status in {500, 501})
-    raise Rejected(message, body)
-
-
-def error_message(body: str) -> str:
-    """The endpoint's own message, on one short line."""
-    try:
-        given: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        text = "" if "<html" in body.lower() or "<!doctype" in body.lower() else body
-        return " ".join(text.split())[:200] or ("an HTML page" if body.strip() else "")
-    while is_mapping(given):
-        given = next((given[key] for key in ("error", "message", "detail", "code") if given.get(key)), "")
-    return " ".join(str(given).split())[:200]
-
-
 def _text(message: dict[str, Any]) -> str:
     """The content, or the arguments of the first tool call where that is how the model replied."""
     content = message.get("content")
@@ -316,3 +252,72 @@ def _refusal(choice: dict[str, Any]) -> str:
 def _count(value: Any) -> int | None:
     """A count of tokens; None for what is none, and for one that no float can hold."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+
+
+class Ladder:
+    """The rung to ask on. A rung counts as known once a reply came on it; then no other is tried."""
+
+    def __init__(self) -> None:
+        self._rung = RUNGS[0]
+        self.known = False
+
+    @property
+    def rung(self) -> str:
+        return self._rung
+
+    def below(self, rung: str, crashed: bool = False) -> str | None:
+        """The rung to try after `rung` was refused: the known one, or the next; None when there is none.
+
+        An endpoint that crashed over a schema is not asked with one again.
+        """
+        if self.known:
+            return self._rung if self._rung != rung else None
+        after = max(RUNGS.index(rung) + 1, RUNGS.index("json_object") if crashed else 0)
+        return RUNGS[after] if after < len(RUNGS) else None
+
+    def worked(self, rung: str) -> None:
+        if not self.known:
+            self._rung, self.known = rung, True
+
+
+def request_fields(rung: str, messages: Sequence[Message], schema: Schema | None, longest_text: int) -> dict[str, Any]:
+    """The fields of the request that this rung needs, the messages among them."""
+    if schema is None:
+        return {"messages": list(messages)}
+    if rung == RUNGS[0]:
+        return request_fields("json_schema", messages, _bounded(schema, longest_text), longest_text)
+    if rung == "json_schema":
+        form = {"type": "json_schema", "json_schema": {"name": NAME, "strict": True, "schema": schema}}
+        return {"messages": list(messages), "response_format": form}
+    told = _with_schema(messages, schema)
+    if rung == "json_object":
+        return {"messages": told, "response_format": {"type": "json_object", "schema": schema}}
+    if rung == "tool":
+        tool = {"name": NAME, "description": "Record the verdict.", "parameters": schema}
+        return {
+            "messages": told,
+            "tools": [{"type": "function", "function": tool}],
+            "tool_choice": {"type": "function", "function": {"name": NAME}},
+        }
+    return {"messages": told}
+
+
+def _bounded(schema: Schema, longest_text: int) -> Schema:
+    """The schema with a limit on each text; texts in nested objects share it."""
+    properties: Mapping[str, Any] = schema["properties"]
+    nested = sum(value.get("type") == "object" for value in properties.values())
+    share = max(longest_text // max(nested, 1), 40)
+    bounded: dict[str, Any] = {}
+    for name, value in properties.items():
+        if value.get("type") == "object":
+            bounded[name] = _bounded(value, share)
+        else:
+            bounded[name] = {**value, "maxLength": longest_text} if value == {"type": "string"} else value
+    return {**schema, "properties": bounded}
+
+
+def _with_schema(messages: Sequence[Message], schema: Schema) -> list[Message]:
+    """The schema comes last: a model without constrained output follows it best there."""
+    rule = f"\n\nReply with one JSON object and nothing else. It must fit this JSON schema:\n{json.dumps(schema)}"
+    last = messages[-1]
+    return [*messages[:-1], {**last, "content": last["content"] + rule}]

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard, TypeVar, cast
 from answerkey.cache import digest
 from answerkey.config.declare import read_table
 from answerkey.config.tables import PRESETS, JudgeTable
-from answerkey.errors import IncompleteError, SettingsError, did_you_mean
+from answerkey.errors import IncompleteError, SettingsError
 from answerkey.llm.chat import in_threads, total
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
 from answerkey.metrics.judge.local_judge import LocalJudge
@@ -65,12 +65,7 @@ def _endpoint_judge(table: Mapping[str, Any], folder: Path) -> Judge:
     from answerkey.llm.endpoint import Endpoint, read_chat
     from answerkey.metrics.judge.model_judge import ModelJudge
 
-    known = ("local", *PRESETS)
-    if table.get("preset", "local") not in known:
-        preset = str(table["preset"])
-        hint = did_you_mean(preset, known) or f"; expected {', '.join(known)}"
-        raise SettingsError(f'[judge] has no preset "{preset}"{hint}')
-    read = read_chat(table, JudgeTable, "[judge]")
+    read = read_chat(table, JudgeTable, "[judge]", known=("local", *PRESETS))
     return ModelJudge(
         Endpoint(read),
         votes=read.votes,
