@@ -6,15 +6,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from answerkey.embed import Embedder
 from answerkey.metrics.registry import metric
 from answerkey.text import has_any, numbers
 from answerkey.text import words as words_of
 from answerkey.types import Case, Pair, Response, Score
-
-if TYPE_CHECKING:
-    from answerkey.embed import Embedder
 
 Words = Mapping[str, tuple[str, ...]]
 _NUMBERED_LIST = re.compile(r"(?:^|\s)\d+[.)]\s")

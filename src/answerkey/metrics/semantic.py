@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import SettingsError
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import Facts, metric_group
@@ -17,7 +18,6 @@ from answerkey.text import counted, sentences
 from answerkey.types import Case, Pair, Passage, Response, Score
 
 if TYPE_CHECKING:
-    from answerkey.embed import Embedder
     from answerkey.embed.embedder import Vectors
 
 RELEVANT_FROM, SUPPORTED_FROM = 0.5, 0.4
@@ -127,8 +127,6 @@ def evaluate_all(
     >>> evaluate_all("Where?", "In Paris.", "Paris", ["It is in Paris."])["answer_correctness"]  # doctest: +SKIP
     0.83
     """
-    from answerkey.embed import load_embedder
-
     expected = (reference,) if isinstance(reference, str) else tuple(reference or ())
     given = (contexts,) if isinstance(contexts, str) else tuple(contexts or ())
     pair = (

@@ -14,9 +14,11 @@ from answerkey.cache import digest
 from answerkey.config.declare import read_table
 from answerkey.config.tables import PRESETS, JudgeTable
 from answerkey.errors import IncompleteError, SettingsError
-from answerkey.llm.chat import in_threads, total
+from answerkey.llm.chat import ReplyCache, in_threads, total
+from answerkey.llm.function_chat import TIMEOUT, FunctionChat
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
 from answerkey.metrics.judge.local_judge import LocalJudge
+from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.prompt import Frame, read_frame
 from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.registry import OWN_CRITERION
@@ -61,9 +63,7 @@ def make_judge(given: Any, embed: Any, folder: Path) -> Judge:
 
 
 def _endpoint_judge(table: Mapping[str, Any], folder: Path) -> Judge:
-    from answerkey.llm.chat import ReplyCache
-    from answerkey.llm.endpoint import Endpoint, read_chat
-    from answerkey.metrics.judge.model_judge import ModelJudge
+    from answerkey.llm.endpoint import Endpoint, read_chat  # brings the HTTP stack, which the local judge does without
 
     read = read_chat(table, JudgeTable, "[judge]", known=("local", *PRESETS))
     return ModelJudge(
@@ -80,9 +80,6 @@ def function_judge(
     function: Any, name: str = "", settings: JudgeTable | None = None, frame: Frame | None = None
 ) -> Judge:
     """A judge from a function of the prompt, sync or async, or from a chat model with `invoke`. Its replies are not cached."""
-    from answerkey.llm.function_chat import TIMEOUT, FunctionChat
-    from answerkey.metrics.judge.model_judge import ModelJudge
-
     called = function if inspect.isroutine(function) else getattr(function, "invoke", function)
     if not callable(called) or isinstance(function, type):
         raise SettingsError(

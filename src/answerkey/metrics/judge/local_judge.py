@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from answerkey.cache import digest
+from answerkey.embed import Embedder, load_embedder
 from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.plan import make_plan
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.sentences import sentence_spans
 from answerkey.text import normalise, words
 from answerkey.types import Json, Pair, Requirement, Score
-
-if TYPE_CHECKING:
-    from answerkey.embed import Embedder
 
 VERSION = 5
 LABEL = "local judge, no language model"
@@ -42,11 +39,7 @@ class LocalJudge:
 
     @cached_property
     def _embed(self) -> Embedder:
-        if self._given is not None:
-            return self._given
-        from answerkey.embed import load_embedder
-
-        return load_embedder()
+        return load_embedder() if self._given is None else self._given
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         measured = self._measured(pairs, MEASURES)
