@@ -7,21 +7,22 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any, Protocol
+from typing import Any
 
 from answerkey.cache import digest
 from answerkey.llm.chat import CallFailed, Chat, Message, Reply, ReplyCache, Schema, Usage, in_threads, total
 from answerkey.llm.verdict import Read, flags_of
 from answerkey.metrics.judge.prompt import (
     Frame,
+    JudgeQuestion,
     Prompt,
-    RubricQuestion,
     default_frame,
     load_prompt,
     new_marker,
     read_prompt_file,
+    rubric_question,
 )
-from answerkey.metrics.judge.questions import NO_QUOTE, CriteriaQuestion, Duel, PreferenceQuestion, in_groups
+from answerkey.metrics.judge.questions import NO_QUOTE, Duel, criteria_question, in_groups, preference_question
 from answerkey.types import Json, Pair, Requirement, Score
 
 log = logging.getLogger("answerkey.judge")
@@ -41,36 +42,6 @@ _WINDOWS = {
     "llama-3.3-70b": 131_072, "llama-3.1-8b": 131_072, "gpt-4.1": 1_000_000, "gpt-4o": 128_000, "gpt-3.5-turbo": 16_385,
     "smollm2": 8_192, "llama3.2": 131_072, "llama-3.2": 131_072, "qwen2.5": 32_768, "mixtral-8x7b": 32_768, "gemma2": 8_192,
 }  # fmt: skip
-
-
-class JudgeQuestion(Protocol):
-    """What a judge is asked about one answer: the texts, the form of the reply, and how it is read."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def schema(self) -> Schema: ...
-
-    @property
-    def digest(self) -> str:
-        """A hash of everything in the question that is not in its last message."""
-        ...
-
-    @property
-    def instructions(self) -> str: ...
-
-    def messages(self, marker: str, longest: int | None = None) -> list[Message]: ...
-
-    def read(self, reply: Reply, marker: str) -> Read: ...
-
-    def wanted(self) -> str:
-        """What the reply must have, for the re-ask."""
-        ...
-
-    def share(self, name: str, value: float) -> float:
-        """The value as a share of its scale, 0 to 1."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +166,7 @@ def tokens_of(text: str) -> int:
 
 
 def _asked_again(reply: Reply, read: Read, question: JudgeQuestion) -> list[Message]:
-    rule = _AGAIN.format(problem="; ".join(_distinct(read)), wanted=question.wanted())
+    rule = _AGAIN.format(problem="; ".join(_distinct(read)), wanted=question.wanted)
     return [{"role": "assistant", "content": reply.text[:2000] or "(nothing)"}, {"role": "user", "content": rule}]
 
 
@@ -240,20 +211,19 @@ class ModelJudge:
     ) -> list[list[Score]]:
         """For each pair a score per requirement, on its own scale; in one call per pair, or one per requirement."""
         table: list[list[Score]] = []
-        asked: list[tuple[int, CriteriaQuestion]] = []
+        asked: list[tuple[int, tuple[Requirement, ...]]] = []
         for n, (pair, wanted) in enumerate(zip(pairs, requirements, strict=True)):
             answered = bool((pair[1].answer or "").strip())
             table.append([] if answered else [Score(0.0, EMPTY_ANSWER) for _ in wanted])
-            groups = in_groups(wanted, together) if answered else ()
-            asked += [(n, CriteriaQuestion(group, pair, self._frame)) for group in groups]
-        given = self._ask_all([question for _, question in asked])
-        for (n, question), scores in zip(asked, given, strict=True):
-            table[n] += map(_decided, question.requirements, scores.values())
+            asked += [(n, group) for group in (in_groups(wanted, together) if answered else ())]
+        given = self._ask_all([criteria_question(group, pairs[n], self._frame) for n, group in asked])
+        for (n, group), scores in zip(asked, given, strict=True):
+            table[n] += map(_decided, group, scores.values())
         return table
 
     def prefer(self, duels: Sequence[Duel]) -> list[Score]:
         """For each duel 1 where the first answer is better, 0 where the second is, 0.5 for a tie; in this order only."""
-        questions = [PreferenceQuestion(duel, self._frame) for duel in duels]
+        questions = [preference_question(duel, self._frame) for duel in duels]
         return [scores["better"] for scores in self._ask_all(questions)]
 
     def usage(self) -> Json:
@@ -271,7 +241,7 @@ class ModelJudge:
     def _judge(self, prompt: Prompt, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         asked = [n for n, (_, response) in enumerate(pairs) if (response.answer or "").strip()]
         table = [_of_empty(prompt) for _ in pairs]
-        scored = self._ask_all([RubricQuestion(prompt, pairs[n], self._frame) for n in asked])
+        scored = self._ask_all([rubric_question(prompt, pairs[n], self._frame) for n in asked])
         for n, scores in zip(asked, scored, strict=True):
             table[n] = scores
         return table

@@ -6,7 +6,7 @@ import re
 import secrets
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 from answerkey.cache import digest
 from answerkey.errors import SettingsError
 from answerkey.llm.chat import Message, Reply, Schema
-from answerkey.llm.verdict import Read, read_verdict
+from answerkey.llm.verdict import Read, Scale, read_verdict
 from answerkey.types import Case, Pair, Response
 
 _PLACEHOLDER = re.compile(r"\{(instructions|history|question|expected|contexts|sources|answer)\}")
@@ -102,43 +102,51 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class RubricQuestion:
-    """What a judge is asked with one of our prompts about one pair."""
+class JudgeQuestion:
+    """What a judge is asked about one answer: the texts, the form of the reply, and how it is read.
 
-    prompt: Prompt
-    pair: Pair
+    `wanted` is what the reply must have, for the re-ask; `scales` are those of the values, none for a choice.
+    """
+
+    names: tuple[str, ...]
+    schema: Schema
+    instructions: str
     frame: Frame
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.prompt.steps)
-
-    @property
-    def schema(self) -> Schema:
-        return self.prompt.schema
-
-    @property
-    def instructions(self) -> str:
-        return self.prompt.instructions
+    closing: str
+    wanted: str
+    parts: Callable[[int | None], Sequence[ShownPart]]
+    read: Callable[[Reply, str], Read]
+    scales: Mapping[str, Scale] = field(default_factory=dict[str, Scale])
 
     @property
     def digest(self) -> str:
-        return digest(self.prompt.digest, self.frame.digest)
+        """A hash of everything in the question that is not in its last message."""
+        return digest(self.instructions, self.frame.digest)
 
     def messages(self, marker: str, longest: int | None = None) -> list[Message]:
-        parts = shown_parts(self.prompt.shows, self.pair, longest)
-        return self.frame.messages(self.prompt.instructions, parts, marker, "Now judge the ANSWER.")
-
-    def read(self, reply: Reply, marker: str) -> Read:
-        return read_verdict(reply, self.prompt.scales, marker, self.pair[1].answer or "")
-
-    def wanted(self) -> str:
-        names = ", ".join(f'"{name}" ({low:g} to {high:g})' for name, (low, high) in self.prompt.scales.items())
-        return f'{names}, and a short "{"reasoning" if len(self.names) > 1 else "reason"}"'
+        """Passages longer than `longest` characters are cut at the end."""
+        return self.frame.messages(self.instructions, self.parts(longest), marker, self.closing)
 
     def share(self, name: str, value: float) -> float:
-        low, high = self.prompt.scales[name]
+        """The value as a share of its scale, 0 to 1; the middle without a scale."""
+        low, high = self.scales.get(name, (value - 1, value + 1))
         return (value - low) / (high - low)
+
+
+def rubric_question(prompt: Prompt, pair: Pair, frame: Frame) -> JudgeQuestion:
+    """What a judge is asked with one of our prompts about one pair."""
+    listed = ", ".join(f'"{name}" ({low:g} to {high:g})' for name, (low, high) in prompt.scales.items())
+    return JudgeQuestion(
+        names=tuple(prompt.steps),
+        schema=prompt.schema,
+        instructions=prompt.instructions,
+        frame=frame,
+        closing="Now judge the ANSWER.",
+        wanted=f'{listed}, and a short "{"reasoning" if len(prompt.steps) > 1 else "reason"}"',
+        parts=lambda longest: shown_parts(prompt.shows, pair, longest),
+        read=lambda reply, marker: read_verdict(reply, prompt.scales, marker, pair[1].answer or ""),
+        scales=prompt.scales,
+    )
 
 
 def new_marker() -> str:

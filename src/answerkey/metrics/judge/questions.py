@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from answerkey.cache import digest
 from answerkey.coerce.values import is_list, is_mapping
-from answerkey.llm.chat import Message, Reply, Schema
+from answerkey.llm.chat import Reply, Schema
 from answerkey.llm.verdict import NO_VERDICT, Read, parse_reply, plain_key, plain_keys, read_amount, reason_of
-from answerkey.metrics.judge.prompt import Frame, ShownPart, object_schema, read_prompt_file, shown_parts
+from answerkey.metrics.judge.prompt import Frame, JudgeQuestion, ShownPart, object_schema, read_prompt_file, shown_parts
 from answerkey.text import words
 from answerkey.types import Case, Pair, Requirement, Response
 
@@ -50,67 +49,46 @@ _CHOICES: Mapping[str, float] = {
 _SHOWS: tuple[str, ...] = ("history", "question", "expected", "contexts")
 
 
-@dataclass(frozen=True, slots=True)
-class CriteriaQuestion:
+def criteria_question(requirements: tuple[Requirement, ...], pair: Pair, frame: Frame) -> JudgeQuestion:
     """Some criteria about one answer, in one call. They are called c1, c2, … in the reply."""
+    asked = _asked(requirements)
+    first, last = asked.names[0], asked.names[-1]
+    each = first if first == last else f"{first} to {last}"
+    return JudgeQuestion(
+        names=asked.names,
+        schema=asked.schema,
+        instructions=asked.instructions,
+        frame=frame,
+        closing="Now decide each criterion.",
+        wanted=f'{each}, each with a short "reason", a "quote" copied from the answer or "no quote", and "met" or "score"',
+        parts=lambda longest: shown_parts(read_prompt_file("criteria")[0]["shows"], pair, longest),
+        read=lambda reply, marker: _read_criteria(reply, marker, requirements, pair[1].answer or ""),
+        scales={name: (0.0, each.highest) for name, each in zip(asked.names, requirements, strict=True)},
+    )
 
-    requirements: tuple[Requirement, ...]
-    pair: Pair
-    frame: Frame
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return _asked(self.requirements).names
-
-    @property
-    def schema(self) -> Schema:
-        return _asked(self.requirements).schema
-
-    @property
-    def instructions(self) -> str:
-        return _asked(self.requirements).instructions
-
-    @property
-    def digest(self) -> str:
-        return digest(self.instructions, self.frame.digest)
-
-    def messages(self, marker: str, longest: int | None = None) -> list[Message]:
-        parts = shown_parts(read_prompt_file("criteria")[0]["shows"], self.pair, longest)
-        return self.frame.messages(self.instructions, parts, marker, "Now decide each criterion.")
-
-    def read(self, reply: Reply, marker: str) -> Read:
-        answer = self.pair[1].answer or ""
-        pattern = r"\bc\d+\b|" + "|".join(rf"\b{key}\b" for key in ("met", "score", "criterion"))
-        parsed = parse_reply(reply, marker, answer, pattern)
-        if parsed.problem:
-            return Read({}, dict.fromkeys(self.names, parsed.problem), reasoning=parsed.reasoning)
-        given = _verdicts(parsed.objects, self.requirements)
-        values: dict[str, float] = {}
-        problems: dict[str, str] = {}
-        reasons: dict[str, str] = {}
-        quotes: dict[str, str] = {}
-        for name, requirement in zip(self.names, self.requirements, strict=True):
-            found = given.get(name)
-            value = _value(found, requirement) if found is not None else f'no "{name}" in the reply'
-            quote = _quote(found)
-            if isinstance(value, float) and quote != NO_QUOTE and not stands_in(quote, answer):
-                value = f"the quote of {name} does not stand in the answer: {quote[:80]!r}"
-            if isinstance(value, str):
-                problems[name] = value
-                continue
-            values[name], quotes[name] = value, quote
-            reasons[name] = reason_of(found) if is_mapping(found) else ""
-        return Read(values, problems, reasoning=parsed.reasoning, reasons=reasons, quotes=quotes)
-
-    def wanted(self) -> str:
-        first, last = self.names[0], self.names[-1]
-        each = first if first == last else f"{first} to {last}"
-        return (
-            f'{each}, each with a short "reason", a "quote" copied from the answer or "no quote", and "met" or "score"'
-        )
-
-    def share(self, name: str, value: float) -> float:
-        return value / self.requirements[self.names.index(name)].highest
+def _read_criteria(reply: Reply, marker: str, requirements: Sequence[Requirement], answer: str) -> Read:
+    names = [f"c{n}" for n in range(1, len(requirements) + 1)]
+    parsed = parse_reply(reply, marker, answer, r"\bc\d+\b|\bmet\b|\bscore\b|\bcriterion\b")
+    if parsed.problem:
+        return Read({}, dict.fromkeys(names, parsed.problem), reasoning=parsed.reasoning)
+    given = _verdicts(parsed.objects, requirements)
+    values: dict[str, float] = {}
+    problems: dict[str, str] = {}
+    reasons: dict[str, str] = {}
+    quotes: dict[str, str] = {}
+    for name, requirement in zip(names, requirements, strict=True):
+        found = given.get(name)
+        value = _value(found, requirement) if found is not None else f'no "{name}" in the reply'
+        quote = _quote(found)
+        if isinstance(value, float) and quote != NO_QUOTE and not stands_in(quote, answer):
+            value = f"the quote of {name} does not stand in the answer: {quote[:80]!r}"
+        if isinstance(value, str):
+            problems[name] = value
+            continue
+        values[name], quotes[name] = value, quote
+        reasons[name] = reason_of(found) if is_mapping(found) else ""
+    return Read(values, problems, reasoning=parsed.reasoning, reasons=reasons, quotes=quotes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,59 +237,43 @@ class Duel:
         return Duel(self.case, self.second, self.first)
 
 
-@dataclass(frozen=True, slots=True)
-class PreferenceQuestion:
+def preference_question(duel: Duel, frame: Frame) -> JudgeQuestion:
     """Which of two answers is better. The value is 1 for the first, 0 for the second, 0.5 for a tie."""
+    return JudgeQuestion(
+        names=("better",),
+        schema=object_schema({"reason": {"type": "string"}, "better": {"type": "string", "enum": ["1", "2", "tie"]}}),
+        instructions=read_prompt_file("prefer")[1],
+        frame=frame,
+        closing="Now say which answer is better.",
+        wanted='a short "reason" and "better" ("1", "2" or "tie")',
+        parts=lambda longest: _both_answers(duel, longest),
+        read=lambda reply, marker: _read_preference(reply, marker, duel),
+    )
 
-    duel: Duel
-    frame: Frame
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ("better",)
+def _both_answers(duel: Duel, longest: int | None) -> list[ShownPart]:
+    """Passages are shown only where both answers have the same: one answer must not be judged by the other's."""
+    same = duel.first.contexts == duel.second.contexts
+    shows = _SHOWS if same else tuple(name for name in _SHOWS if name != "contexts")
+    answers = [
+        ShownPart("answer", f"ANSWER {n}", (response.answer or "").strip() or "(empty)")
+        for n, response in enumerate((duel.first, duel.second), start=1)
+    ]
+    return [*shown_parts(shows, (duel.case, duel.first), longest), *answers]
 
-    @property
-    def schema(self) -> Schema:
-        return object_schema({"reason": {"type": "string"}, "better": {"type": "string", "enum": ["1", "2", "tie"]}})
 
-    @property
-    def instructions(self) -> str:
-        return read_prompt_file("prefer")[1]
-
-    @property
-    def digest(self) -> str:
-        return digest(self.instructions, self.frame.digest)
-
-    def messages(self, marker: str, longest: int | None = None) -> list[Message]:
-        """Passages are shown only where both answers have the same: one answer must not be judged by the other's."""
-        duel = self.duel
-        same = duel.first.contexts == duel.second.contexts
-        shows = _SHOWS if same else tuple(name for name in _SHOWS if name != "contexts")
-        answers = [
-            ShownPart("answer", f"ANSWER {n}", (response.answer or "").strip() or "(empty)")
-            for n, response in enumerate((duel.first, duel.second), start=1)
-        ]
-        parts = [*shown_parts(shows, (duel.case, duel.first), longest), *answers]
-        return self.frame.messages(self.instructions, parts, marker, "Now say which answer is better.")
-
-    def read(self, reply: Reply, marker: str) -> Read:
-        candidate = f"{self.duel.first.answer or ''}\n{self.duel.second.answer or ''}"
-        parsed = parse_reply(reply, marker, candidate, "|".join(rf"\b{key}\b" for key in _CHOICE_KEYS[:6]))
-        bare = parsed.problem == NO_VERDICT and _plain_choice(parsed.text) in _CHOICES
-        picks: list[dict[str, Any]] = [{"better": parsed.text}] if bare else [_picked(item) for item in parsed.objects]
-        given = next((pick for pick in reversed(picks) if pick), dict[str, Any]())
-        written = next((given[key] for key in _CHOICE_KEYS if key in given), None)
-        choice = None if written is None else _CHOICES.get(_plain_choice(str(written)))
-        if choice is not None:
-            return Read({"better": choice}, {}, reason_of(given), parsed.reasoning)
-        unread = f"{str(written)[:40]!r} is none of 1, 2 and tie" if given else 'no "better" in the reply'
-        return Read({}, {"better": parsed.problem or unread}, reasoning=parsed.reasoning)
-
-    def wanted(self) -> str:
-        return 'a short "reason" and "better" ("1", "2" or "tie")'
-
-    def share(self, name: str, value: float) -> float:
-        return 0.5  # which answer comes first is no merit: no reason contradicts it
+def _read_preference(reply: Reply, marker: str, duel: Duel) -> Read:
+    candidate = f"{duel.first.answer or ''}\n{duel.second.answer or ''}"
+    parsed = parse_reply(reply, marker, candidate, "|".join(rf"\b{key}\b" for key in _CHOICE_KEYS[:6]))
+    bare = parsed.problem == NO_VERDICT and _plain_choice(parsed.text) in _CHOICES
+    picks: list[dict[str, Any]] = [{"better": parsed.text}] if bare else [_picked(item) for item in parsed.objects]
+    given = next((pick for pick in reversed(picks) if pick), dict[str, Any]())
+    written = next((given[key] for key in _CHOICE_KEYS if key in given), None)
+    choice = None if written is None else _CHOICES.get(_plain_choice(str(written)))
+    if choice is not None:
+        return Read({"better": choice}, {}, reason_of(given), parsed.reasoning)
+    unread = f"{str(written)[:40]!r} is none of 1, 2 and tie" if given else 'no "better" in the reply'
+    return Read({}, {"better": parsed.problem or unread}, reasoning=parsed.reasoning)
 
 
 def _picked(value: Any, depth: int = 0) -> dict[str, Any]:
