@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from answerkey.intervals import interval_from_moments, mean_interval, rate_interval
+from answerkey.intervals import interval_from_moments, mean_interval, ppi_rate, rate_interval
 
 
 def test_fewer_than_two_values_have_no_interval():
@@ -57,3 +57,46 @@ def test_wilson_equals_statsmodels(counts: tuple[int, int]):
     assert ours is not None
     assert ours[:2] == pytest.approx(proportion_confint(*counts, method="wilson"), abs=1e-12)
     assert 0 <= ours.low <= counts[0] / counts[1] <= ours.high <= 1
+
+
+# labels, verdicts, passed of the rest, size of the rest; estimate and interval of ppi_mean_ci in ppi-python 0.2.3.
+PPI_PYTHON = [
+    ("11110010100101010111111111001111101110011111101110", "11110010110101011111111111001111101111010111101110", 337, 500, 0.6554120989304812, 0.5727426731864607, 0.7380815246745018),
+    ("001011010100101111110110000110", "010001010110101111111010101111", 48, 70, 0.5490215588723052, 0.3808881903867941, 0.7171549273578163),
+    ("11111111111111110111111110111111111111111111111111111110111111111111111011110111110111111101111111111111001111111101110111111111110101111111110111111001111111111111101101111101111011111101110111111111", "11111111111111100111111110111111111111111111111111111110111111111111111111100110110111111101111111011111011111111111111111111111110101111111111111111111111111111111111101111101111111111101110111111111", 93, 100, 0.8937679687500001, 0.8538248413414512, 0.933711096158549),
+    ("1100100101000000100110100", "0100100100011000100000100", 562, 2000, 0.36048470615500494, 0.19316688328716708, 0.5278025290228427),
+    ("0101010101011001001000011110111001101011", "1110010010101001000110101011000100111101", 142, 300, 0.525, 0.37024504907672606, 0.679754950923274),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", PPI_PYTHON, ids=lambda row: f"{len(row[0])} labels of {len(row[0]) + row[3]}")
+def test_ppi_equals_ppi_python(row):
+    labels, passed, rest_passed, rest, estimate, low, high = row
+    found = ppi_rate(
+        [float(label) for label in labels],
+        [verdict == "1" for verdict in passed],
+        [True] * rest_passed + [False] * (rest - rest_passed),
+    )
+    assert (found.rate, found.low, found.high) == pytest.approx((estimate, low, high), abs=1e-9, rel=0)
+    assert found.method == "PPI++"
+
+
+def test_ppi_has_no_interval_from_one_label_and_wilsons_when_all_are_labelled():
+    assert ppi_rate([1.0], [True], [True] * 9) is None
+    whole = ppi_rate([1.0] * 8 + [0.0] * 2, [True] * 10, [])
+    assert (whole.rate, whole.low, whole.high) == (0.8, *rate_interval(8, 10)[:2])
+
+
+def test_labels_to_halve_the_interval_do_halve_it():
+    random = np.random.default_rng(3)
+    truth = random.random(4000) < 0.7
+    verdicts = np.where(random.random(4000) < 0.85, truth, ~truth)
+
+    def of(n):
+        return ppi_rate(truth[:n].astype(float).tolist(), verdicts[:n].tolist(), verdicts[n:].tolist())
+
+    few = of(60)
+    more = of(60 + few.more_to_halve)
+    assert (more.high - more.low) / (few.high - few.low) == pytest.approx(0.5, abs=0.06)
+    small = ppi_rate(truth[:60].astype(float).tolist(), verdicts[:60].tolist(), verdicts[60:100].tolist())
+    assert small.more_to_halve is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ LEVEL = 0.95
 DRAWS = 10_000
 SEED = 20_240_101
 BOOTSTRAP_LIMIT = 2_000
+_Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 _NUMBERS_AT_ONCE = 1_000_000  # keeps a bootstrap of any size within some 20 MB
 
 Method = Literal["bootstrap", "t", "wilson", "cluster bootstrap", "cluster t"]
@@ -75,7 +77,7 @@ def rate_interval(successes: int, n: int) -> Interval | None:
         return None
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")
-    z = 1.959963984540054  # the 97.5 % point of the normal distribution
+    z = _Z
     rate = successes / n
     middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
@@ -147,3 +149,68 @@ def _resampled_clusters(sizes: NDArray[Any], totals: NDArray[Any]) -> tuple[NDAr
         errors[rows] = np.sqrt(groups / (groups - 1) * (residuals * residuals).sum(axis=1)) / whole
     errors[errors < 1e-12] = 0.0
     return means, errors
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedRate:
+    """A pass rate corrected by human labels, with its 95 % interval; `labels` of the cases have one, `rest` have none.
+
+    `more_to_halve` is how many more labels would make the interval half as wide; None if the cases are too few for that.
+    """
+
+    rate: float
+    low: float
+    high: float
+    labels: int
+    rest: int
+    more_to_halve: int | None
+    method: Literal["PPI++", "stratified labels", "labels"]
+
+
+def ppi_rate(labels: Sequence[float], passed: Sequence[bool], rest: Sequence[bool]) -> CorrectedRate | None:
+    """The rate of right answers by prediction-powered inference (PPI++, Angelopoulos et al. 2023).
+
+    `labels` are 1 (right) or 0 of a random sample of the cases, `passed` the verdicts of the same cases and `rest` those of
+    the cases without a label. The better the verdicts agree with the labels, the more the rest narrows the interval.
+
+    >>> ppi_rate([1, 0] * 20, [True, False] * 20, [True, False] * 200).rate
+    0.5
+    """
+    import numpy as np
+
+    n, others = len(labels), len(rest)
+    if n < 2:
+        return None
+    truth, verdicts = np.asarray(labels, dtype=np.float64), np.asarray(passed, dtype=np.float64)
+    if not others:
+        interval = rate_interval(round(float(truth.sum())), n)
+        assert interval is not None
+        return CorrectedRate(float(truth.mean()), interval.low, interval.high, n, 0, None, "labels")
+    unseen = np.asarray(rest, dtype=np.float64)
+    covariance = float(((truth - truth.mean()) * (verdicts - verdicts.mean())).mean())
+    spread = float(np.concatenate([verdicts, unseen]).var(ddof=1))
+    power = _ppi_power(covariance, spread, n / others)
+    rate = power * float(unseen.mean()) + float((truth - power * verdicts).mean())
+    error = math.sqrt(power**2 * float(unseen.var()) / others + float((truth - power * verdicts).var()) / n)
+    half = _Z * error
+    more = _labels_to_halve(error, float(truth.var()), covariance, spread, (n, others))
+    return CorrectedRate(rate, rate - half, rate + half, n, others, more, "PPI++")
+
+
+def _ppi_power(covariance: float, spread: float, ratio: float) -> float:
+    """How far the verdicts are used, from 0 (not at all) to 1: the value with the smallest variance."""
+    return min(max(covariance / ((1 + ratio) * spread), 0.0), 1.0) if spread else 0.0
+
+
+def _labels_to_halve(
+    error: float, variance: float, covariance: float, spread: float, sizes: tuple[int, int]
+) -> int | None:
+    """The smallest number of further labels that halves the error, if labels and verdicts stay as they are."""
+    n, others = sizes
+    for more in range(1, others):
+        known, left = n + more, others - more
+        power = _ppi_power(covariance, spread, known / left)
+        residual = variance - 2 * power * covariance + power**2 * spread
+        if power**2 * spread / left + residual / known <= error**2 / 4:
+            return more
+    return others if others and variance / (n + others) <= error**2 / 4 else None

@@ -287,12 +287,16 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One case of a run: what was asked, answered, measured and decided."""
+    """One case of a run: what was asked, answered, measured and decided.
+
+    With repeats, `attempts` has an outcome per answer; scores are their means, the verdict is by the number that passed.
+    """
 
     case: Case
     response: Response
     scores: Mapping[str, Score]
     verdict: Verdict
+    attempts: tuple[Outcome, ...] = ()
 
     def __repr__(self) -> str:
         """One line for notebooks and assertion messages: the id, the verdict, and why or what was answered.

@@ -15,7 +15,7 @@ from answerkey.profiles import load_profile
 from answerkey.reports.charts.run_charts import run_charts
 from answerkey.reports.charts.style import DARK, LIGHT, config, scale_of
 from answerkey.reports.explain import explain
-from answerkey.reports.html import MOST_CASES, satisfying
+from answerkey.reports.html import MOST_CASES
 from answerkey.reports.rows import read_rows, worst_first
 from answerkey.reports.write import write_reports
 from answerkey.runs.store import open_run
@@ -137,10 +137,9 @@ def test_marks_never_lose_a_letter(sentence: dict[str, Any]) -> None:
     assert "".join(piece["text"] for piece in told["passages"][0]["pieces"]) == "As it was said."
 
 
-def test_satisfaction_is_worded_by_the_statuses_of_the_profile(tmp_path: Path) -> None:
-    assert satisfying(load_profile("rubric")) == "passed"
-    assert satisfying(load_profile("route-aware")) == "perfect or acceptable"
-    assert "perfect or acceptable, 95 %" in page_of(make_run(tmp_path / "run", [plain(1), plain(2)], "two"))
+def test_satisfaction_is_explained_where_the_profile_defines_it(tmp_path: Path) -> None:
+    explained = "perfect or acceptable by the profile; no user was asked, 95 %"
+    assert explained in page_of(make_run(tmp_path / "run", [plain(1), plain(2)], "two"))
 
 
 def test_charts_have_a_light_and_a_dark_background() -> None:

@@ -116,7 +116,12 @@ class Run:
         write_manifest(folder, self.manifest)
         store = FolderStore(folder)
         try:
-            numbered = list(enumerate(self.outcomes))
+            times = max(len(outcome.attempts) for outcome in self.outcomes) if self.outcomes else 1
+            numbered = [
+                (n * max(times, 1) + repeat, attempt)
+                for n, outcome in enumerate(self.outcomes)
+                for repeat, attempt in enumerate(outcome.attempts or (outcome,))
+            ]
             store.add_answers([(n, outcome.case, outcome.response) for n, outcome in numbered])
             store.add_scores([Scored(n, outcome) for n, outcome in numbered])
         finally:

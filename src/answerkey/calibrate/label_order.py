@@ -11,6 +11,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
+from answerkey.intervals import CorrectedRate, ppi_rate
+
 STRATA = 5
 _LEAST = 20  # cases in a stratum: smaller ones cost more labels than they save
 _PRIOR, _LIKELY = 1.0, 0.85  # one imagined label per stratum: verdicts are right more often than not
@@ -64,15 +66,34 @@ def _gain(weight: float, right: float, n: float) -> float:
 
 def corrected_pass_rate(
     scores: Sequence[float | None], passed: Sequence[bool], labels: Mapping[int, float]
-) -> tuple[float, float] | None:
-    """The share of right answers in the whole run, from the labelled cases, with the half width of its 95 % interval.
+) -> CorrectedRate | None:
+    """The share of right answers in the whole run, from the labelled cases; None for fewer than two labels.
 
-    A stratum with fewer than two labels is taken to be as uncertain as can be.
+    By PPI++ where the labels are spread over the strata as the cases are. Labels that prefer some strata, as those given in
+    `label_order` do, are weighted by stratum instead: PPI++ would be biased.
     """
     strata = strata_of(scores, passed)
-    total = sum(map(len, strata))
-    if not labels or not total:
+    if len(labels) < 2:
         return None
+    if _spread_evenly([(len(cases), sum(n in labels for n in cases)) for cases in strata]):
+        rest = [passed[n] for n in range(len(passed)) if n not in labels]
+        return ppi_rate([labels[n] >= 0.5 for n in labels], [passed[n] for n in labels], rest)
+    return stratified_rate(strata, labels)
+
+
+def _spread_evenly(counts: Sequence[tuple[int, int]]) -> bool:
+    """Whether the labels per stratum could be those of a random sample: a χ² test at 1 %."""
+    from scipy.special import chdtrc
+
+    total, given = sum(size for size, _ in counts), sum(labels for _, labels in counts)
+    expected = [size * given / total for size, _ in counts]
+    statistic = sum((labels - want) ** 2 / want for (_, labels), want in zip(counts, expected, strict=True))
+    return len(counts) < 2 or float(chdtrc(len(counts) - 1, statistic)) > 0.01
+
+
+def stratified_rate(strata: Sequence[Sequence[int]], labels: Mapping[int, float]) -> CorrectedRate:
+    """The mean of the strata; one with fewer than two labels is taken to be as uncertain as can be."""
+    total = sum(map(len, strata))
     mean = variance = 0.0
     everything = [labels[n] >= 0.5 for n in labels]
     for cases in strata:
@@ -82,4 +103,8 @@ def corrected_pass_rate(
         spread = 0.25 if n < 2 else share * (1 - share)
         mean += weight * (sum(given) / n if n else share)
         variance += weight**2 * spread / max(n, 1) * (1 - n / len(cases))
-    return mean, 1.96 * math.sqrt(variance)
+    half = 1.96 * math.sqrt(variance)
+    # Half the width takes four times the labels.
+    more = 3 * len(labels)
+    halved = more if more <= total - len(labels) else None
+    return CorrectedRate(mean, mean - half, mean + half, len(labels), total - len(labels), halved, "stratified labels")

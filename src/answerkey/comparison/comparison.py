@@ -43,7 +43,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One case that passes in one run and not in the other; a score is None where the case ended in an error."""
+    """One case that passes in one run and not in the other; a score is None where the case ended in an error.
+
+    `flaky`: its repeats in one of the runs both passed and failed.
+    """
 
     id: str
     question: str
@@ -51,6 +54,7 @@ class Flip:
     status_b: str
     score_a: float | None
     score_b: float | None
+    flaky: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,6 +84,7 @@ class Comparison:
     only_b: tuple[str, ...]
     noise: Noise | None = None
     scale: float | None = None
+    repeats: tuple[int, int] = (1, 1)
 
     @property
     def scored(self) -> int:
@@ -154,12 +159,16 @@ def load_side(path: str | Path) -> Side:
 
 def side_of(name: str, manifest: Json, outcomes: Iterable[Outcome], profile: Profile | None) -> Side:
     """The numbers and hashes of a run, from its manifest and outcomes."""
-    side = read_side(name, manifest.get("fingerprint", {}), outcomes)
+    settings = manifest.get("settings", {})
+    cluster = settings.get("statistics", {}).get("cluster", "")
+    side = read_side(name, manifest.get("fingerprint", {}), outcomes, cluster)
     if not len(side):
         raise InputError(f"{name}: the run has no finished case to compare; finish it with `answerkey run … --resume`")
     side.partial = _unfinished(manifest, len(side))
     side.scale = profile.scale if profile else None
-    side.settings = {name: manifest.get("settings", {}).get(name) for name in ("target", "judge", "embedding")}
+    side.repeats = settings.get("run", {}).get("repeats") or 1
+    side.settings = {name: settings.get(name) for name in ("target", "judge", "embedding")}
+    side.settings["run"] = {name: settings.get("run", {}).get(name) for name in ("repeats", "require")}
     return side
 
 
@@ -203,6 +212,7 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
         only_b=tuple(name for name in b.metrics if name not in a.metrics),
         noise=noise,
         scale=scale,
+        repeats=(a.repeats, b.repeats),
     )
 
 
@@ -223,7 +233,8 @@ def _flips(pairs: Pairs, *, was: int) -> tuple[Flip, ...]:
         failed = after == 0 or (after < 0 and b.statuses[j] == Status.ERROR)
         if before == 1 and failed if was else before != 1 and after == 1:
             scores = [None if math.isnan(s) else s for s in (a.score[i], b.score[j])]
-            flips.append(Flip(a.ids[i], a.questions[i], a.statuses[i], b.statuses[j], scores[0], scores[1]))
+            flaky = a.ids[i] in a.flaky | b.flaky
+            flips.append(Flip(a.ids[i], a.questions[i], a.statuses[i], b.statuses[j], scores[0], scores[1], flaky))
     return tuple(flips)
 
 
@@ -261,6 +272,7 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> Json:
         "changed_answers": c.changed.different,
         "cases": {"added": c.changed.added, "removed": c.changed.removed, "edited": c.changed.edited},
         "settings": c.changed.settings,
+        "repeats": dict(zip("ab", c.repeats, strict=True)),
         "newly_failing": {"count": len(c.newly_failing), "cases": [asdict(f) for f in c.newly_failing[:cases]]},
         "newly_passing": {"count": len(c.newly_passing), "cases": [asdict(f) for f in c.newly_passing[:cases]]},
         "errors": {"a": c.errors_a, "b": c.errors_b},

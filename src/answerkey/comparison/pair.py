@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import InputError
 from answerkey.runs.records import SCORING, cluster_of
+from answerkey.runs.repeats import is_flaky
 from answerkey.text import words
 from answerkey.types import Case, Json, Outcome, Response, Status
 
@@ -28,6 +29,7 @@ _SHOWN = 200
 class Side:
     """One run as columns in case order. A missing number is NaN, only inside here; `passed` is -1 without a verdict.
 
+    `cluster` is the column of clusters that the suite names, `flaky` are the cases whose repeats both passed and failed;
     `partial` says how much of an unfinished run is here, and why; `scale` is the highest score of its profile;
     `errors` counts the errors of each metric.
     """
@@ -37,6 +39,9 @@ class Side:
     partial: str = ""
     scale: float | None = None
     settings: Json = field(default_factory=Json)
+    cluster: str = ""
+    repeats: int = 1
+    flaky: set[str] = field(default_factory=set[str])
     ids: list[str] = field(default_factory=list[str])
     questions: list[str] = field(default_factory=list[str])
     clusters: list[str] = field(default_factory=list[str])
@@ -59,9 +64,9 @@ class Side:
         return sum(status == Status.ERROR for status in self.statuses)
 
 
-def read_side(name: str, fingerprint: Mapping[str, str], outcomes: Iterable[Outcome]) -> Side:
-    """Stream the outcomes of a run into columns."""
-    side = Side(name, fingerprint)
+def read_side(name: str, fingerprint: Mapping[str, str], outcomes: Iterable[Outcome], cluster: str = "") -> Side:
+    """Stream the outcomes of a run into columns; `cluster` is the column of clusters, by default `cluster`."""
+    side = Side(name, fingerprint, cluster=cluster)
     for outcome in outcomes:
         _add(side, outcome)
     for column in side.metrics.values():
@@ -74,7 +79,9 @@ def _add(side: Side, outcome: Outcome) -> None:
     row = len(side.ids)
     side.ids.append(case.id)
     side.questions.append(case.question[:_SHOWN])
-    side.clusters.append(cluster_of(case) or case.id)
+    side.clusters.append(cluster_of(case, side.cluster or None) or case.id)
+    if is_flaky(attempt.verdict for attempt in outcome.attempts):
+        side.flaky.add(case.id)
     side.cases.append(_case_hash(case))
     answer = response.answer or ""
     side.answers.append(_hash(f"{response.answer is None} {response.error is None} {answer}"))

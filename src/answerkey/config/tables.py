@@ -43,6 +43,19 @@ class RunTable(Table, frozen=True):
     out: Annotated[str, about("Folder for the run folders, relative to the suite.")] = "results"
     max_cost: Annotated[float | None, about("Stop when answers and judge together have cost this much.", ge=0)] = None
     max_minutes: Annotated[float | None, about("Stop after this many minutes.", ge=0)] = None
+    repeats: Annotated[int, about("Ask each case this many times.", ge=1, le=1000)] = 1
+    require: Annotated[
+        str, about('With repeats: how many answers must pass, as in `"3 of 5"`. Default: more than half.')
+    ] = ""
+
+
+class StatisticsTable(Table, frozen=True):
+    """[statistics]: how intervals and comparisons are computed."""
+
+    cluster: Annotated[
+        str,
+        about("Column that names the cluster of dependent cases, or `none`. Default: `cluster`, or the conversation."),
+    ] = ""
 
 
 class GateTable(Table, frozen=True):
@@ -285,6 +298,7 @@ class SuiteTable(Table, frozen=True):
     )
     run: Annotated[dict[str, Any], about("Workers, timeout and limits: see `[run]`.")] = EMPTY
     gate: Annotated[dict[str, Any], about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')] = EMPTY
+    statistics: Annotated[dict[str, Any], about('Dependent cases: `cluster = "customer"`; see `[statistics]`.')] = EMPTY
     retrieval: Annotated[dict[str, Any], about("What `sweep` and `diagnose` search: see `[retrieval]`.")] = EMPTY
     settings: Annotated[
         dict[str, Any], about('Settings of metrics: `[settings."number_close"]` with `tolerance = 0.02`.')

@@ -30,6 +30,15 @@ def explain(outcome: Outcome, profile: Profile | None, longest: int | None = Non
         "verdict": _verdict(outcome, profile),
         "scores": _scores(outcome, profile),
         "judge": _judge(outcome),
+        "attempts": [
+            {
+                "status": each.verdict.status,
+                "score": each.verdict.score,
+                "answer": each.response.answer,
+                "error": each.response.error,
+            }
+            for each in outcome.attempts
+        ],
         "extra": {str(key): value for key, value in response.extra.items()},
     }
 

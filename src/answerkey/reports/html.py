@@ -41,10 +41,10 @@ from answerkey.reports.comparison import (
 )
 from answerkey.reports.explain import explain
 from answerkey.reports.rows import Rows, read_outcome, read_rows, worst_first
-from answerkey.reports.text import figure
+from answerkey.reports.text import figure, figure_notes
 from answerkey.reports.word_diff import word_diff
 from answerkey.runs.store import is_run, open_run
-from answerkey.runs.summary import SATISFYING, Summary
+from answerkey.runs.summary import Summary
 from answerkey.text import printable, short_label
 from answerkey.types import Criterion, Json, Profile
 
@@ -72,7 +72,7 @@ def write_run_page(folder: Path, summary: Summary) -> None:
         reasons=Counter(reason for reason in rows.reason if reason).most_common(8),
         statuses=sorted({case["verdict"]["status"] for case in cases}),
         weighed=weighed_criteria(profile),
-        satisfying=satisfying(profile),
+        facts=figure_notes(summary),
     )
     write_file(folder / "report.html", page)
 
@@ -191,14 +191,6 @@ def weighed_criteria(profile: Profile | None) -> dict[str, Criterion]:
     rules = (profile.rules, *profile.group_rules.values())
     known = {criterion.metric: criterion for rule in rules for criterion in rule.criteria if criterion.weight}
     return {**known, "route_score": Criterion("route_score")} if profile.route_weight else known
-
-
-def satisfying(profile: Profile | None) -> str:
-    """The statuses that count as satisfied, of those the profile gives: `perfect or acceptable`, `passed`."""
-    rules: Sequence[Any] = (profile.rules, *profile.group_rules.values()) if profile else ()
-    given = {band.status for rule in rules for band in rule.bands}
-    named = [status.lower() for status in SATISFYING if status in given]
-    return " or ".join(named) or "no status of the profile"
 
 
 def heat(value: float | None, criterion: Criterion | None) -> str:

@@ -18,8 +18,8 @@ from answerkey.cache import cache_folder
 from answerkey.errors import StorageError
 from answerkey.files import write_file
 from answerkey.runs.engines.parts import PartsIndex, list_parts
-from answerkey.runs.journal import RESPONSES, SCORES, find_text, has_text, outcome_at
-from answerkey.runs.store import in_parts, open_index, open_run
+from answerkey.runs.journal import RESPONSES, SCORES, JournalIndex, find_text, has_text, outcome_at
+from answerkey.runs.store import in_parts, open_index, open_run, repeats_of
 from answerkey.types import Json, Outcome, Status
 
 FORMAT = 4
@@ -170,9 +170,14 @@ def excerpt(text: str, length: int = EXCERPT) -> str:
 
 def read_outcome(folder: Path, rows: Rows, n: int) -> Outcome:
     """The whole case at a place in the rows: two lines are read, whatever the size of the run; of parts, one file."""
-    if in_parts(folder):
-        return next(PartsIndex(folder).at([rows.answered_at[n]]))
+    if in_parts(folder) or repeats_of(folder).times > 1:
+        return next(_index(folder, journal_state(folder)).at([rows.answered_at[n]]))
     return outcome_at(folder, rows.answered_at[n], rows.scored_at[n])
+
+
+@lru_cache(maxsize=4)
+def _index(folder: Path, state: str) -> JournalIndex | PartsIndex:
+    return open_index(folder)
 
 
 def worst_first(rows: Rows) -> list[int]:
@@ -187,7 +192,7 @@ def worst_first(rows: Rows) -> list[int]:
 
 def matching(folder: Path, rows: Rows, text: str) -> Iterator[int]:
     """The cases whose id, question or answer contains the text, ignoring case."""
-    if in_parts(folder):
+    if in_parts(folder) or repeats_of(folder).times > 1:
         records = open_index(folder).records()
         return (n for n, stored in enumerate(records) if has_text(stored.answered, text))
     return find_text(folder, rows.answered_at, text)

@@ -9,12 +9,13 @@ from answerkey.errors import AnswerkeyError
 from answerkey.metrics.judge.card import card_lines
 from answerkey.metrics.registry import find
 from answerkey.runs.number_tally import Mean
-from answerkey.runs.summary import Figures, GateResult, MetricMean, Summary, Times
+from answerkey.runs.summary import Figures, GateResult, MetricMean, Summary, Times, Totals
 from answerkey.runs.tally import Disagreement
 from answerkey.text import counted, printable
 from answerkey.types import Profile
 
 _BAR = 30
+SATISFACTION = "share PERFECT or ACCEPTABLE by this profile; no user was asked"
 _FAMILIES = {
     "correctness": "exact_match keyword_recall token_f1 rouge_l chrf answer_agreement answer_correctness answer_hallucination "
     "groundedness factual_accuracy information_completeness number_close number_in_range contains contains_any not_contains "
@@ -60,15 +61,47 @@ def heading(summary: Summary) -> list[str]:
         lines.append(f"profile {run.profile.name} version {run.profile.version} ({run.profile.digest})")
     if figures.pass_rate is not None and figures.user_satisfaction_rate is not None:
         lines.append(f"pass rate {rate(figures.pass_rate, figures.pass_rate_ci95, totals.passed, totals.cases)}")
-        satisfied = round(figures.user_satisfaction_rate * totals.cases)
-        share = rate(figures.user_satisfaction_rate, figures.user_satisfaction_ci95, satisfied, totals.cases)
-        lines.append(f"user satisfaction {share}")
+        if run.profile.satisfaction:
+            satisfied = round(figures.user_satisfaction_rate * totals.cases)
+            share = rate(figures.user_satisfaction_rate, figures.user_satisfaction_ci95, satisfied, totals.cases)
+            lines.append(f"user satisfaction {share} ({SATISFACTION})")
         lines.append(f"mean score {mean_text(figures.score, run.profile.scale)}")
         if figures.quality.mean is not None and figures.quality.mean != figures.score.mean:
             lines.append(f"mean quality {mean_text(figures.quality, run.profile.scale)}")
     if figures.route_accuracy is not None:
         lines.append(f"route accuracy {figures.route_accuracy:.1%} of {figures.route_accuracy_n}")
-    return lines + [f"note: {note}" for note in run.notes]
+    return lines + figure_notes(summary) + [f"note: {note}" for note in run.notes]
+
+
+def figure_notes(summary: Summary) -> list[str]:
+    """What a reader must know about the figures: repeats, clusters, labels, and why a figure is missing."""
+    figures, totals, lines = summary.figures, summary.figures.totals, list[str]()
+    if figures.pass_rate is None and summary.run.profile.name:
+        lines.append(f"no pass rate: {_why_missing(totals)}")
+    if (repeats := figures.repeats) is not None and repeats.pass_all is not None and repeats.pass_any is not None:
+        k, cases = repeats.k, totals.cases
+        every, some = round(repeats.pass_all * cases), round(repeats.pass_any * cases)
+        lines += [
+            f"pass^{k} {rate(repeats.pass_all, repeats.pass_all_ci95, every, cases)} passed every time",
+            f"pass@{k} {rate(repeats.pass_any, repeats.pass_any_ci95, some, cases)} passed at least once",
+            f"each case was asked {k} times and passes with {repeats.require}; {repeats.answers_passed} of "
+            f"{repeats.answers} answers passed",
+        ]
+        named = ", ".join(summary.flaky[:5]) + (", …" if len(summary.flaky) > 5 else "")
+        lines.append(f"{counted(repeats.flaky, 'flaky case')}{f': {named}' if named else ''}")
+    if figures.clusters is not None:
+        lines.append(
+            f"{counted(totals.cases, 'case')} in {counted(figures.clusters, 'cluster')}: intervals are by cluster"
+        )
+    return lines
+
+
+def _why_missing(totals: Totals) -> str:
+    if not totals.cases:
+        return "no case was finished"
+    if totals.errors == totals.cases:
+        return f"all {totals.cases} cases ended in an error"
+    return f"{totals.errors} of {counted(totals.cases, 'case')} ended in an error, {totals.unscored} have no applicable criterion"
 
 
 def mean_text(entry: Mean, maximum: float = 1) -> str:
@@ -195,7 +228,7 @@ def _grid(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
 def _times(times: Times) -> list[str]:
     known = {name: getattr(times, name) for name in ("average", "min", "p50", "p95", "max")}
     shown = ", ".join(f"{name} {value:.3f} s" for name, value in known.items() if value is not None)
-    return [f"Response time of {times.n}: {shown}"] if times.n else []
+    return [f"Response time of {counted(times.n, 'answer')}: {shown}"] if times.n else []
 
 
 def _disagreement(found: Disagreement) -> str:

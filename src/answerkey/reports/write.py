@@ -91,7 +91,8 @@ def _gates(folder: Path, manifest: Json, summary: Summary) -> tuple[GateResult, 
 
 def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[RunTally, list[int]]:
     """The reports with a row per case, from one pass over the journals; returns the tally and the failed, worst first."""
-    tally, index = RunTally(), JournalIndex(folder)
+    run = RunInfo.of_manifest(manifest)
+    tally, index = RunTally(cluster=run.cluster), open_index(folder)
     failing: list[tuple[float, int]] = []
     with ExitStack() as stack:
         lines = stack.enter_context(replacing(folder / "results.jsonl"))
@@ -105,7 +106,7 @@ def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[
             junit.add(outcome)
             if not outcome.verdict.passed and outcome.verdict.status != Status.SCORED:
                 failing.append((badness(outcome), n))
-        gates = _gates(folder, manifest, summary_of(tally, profile, RunInfo()))
+        gates = _gates(folder, manifest, summary_of(tally, profile, run))
         junit.finish(manifest.get("partial", ""), gates)
     return tally, [n for _, n in sorted(failing)]
 

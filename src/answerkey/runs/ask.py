@@ -123,7 +123,8 @@ def conversations(cases: Iterable[Numbered]) -> Iterator[list[Numbered]]:
     unit: list[Numbered] = []
     for n, case in cases:
         talk = case.extra.get("conversation")
-        if unit and (talk is None or unit[-1][1].extra.get("conversation") != talk):
+        # A position before that of the last turn begins the next repeat of the same conversation.
+        if unit and (talk is None or unit[-1][1].extra.get("conversation") != talk or n < unit[-1][0]):
             yield unit
             unit = []
         unit.append((n, case))
@@ -134,14 +135,22 @@ def conversations(cases: Iterable[Numbered]) -> Iterator[list[Numbered]]:
         yield unit
 
 
-def resume_conversations(cases: Iterable[Numbered], earlier: Iterable[Answered]) -> Iterator[Numbered]:
-    """Turns of a conversation that was interrupted get the target's earlier answers as history."""
+def attempts(cases: Iterable[Numbered], times: int) -> Iterator[Numbered]:
+    """Each case as often as it is asked, at positions of their own; a conversation is repeated as a whole."""
+    if times == 1:
+        return iter(cases)
+    units = conversations(cases)
+    return ((n * times + repeat, case) for unit in units for repeat in range(times) for n, case in unit)
+
+
+def resume_conversations(cases: Iterable[Numbered], earlier: Iterable[Answered], repeats: int) -> Iterator[Numbered]:
+    """Turns of a conversation that was interrupted get the target's earlier answers, in the same repeat, as history."""
     answers: dict[object, Answers] = {}
-    for _, case, response in earlier:
+    for n, case, response in earlier:
         if talk := _conversation(case):
-            answers.setdefault(talk, {})[len(case.history), case.question] = response.answer or ""
+            answers.setdefault((talk, n % repeats), {})[len(case.history), case.question] = response.answer or ""
     for n, case in cases:
-        known = answers.get(_conversation(case), {})
+        known = answers.get((_conversation(case), n % repeats), {})
         yield n, replace(case, history=with_answers(case.history, known)) if known else case
 
 

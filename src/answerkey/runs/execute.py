@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,7 @@ class _Execution:
     store: Store
     budget: Budget
     streak: ErrorStreak = field(default_factory=ErrorStreak)
+    fails: Counter[int] = field(default_factory=Counter[int])
     stopped: list[tuple[int, Outcome]] = field(default_factory=list[tuple[int, Outcome]])
     asked: int = 0
     errors: int = 0
@@ -63,11 +65,11 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
             begun = resume(folder, prepared, accept=options.accept_changes)
         write_manifest(folder, begun.manifest)
         prepared, options = still_stopping(prepared, options, begun)
-        with closing(FolderStore(folder, begun.state)) as store:
-            watch.start(prepared.count, begun.state.count(FINISHED))
+        with closing(FolderStore(folder, begun.state, prepared.repeats)) as store:
+            watch.start(prepared.answers, begun.state.count(FINISHED))
             watch.earlier(finished_before(folder, begun.state))
             execution = _Execution(prepared, options, watch, stop, store, Budget(suite.run))
-            _execute(execution, begun.cases or prepared.cases)
+            _execute(execution, prepared.attempts(begun.cases))
         finished = _finished(execution, folder)
         write_manifest(folder, sealed(folder, {**begun.manifest, "partial": finished.partial}))
         return finished
@@ -77,10 +79,10 @@ def run_in_memory(
     prepared: Prepared, watch: Watch | None = None, stop: Stop | None = None
 ) -> tuple[MemoryStore, Finished]:
     """The same run without a folder; the store returns its outcomes, and nothing is written."""
-    watch, stop, store = watch or Watch(), Stop() if stop is None else stop, MemoryStore()
-    watch.start(prepared.count, 0)
+    watch, stop, store = watch or Watch(), Stop() if stop is None else stop, MemoryStore(prepared.repeats)
+    watch.start(prepared.answers, 0)
     execution = _Execution(prepared, Options(), watch, stop, store, Budget(prepared.suite.run))
-    _execute(execution, prepared.cases)
+    _execute(execution, prepared.attempts())
     return store, _finished(execution, Path())
 
 
@@ -123,7 +125,7 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
                 return
         return
     if run.options.resume is not None:
-        to_ask = resume_conversations(to_ask, store.answers())
+        to_ask = resume_conversations(to_ask, store.answers(), run.prepared.repeats.times)
     # Live answers are scored as they arrive, but not more at once than a judge can take.
     ahead = {"ahead": 1} if _stops_on_fail(run) else {}
     for answered in ask_all(target, to_ask, workers, run.stop, store.add_answers, **ahead):
@@ -145,7 +147,7 @@ def _score(run: _Execution, chunk: list[Answered]) -> None:
     outcomes = run.prepared.scorer.outcomes([(case, response) for _, case, response in chunk])
     scored: list[Scored] = []
     for (n, case, _), outcome in zip(chunk, outcomes, strict=True):
-        stops = _stops_at(run, outcome)
+        stops = _stops_at(run, n, outcome)
         scored.append(Scored(n, outcome, stops))
         if stops:
             run.stopped.append((n, outcome))
@@ -165,10 +167,17 @@ def _stops_on_fail(run: _Execution) -> bool:
     return run.options.stop_on_fail or run.prepared.suite.run.stop_below is not None
 
 
-def _stops_at(run: _Execution, outcome: Outcome) -> bool:
-    """Whether stop-on-fail stops at this outcome. A network error is not a failing answer."""
-    if not _stops_on_fail(run):
+def _stops_at(run: _Execution, n: int, outcome: Outcome) -> bool:
+    """Whether stop-on-fail stops at this outcome: with it, too few attempts at the case can still pass."""
+    if not _stops_on_fail(run) or not _fails(run, outcome):
         return False
+    repeats = run.prepared.repeats
+    run.fails[n // repeats.times] += 1
+    return run.fails[n // repeats.times] > repeats.times - repeats.needed
+
+
+def _fails(run: _Execution, outcome: Outcome) -> bool:
+    """Whether the outcome is under the threshold. A network error is not a failing answer."""
     verdict, response, below = outcome.verdict, outcome.response, run.prepared.suite.run.stop_below
     if verdict.status == Status.ERROR:
         return response.error is not None and response.error_kind != "infrastructure"
@@ -193,11 +202,12 @@ def _finished(run: _Execution, folder: Path) -> Finished:
 
 
 def _why_partial(run: _Execution) -> str:
-    left = run.prepared.count - run.store.state.count(FINISHED)
+    left = run.prepared.answers - run.store.state.count(FINISHED)
+    what = "case" if run.prepared.repeats.times == 1 else "answer"
     if left <= 0:
         return ""
     if run.stop:
         return run.stop.reason
     if run.options.resume_limit is not None:
-        return f"{counted(left, 'case')} left after --resume-limit {run.options.resume_limit}"
-    return f"{counted(left, 'case')} ended in an error"
+        return f"{counted(left, what)} left after --resume-limit {run.options.resume_limit}"
+    return f"{counted(left, what)} ended in an error"

@@ -1,6 +1,6 @@
 """Gates: conditions on the figures of a run, each reported with its figure, its interval and pass or fail.
 
-user_satisfaction >= 0.70     success[sales] >= 0.80     mean[quality] >= 0.70
+user_satisfaction >= 0.70     success[sales] >= 0.80     mean[quality][route:sales] >= 0.70
 route_accuracy >= 0.76        response_time.mean < 5     errors == 0
 recall@5 >= 0.60              quality.mean >= 0.70       performance.bands.excellent.share >= 0.5
 
@@ -19,11 +19,12 @@ from typing import Any
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
 from answerkey.runs.number_tally import Mean
+from answerkey.runs.repeats import Repeats
 from answerkey.runs.store import DAMAGED
 from answerkey.runs.summary import Figures, GateResult, MetricMean, Range, RunInfo, Summary, summarise
 from answerkey.types import Band, Case, Outcome, Profile, Response, Score, Status, Verdict
 
-_CONDITION = re.compile(r"\s*([\w.@-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$")
+_CONDITION = re.compile(r"\s*([\w.@^-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$")
 _MEAN_AT = re.compile(r"^(?:average_scores\.(.+)|(score|quality))\.mean$")
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt,
@@ -35,12 +36,14 @@ _RATES = {
     "pass_rate": ("pass_rate", "pass_rate_ci95"),
     "route_accuracy": ("route_accuracy", "route_accuracy_ci95"),
 }
+_REPEATED = {"pass^k": "pass_all", "pass@k": "pass_any", "flaky": "flaky"}
+_PASS_K = re.compile(r"pass([\^@])(\d+)$")
 _COUNTS = ("cases", "scored", "passed", "failed", "errors", "unscored")
 _TIMES = ("mean", "average", "min", "max", "p50", "p95")
 _SECTIONS = ("totals", "score", "quality", "average_scores", "performance", "response_time")
 _NEED_PROFILE = ("score", "quality", "performance", "user_satisfaction", "success", "pass_rate")
 _MOST_NAMED = 20
-FIGURES = (*_RATES, *_COUNTS, "mean", *(f"response_time.{name}" for name in _TIMES))
+FIGURES = (*_RATES, *_COUNTS, *_REPEATED, "mean", *(f"response_time.{name}" for name in _TIMES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +56,19 @@ class Condition:
     within: str | None
     sign: str
     limit: float
+    times: int | None = None  # of `pass^5`
 
     @property
     def group(self) -> str | None:
         """The type or route that the condition is about; None for all cases."""
-        return self.within if self.figure == "mean" else self.of
+        given = self.within if self.figure == "mean" else self.of
+        return given.removeprefix(f"{self.kind}:") if given and self.kind else given
+
+    @property
+    def kind(self) -> str:
+        """`type` or `route` where the condition says which of the two it means, as in `[route:sales]`."""
+        given = (self.within if self.figure == "mean" else self.of) or ""
+        return next((kind for kind in ("type", "route") if given.startswith(f"{kind}:")), "")
 
 
 def parse_gates(texts: Sequence[str]) -> list[Condition]:
@@ -70,6 +81,9 @@ def _parse(text: str) -> Condition:
         raise SettingsError(f'gate "{text}": expected a figure, a sign and a number, as in "user_satisfaction >= 0.70"')
     figure, of, within, sign, number, percent = found.groups()
     figure = _MEAN_AT.sub(r"\1\2", figure)
+    repeated = _PASS_K.match(figure)
+    if repeated:
+        figure = f"pass{repeated[1]}k"
     if figure in {"score", "quality"} or is_metric(figure):
         figure, of, within = "mean", figure, of
     if figure not in FIGURES and not figure.startswith(tuple(f"{name}." for name in _SECTIONS)):
@@ -82,7 +96,7 @@ def _parse(text: str) -> Condition:
         limit = float(number) / (100 if percent else 1)
     except ValueError:
         raise SettingsError(f'gate "{text}": "{number}" is not a number') from None
-    return Condition(text.strip(), figure, of, within, sign, limit)
+    return Condition(text.strip(), figure, of, within, sign, limit, int(repeated[2]) if repeated else None)
 
 
 def answer_gates(conditions: Sequence[Condition], summary: Summary) -> list[GateResult]:
@@ -102,18 +116,35 @@ def _answer(condition: Condition, summary: Summary) -> GateResult:
 
 def _figure(condition: Condition, summary: Summary) -> tuple[float | None, Range, str]:
     """The figure that a condition names, of all cases or of one type or route; with a note."""
-    group = condition.group
-    part = summary.figures if group is None else summary.by_type.get(group) or summary.by_route.get(group)
-    if part is None:
+    group, kind = condition.group, condition.kind
+    if group is None:
+        return _figure_of(condition, summary.figures, summary)
+    found = {"type": summary.by_type.get(group), "route": summary.by_route.get(group)}
+    parts = {name: part for name, part in found.items() if part is not None and kind in ("", name)}
+    if len(parts) > 1:
+        return None, None, f'"{group}" is a type and a route; write [type:{group}] or [route:{group}]'
+    if not parts:
         known = ", ".join([*summary.by_type, *summary.by_route]) or "none"
-        return None, None, f'no type or route "{group}"; known: {known}'
+        return None, None, f'no {kind or "type or route"} "{group}"; known: {known}'
+    (name, part), *_ = parts.items()
+    value, interval, note = _figure_of(condition, part, summary)
+    return value, interval, f"{name} {group}{f', {note}' if note else ''}"
+
+
+def _figure_of(condition: Condition, part: Figures, summary: Summary) -> tuple[float | None, Range, str]:
     if condition.figure in _RATES:
         rate, interval = _RATES[condition.figure]
         return getattr(part, rate), getattr(part, interval), ""
+    if condition.figure in _REPEATED:
+        repeats, name = part.repeats, _REPEATED[condition.figure]
+        if repeats is None or condition.times not in (None, repeats.k):
+            asked = "once" if repeats is None else f"{repeats.k} times"
+            return None, None, f"each case is asked {asked}; set [run] repeats"
+        return getattr(repeats, name), getattr(repeats, f"{name}_ci95", None), f"require {repeats.require}"
     if condition.figure in _COUNTS:
         return getattr(part.totals, condition.figure), None, ""
     if condition.figure != "mean":
-        record = summary.to_json() if group is None else part.to_json()
+        record = summary.to_json() if condition.group is None else part.to_json()
         return _number_at(record, condition.figure), None, ""
     return _mean(part, condition.of or "")
 
@@ -166,7 +197,11 @@ class KnownGroups:
 
 
 def check_gates(
-    conditions: Sequence[Condition], known: KnownGroups, metrics: Sequence[str], profile: Profile | None
+    conditions: Sequence[Condition],
+    known: KnownGroups,
+    metrics: Sequence[str],
+    profile: Profile | None,
+    repeats: Repeats,
 ) -> tuple[str, ...]:
     """Refuses the first condition that can never hold, with the reason; what depends on the target gives a warning."""
     if not conditions:
@@ -177,8 +212,13 @@ def check_gates(
     unknown = [c for c in conditions if known.whole and c.group not in {None, *names}]
     for condition in unknown:
         _refuse_group(condition, names, closed=known.routed or not known.open)
-    groups = {condition.group for condition in conditions if condition.group is not None}
-    example = _example(groups, metrics, profile, routed=known.routed or not known.whole)
+    for condition in conditions:
+        if condition.group in known.types & known.routes and not condition.kind:
+            raise SettingsError(
+                f'gate "{condition.text}": "{condition.group}" is a type and a route; '
+                f"write [type:{condition.group}] or [route:{condition.group}]"
+            )
+    example = _example(conditions, metrics, profile, repeats, routed=known.routed or not known.whole)
     for condition in conditions:
         value, _, note = _figure(condition, example)
         if value is None and not note.endswith("with an error"):
@@ -210,16 +250,26 @@ def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profi
     return f"{note or 'this run has no such figure'}; summary.json of an earlier run shows the figures that exist"
 
 
-def _example(groups: Collection[str], metrics: Sequence[str], profile: Profile | None, *, routed: bool) -> Summary:
+def _example(
+    conditions: Sequence[Condition], metrics: Sequence[str], profile: Profile | None, repeats: Repeats, *, routed: bool
+) -> Summary:
     """A synthetic summary with every possible figure: what it lacks, no run will have."""
     scores = {name: Score(1.0) for name in metrics}
-    response = Response(answer="", route="", seconds=1.0)
+    groups = {(condition.group, condition.kind) for condition in conditions if condition.group is not None}
     outcomes = [
-        Outcome(Case("", "", type=group, expected_route="" if routed else None), response, scores, verdict)
-        for group in (None, *groups)
+        Outcome(
+            Case("", "", type=None if kind == "route" else group, expected_route="" if routed else None),
+            Response(answer="", route=group if kind == "route" else "", seconds=1.0),
+            scores,
+            verdict,
+        )
+        for group, kind in ((None, ""), *groups)
         for verdict in (*_verdicts(profile), Verdict(Status.ERROR))
     ]
-    return summarise(outcomes, profile, RunInfo())
+    if repeats.times > 1:
+        outcomes = [replace(outcome, attempts=(outcome,) * repeats.times) for outcome in outcomes]
+    settings = {"run": {"repeats": repeats.times, "require": repeats.text if repeats.times > 1 else ""}}
+    return summarise(outcomes, profile, RunInfo(settings=settings))
 
 
 def _verdicts(profile: Profile | None) -> list[Verdict]:

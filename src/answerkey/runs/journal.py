@@ -21,7 +21,8 @@ from answerkey import __version__
 from answerkey.coerce.values import is_mapping, shown
 from answerkey.errors import StorageError
 from answerkey.files import json_line, read_json
-from answerkey.runs.records import digest_of, from_json, outcome_from_json, to_json
+from answerkey.runs.records import digest_of, from_json, judged_json, outcome_from_json, to_json
+from answerkey.runs.repeats import Repeats
 from answerkey.types import Case, Json, Outcome, Response, Status, Verdict
 
 RESPONSES, SCORES = "responses.jsonl", "scores.jsonl"
@@ -271,10 +272,13 @@ class StoredCase:
 
 
 class JournalIndex:
-    """Finds the newest response and score of each case by position, with 16 bytes per case in memory."""
+    """Finds the newest response and score of each attempt by position, with 16 bytes per attempt in memory.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    Positions of attempts and of cases are the same unless cases are repeated.
+    """
+
+    def __init__(self, folder: Path, repeats: Repeats = Repeats()) -> None:  # noqa: B008
+        self.folder, self.repeats = folder, repeats
         self.responses, self.scores = array("q"), array("q")
         for name, offsets in ((RESPONSES, self.responses), (SCORES, self.scores)):
             for n, offset in _positions(folder / name):
@@ -283,11 +287,19 @@ class JournalIndex:
                 offsets[n] = offset
 
     def __len__(self) -> int:
-        """How many cases have an answer and scores."""
-        return sum(at >= 0 and scored >= 0 for at, scored in zip(self.responses, self.scores, strict=False))
+        """How many cases have all their answers and scores."""
+        done = [at >= 0 and scored >= 0 for at, scored in zip(self.responses, self.scores, strict=False)]
+        times = self.repeats.times
+        return sum(done) if times == 1 else sum(sum(done[n : n + times]) == times for n in range(0, len(done), times))
 
     def records(self) -> Iterator[StoredCase]:
-        """Every answered case, in case order."""
+        """Every answered case, in case order; with repeats those with all their answers, and positions instead of bytes."""
+        if self.repeats.times > 1:
+            yield from (stored_case(n, outcome) for n, outcome in self.numbered(stopped=True))
+            return
+        yield from self._stored()
+
+    def _stored(self) -> Iterator[StoredCase]:
         with _open(self.folder / RESPONSES) as responses, _open(self.folder / SCORES) as scores:
             for n, at in enumerate(self.responses):
                 if at >= 0:
@@ -298,7 +310,11 @@ class JournalIndex:
     def numbered(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[tuple[int, Outcome]]:
         """The outcomes in case order with their positions. One that is not scored only with `unscored`; one that the
         run stopped at, to ask it again on resume, only with `stopped` or `unscored`."""
-        for stored in self.records():
+        return self.repeats.combined(self.attempts(unscored=unscored, stopped=stopped), whole=not stopped)
+
+    def attempts(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[tuple[int, Outcome]]:
+        """As `numbered`, with an outcome per answer."""
+        for stored in self._stored():
             if unscored or (stored.judged is not None and (stopped or not stored.judged.get("stopped"))):
                 yield stored.n, stored.outcome(self.folder)
 
@@ -306,10 +322,15 @@ class JournalIndex:
         return (outcome for _, outcome in self.numbered(unscored=unscored))
 
     def at(self, positions: Iterable[int]) -> Iterator[Outcome]:
-        """The outcomes at those of these positions that have an answer, in the order given."""
+        """The outcomes of those of the cases at these positions that have an answer, in the order given."""
         for n in positions:
-            if n < len(self.responses) and self.responses[n] >= 0:
-                yield outcome_at(self.folder, self.responses[n], self.scores[n] if n < len(self.scores) else -1)
+            places = [place for place in self.repeats.positions(n) if place < len(self.responses)]
+            if found := [self.attempt(place) for place in places if self.responses[place] >= 0]:
+                yield self.repeats.combine(found)
+
+    def attempt(self, n: int) -> Outcome:
+        """The outcome of the answer at this position."""
+        return outcome_at(self.folder, self.responses[n], self.scores[n] if n < len(self.scores) else -1)
 
     def answers(self, positions: Iterable[int] | None = None) -> Iterator[tuple[int, Case, Response]]:
         """The newest responses, of all answered cases or of some."""
@@ -320,6 +341,17 @@ class JournalIndex:
                     answered = _record(responses, self.responses[n])
                     outcome = StoredCase(n, answered, None, self.responses[n], -1).outcome(self.folder)
                     yield n, outcome.case, outcome.response
+
+
+def stored_case(n: int, outcome: Outcome) -> StoredCase:
+    """An outcome as JSON, with its position in place of its bytes."""
+    answered: Json = {
+        "n": n,
+        "id": outcome.case.id,
+        "case": to_json(outcome.case),
+        "response": to_json(outcome.response),
+    }
+    return StoredCase(n, answered, judged_json(outcome), n, n)
 
 
 def outcome_at(folder: Path, answered_at: int, scored_at: int) -> Outcome:

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
-from answerkey.intervals import BOOTSTRAP_LIMIT, interval_from_moments, mean_interval
+from answerkey.intervals import BOOTSTRAP_LIMIT, Interval, cluster_interval, interval_from_moments, mean_interval
 from answerkey.types import LARGEST, Json
 
 _UNIT = 2.0**60  # sums are whole numbers of 2⁻⁶⁰, and of their squares: exact in any order
@@ -35,18 +35,27 @@ class NumberTally:
     Up to 2,000 values are kept, for the bootstrap and exact quantiles; above that, moments and logarithmic bins replace them.
     """
 
-    __slots__ = ("bins", "count", "high", "low", "squares", "sum", "values")
+    __slots__ = ("alone", "bins", "clusters", "count", "high", "low", "squares", "sum", "values")
 
     def __init__(self) -> None:
         self.count = self.sum = self.squares = 0
         self.low, self.high = math.inf, -math.inf
         self.values: array[float] | None = array("d")
         self.bins: Counter[int] = Counter()
+        self.clusters: dict[str, tuple[int, int, int]] = {}  # cluster → count, sum and sum of squares of its values
+        self.alone: array[float] | None = None  # once there are clusters: the values of cases without one
 
-    def add(self, value: float) -> None:
+    def add(self, value: float, cluster: str | None = None) -> None:
+        """Add a value; those of one `cluster` depend on each other."""
         if not -LARGEST <= value <= LARGEST:  # no score is that large; a reported time may be
             value = math.copysign(LARGEST, value)
         whole = int(value * _UNIT)
+        if cluster is not None:
+            self._separate()
+            count, total, squares = self.clusters.get(cluster, (0, 0, 0))
+            self.clusters[cluster] = count + 1, total + whole, squares + whole * whole
+        elif self.clusters and self.alone is not None:
+            self.alone.append(value)
         self.count += 1
         self.sum += whole
         self.squares += whole * whole
@@ -61,7 +70,19 @@ class NumberTally:
             if self.count > BOOTSTRAP_LIMIT:
                 self._drop_values()
 
+    def _separate(self) -> None:
+        """Before the first clustered value: all others are of cases that stand alone."""
+        if not self.clusters:
+            self.alone = None if self.values is None else array("d", self.values)
+
     def merge(self, other: NumberTally) -> None:
+        if self.clusters or other.clusters:
+            self._separate()
+            alone = other.alone if other.clusters else other.values
+            self.alone = None if self.alone is None or alone is None else self.alone + alone
+            for cluster, (count, total, squares) in other.clusters.items():
+                mine = self.clusters.get(cluster, (0, 0, 0))
+                self.clusters[cluster] = mine[0] + count, mine[1] + total, mine[2] + squares
         self.count += other.count
         self.sum += other.sum
         self.squares += other.squares
@@ -77,6 +98,9 @@ class NumberTally:
         record: Json = {"count": self.count}
         if self.count:
             record |= {"sum": self.sum, "squared": self.squares, "low": self.low, "high": self.high}
+        if self.clusters:
+            alone = None if self.alone is None else list(self.alone)
+            record |= {"clusters": {name: list(sums) for name, sums in self.clusters.items()}, "alone": alone}
         if self.values is None:
             return record | {"bins": {str(key): count for key, count in self.bins.items()}}
         return record | {"values": list(self.values)}
@@ -89,6 +113,8 @@ class NumberTally:
         # "squares" is an older form, truncated to units of 2⁻⁶⁰.
         tally.squares = record.get("squared", record.get("squares", 0) << 60)
         tally.values = array("d", record["values"]) if "values" in record else None
+        tally.clusters = {name: (n, total, squares) for name, (n, total, squares) in record.get("clusters", {}).items()}
+        tally.alone = None if record.get("alone") is None else array("d", record["alone"])
         tally.bins.update({int(key): count for key, count in record.get("bins", {}).items()})
         return tally
 
@@ -123,13 +149,29 @@ class NumberTally:
                 return min(max(_unbin(key), self.low), self.high)
         return self.high
 
+    def _interval(self) -> Interval | None:
+        if self.clusters:
+            return self._cluster_interval(self.mean or 0.0)
+        if self.values is not None:
+            return mean_interval(sorted(self.values))
+        return interval_from_moments(self.count, self.mean or 0.0, self.deviation or 0.0)
+
+    def _cluster_interval(self, mean: float) -> Interval | None:
+        counts, sums, squares = zip(*(self.clusters[name] for name in sorted(self.clusters)), strict=True)
+        totals = [total / _UNIT for total in sums]
+        if self.alone is not None:
+            return cluster_interval([*counts, *[1] * len(self.alone)], [*totals, *sorted(self.alone)])
+        # More than 2,000 cases stand alone: the same error from their moments.
+        alone, total = self.count - sum(counts), (self.sum - sum(sums)) / _UNIT
+        spread = (self.squares - sum(squares)) / _UNIT**2 - 2 * mean * total + alone * mean * mean
+        spread += sum((each - mean * n) ** 2 for n, each in zip(counts, totals, strict=True))
+        groups = alone + len(counts)
+        return interval_from_moments(groups, mean, math.sqrt(groups * groups / (groups - 1) * spread) / self.count)
+
     def figure(self, out_of: int | None = None) -> Mean:
         """The mean with its 95 % interval; `out_of` is the number of cases, by default the number of values."""
         mean, deviation = self.mean, self.deviation
-        if self.values is not None:
-            interval = mean_interval(sorted(self.values))
-        else:
-            interval = interval_from_moments(self.count, mean or 0.0, deviation or 0.0)
+        interval = self._interval()
         return Mean(
             mean=mean,
             n=self.count,

@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 
 from answerkey.cases import load_cases, read_responses
-from answerkey.errors import InputError
+from answerkey.errors import InputError, SettingsError
 from answerkey.profiles import load_profile
 from answerkey.profiles.load import profile_table
+from answerkey.runs.ask import attempts
 from answerkey.runs.control import Selection
 from answerkey.runs.gates import KnownGroups, check_gates, parse_gates
 from answerkey.runs.records import SetDigest, add_case, digest_of, digest_of_metrics, to_json
+from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import Scorer, make_scorer
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import kind_of, make_target
@@ -41,8 +43,20 @@ class Prepared:
     cases: CaseSource
     count: int
     fingerprint: dict[str, str]
+    repeats: Repeats
     warnings: tuple[str, ...] = ()
     rescore_of: str = ""  # the run whose answers are scored again
+    stored: CaseSource | None = None  # the attempts of an earlier run, where each has its own recorded answer
+
+    @property
+    def answers(self) -> int:
+        """How many answers a complete run has."""
+        return self.count * self.repeats.times
+
+    def attempts(self, cases: CaseSource | None = None) -> CaseSource:
+        """The cases as they are asked, each as often as it is repeated; a conversation is repeated as a whole."""
+        source = cases or self.cases
+        return self.stored or (lambda: attempts(source(), self.repeats.times))
 
     def close(self) -> None:
         self.target.close()
@@ -64,7 +78,9 @@ def prepare(
     one on a figure that this run does not have is not refused here; it fails.
     """
     source = cases or partial(selected, suite, selection)
-    gates = parse_gates(suite.gate)
+    gates, repeats = parse_gates(suite.gate), Repeats.of_table(suite.run)
+    if new and repeats.times > 1 and target is None and kind_of(suite.target) == "recorded":
+        raise SettingsError("[run] repeats needs a target that can be asked; recorded answers are always the same")
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
     digest, count, has_criteria = SetDigest(), 0, False
     known = KnownGroups(whole=selection.whole, open=_may_report_any_route(suite))
@@ -79,7 +95,7 @@ def prepare(
         suite = replace(suite, metrics=("criteria",))
     scorer = make_scorer(suite, profile, judge)
     try:
-        warnings = check_gates(gates, known, scorer.plan.names, profile) if new else ()
+        warnings = check_gates(gates, known, scorer.plan.names, profile, repeats) if new else ()
         target = target or make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
     except BaseException:
         scorer.close()
@@ -92,7 +108,7 @@ def prepare(
         "embedding": scorer.embedding,
         "settings": digest_of({"target": without_secrets(suite.target), "settings": suite.settings}),
     }
-    return Prepared(suite, selection, profile, scorer, target, source, count, fingerprint, warnings)
+    return Prepared(suite, selection, profile, scorer, target, source, count, fingerprint, repeats, warnings)
 
 
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
@@ -129,6 +145,7 @@ def manifest_of(prepared: Prepared, created: str) -> Json:
             "judge": without_secrets(suite.judge),
             "embedding": without_secrets(suite.embedding),
             "run": msgspec.structs.asdict(suite.run),
+            "statistics": msgspec.structs.asdict(suite.statistics),
             "selection": asdict(prepared.selection),
         },
         "count": prepared.count,

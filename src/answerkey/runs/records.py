@@ -89,22 +89,33 @@ def _score_to_json(score: Score) -> Json:
     return record
 
 
+def judged_json(outcome: Outcome) -> Json:
+    """The scores and the verdict; of combined attempts also each of them."""
+    record: Json = {"scores": scores_to_json(outcome.scores), "verdict": to_json(outcome.verdict)}
+    if outcome.attempts:
+        record["attempts"] = [{"response": to_json(each.response), **judged_json(each)} for each in outcome.attempts]
+    return record
+
+
 def outcome_from_json(answered: Json, judged: Json | None) -> Outcome:
     """The outcome from its stored answer and, if it was scored, its stored scores.
 
     Raises msgspec.ValidationError, which names the field, where one of them is damaged.
     """
+    attempts: list[Json] = judged.get("attempts", []) if judged else []
     return Outcome(
         case=from_json(Case, answered.get("case", {})),
         response=from_json(Response, answered.get("response", {})),
         scores=msgspec.convert(judged.get("scores", {}), dict[str, Score]) if judged else {},
         verdict=from_json(Verdict, judged.get("verdict", {})) if judged else Verdict(Status.UNSCORED),
+        attempts=tuple(outcome_from_json({**each, "case": answered["case"]}, each) for each in attempts),
     )
 
 
 def result_line(outcome: Outcome) -> Json:
     """A line of results.jsonl."""
     case, response, verdict = outcome.case, outcome.response, outcome.verdict
+    repeats = {"repeats": [_attempt_line(each) for each in outcome.attempts]} if outcome.attempts else {}
     return {
         "id": case.id,
         "question": case.question,
@@ -133,6 +144,22 @@ def result_line(outcome: Outcome) -> Json:
             "justification": verdict.justification,
             "passed": verdict.passed,
         },
+        **repeats,
+    }
+
+
+def _attempt_line(attempt: Outcome) -> Json:
+    """One of several answers to the same case, in results.jsonl."""
+    response, verdict = attempt.response, attempt.verdict
+    return {
+        "answer": response.answer,
+        "route": response.route,
+        "response_time": response.seconds,
+        "error": response.error,
+        "scores": {name: score.value for name, score in attempt.scores.items()},
+        "status": verdict.status,
+        "score": verdict.score,
+        "passed": verdict.passed,
     }
 
 
@@ -173,6 +200,8 @@ def cluster_of(case: Case, column: str | None = None) -> str | None:
     if column == "none":
         return None
     value = case.extra.get(column or "cluster")
+    if value is None and column is not None:
+        value = getattr(case, column, None)
     if value is None and column is None and (talk := case.extra.get("conversation")) is not None:
         return f"{case.source_file or ''} {talk}"
     return None if value in (None, "") else str(value)

@@ -46,10 +46,17 @@ def rescore(
         for n, outcome in enumerate(index.outcomes(unscored=True)):
             yield n, replace(outcome.case, recorded=outcome.response)
 
+    def attempts() -> Iterator[tuple[int, Case]]:
+        times = suite.run.repeats
+        for n, outcome in enumerate(index.outcomes(unscored=True)):
+            for repeat, attempt in enumerate(outcome.attempts):
+                yield n * times + repeat, replace(attempt.case, recorded=attempt.response)
+
     with closing(prepare(suite, cases=answered, new=False)) as made:
         # The answers come from the target of the earlier run, and so does the hash of its settings.
         made.fingerprint["settings"] = manifest["fingerprint"]["settings"]
-        prepared = replace(made, rescore_of=str(source.resolve()))
+        stored = attempts if suite.run.repeats > 1 else None
+        prepared = replace(made, rescore_of=str(source.resolve()), stored=stored)
         return run_prepared(prepared, Options(resume=resumed), watch or Watch(), Stop() if stop is None else stop)
 
 
@@ -69,6 +76,8 @@ def _suite(folder: Path, manifest: Json, changes: Mapping[str, Any], *, as_store
         "embedding": judged.get("embedding", {}),
         "modules": list(beside.modules) if beside else [],
         "gate": {"require": manifest.get("gate", [])},
+        "run": {name: value for name, value in settings.get("run", {}).items() if name in ("repeats", "require")},
+        "statistics": settings.get("statistics", {}),
         **{key: value for key, value in changes.items() if value is not None},
     }
     if not table["metrics"] and table["profile"] is None:

@@ -27,6 +27,7 @@ from answerkey.runs.journal import (
 )
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
+from answerkey.runs.repeats import Repeats
 from answerkey.runs.store import MANIFEST, read_manifest, sealed, write_manifest
 from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally
@@ -165,6 +166,12 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         )
     if manifest.get("engine") == "ray":
         raise SettingsError(f"{folder}: this run was started with --engine ray; continue with --resume --engine ray")
+    before = Repeats.of_settings(manifest.get("settings", {}).get("run", {}))
+    if before.times != prepared.repeats.times:
+        raise SettingsError(
+            f"{folder}: this run asks each case {before.times} times, the suite {prepared.repeats.times}; "
+            f"start a new run, or set --repeats {before.times}"
+        )
     old = manifest["fingerprint"]
     different = changed_parts(old, prepared.fingerprint)
     if different and not accept:
@@ -185,7 +192,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
             state.score_again()
         if "cases" in different:
             cases = _repositioned(folder, prepared, state)
-    if state.count(FINISHED) >= prepared.count:
+    if state.count(FINISHED) >= prepared.answers:
         # The run may have been killed before it wrote this.
         write_manifest(folder, sealed(folder, {**manifest, "count": prepared.count, "partial": ""}))
         raise AlreadyFinished(folder, prepared.count)
@@ -207,7 +214,7 @@ def finished_before(folder: Path, state: RunState) -> OutcomeTally:
     """The figures that a resumed run starts with."""
     tally = OutcomeTally()
     if state.count(FINISHED):
-        for n, outcome in JournalIndex(folder).numbered():
+        for n, outcome in JournalIndex(folder).attempts():
             if state[n] == FINISHED:
                 tally.add(outcome)
     return tally
@@ -215,20 +222,24 @@ def finished_before(folder: Path, state: RunState) -> OutcomeTally:
 
 def _repositioned(folder: Path, prepared: Prepared, state: RunState) -> Callable[[], Iterator[Numbered]]:
     """The new cases at the positions that the journal has for them; cases that are gone are removed from the run."""
-    known = known_cases(folder)
+    repeats = prepared.repeats
+    known = {key: (n // repeats.times, digest) for key, (n, digest) in known_cases(folder).items()}
     kept = {case.id for _, case in prepared.cases()}
     gone = {key: n for key, (n, _) in known.items() if key not in kept}
     if gone:
         journal = Journal(folder / RESPONSES)
-        journal.append([removed_record(n, key) for key, n in gone.items()])
+        journal.append([removed_record(each, key) for key, n in gone.items() for each in repeats.positions(n)])
         journal.close()
         for n in gone.values():
-            state[n] = REMOVED
-    numbered = list(_numbered((case for _, case in prepared.cases()), known, state))
+            for each in repeats.positions(n):
+                state[each] = REMOVED
+    numbered = list(_numbered((case for _, case in prepared.cases()), known, state, repeats))
     return lambda: iter(numbered)
 
 
-def _numbered(cases: Iterable[Case], known: dict[str, tuple[int, str]], state: RunState) -> Iterator[Numbered]:
+def _numbered(
+    cases: Iterable[Case], known: dict[str, tuple[int, str]], state: RunState, repeats: Repeats
+) -> Iterator[Numbered]:
     """Known cases keep their position, new ones follow, edited ones are asked again."""
     following = max((n for n, _ in known.values()), default=-1) + 1
     for case in cases:
@@ -236,5 +247,6 @@ def _numbered(cases: Iterable[Case], known: dict[str, tuple[int, str]], state: R
         if n == following:
             following += 1
         elif digest != digest_of(to_json(case)):
-            state[n] = ASK
+            for each in repeats.positions(n):
+                state[each] = ASK
         yield n, case

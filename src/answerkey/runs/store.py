@@ -29,7 +29,8 @@ from answerkey.runs.journal import (
     read_journal,
     response_record,
 )
-from answerkey.runs.records import scores_to_json, to_json
+from answerkey.runs.records import judged_json
+from answerkey.runs.repeats import Repeats
 from answerkey.types import Json, Outcome, Status, StoredRun
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ class Store(Protocol):
 class FolderStore:
     """A run folder. Every record is on disk before the call that adds it returns."""
 
-    def __init__(self, folder: Path, state: RunState | None = None) -> None:
-        self.folder, self.state = folder, state or RunState(folder)
+    def __init__(self, folder: Path, state: RunState | None = None, repeats: Repeats = Repeats()) -> None:  # noqa: B008
+        self.folder, self.state, self._repeats = folder, state or RunState(folder), repeats
         self._responses, self._scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
 
     def add_answers(self, answered: Sequence[Answered]) -> None:
@@ -81,7 +82,7 @@ class FolderStore:
         return JournalIndex(self.folder).answers(positions)
 
     def outcomes(self) -> Iterator[Outcome]:
-        return JournalIndex(self.folder).outcomes()
+        return JournalIndex(self.folder, self._repeats).outcomes()
 
     def close(self) -> None:
         self._responses.close()
@@ -91,8 +92,8 @@ class FolderStore:
 class MemoryStore:
     """A run without a folder: everything is held, nothing is written."""
 
-    def __init__(self) -> None:
-        self.state = RunState()
+    def __init__(self, repeats: Repeats = Repeats()) -> None:  # noqa: B008
+        self.state, self._repeats = RunState(), repeats
         self._answers: dict[int, Answered] = {}
         self._outcomes: dict[int, Outcome] = {}
 
@@ -107,20 +108,15 @@ class MemoryStore:
         return (self._answers[n] for n in (sorted(self._answers) if positions is None else positions))
 
     def outcomes(self) -> Iterator[Outcome]:
-        return (self._outcomes[n] for n in sorted(self._outcomes))
+        attempts = ((n, self._outcomes[n]) for n in sorted(self._outcomes))
+        return (outcome for _, outcome in self._repeats.combined(attempts))
 
     def close(self) -> None:
         """Nothing to close."""
 
 
 def _score_record(scored: Scored) -> Json:
-    outcome = scored.outcome
-    record: Json = {
-        "n": scored.n,
-        "id": outcome.case.id,
-        "scores": scores_to_json(outcome.scores),
-        "verdict": to_json(outcome.verdict),
-    }
+    record: Json = {"n": scored.n, "id": scored.outcome.case.id, **judged_json(scored.outcome)}
     return record | {"stopped": True} if scored.stopped else record
 
 
@@ -210,6 +206,7 @@ class _RunSettings(TypedDict, total=False):
     target: Json | None
     run: Json
     selection: Json
+    statistics: dict[str, str]
 
 
 class _Manifest(TypedDict, total=False):
@@ -304,18 +301,24 @@ def in_parts(folder: Path) -> bool:
 def open_index(folder: Path) -> JournalIndex | PartsIndex:
     """Finds the outcomes of a run, however they are stored."""
     if not in_parts(folder):
-        return JournalIndex(folder)
+        return JournalIndex(folder, repeats_of(folder))
     from answerkey.runs.engines.parts import PartsIndex
 
     return PartsIndex(folder)
 
 
+def repeats_of(folder: Path) -> Repeats:
+    """How often each case of a run is asked."""
+    return Repeats.of_settings(stored_manifest(folder).get("settings", {}).get("run", {}))
+
+
 def last_asked(folder: Path, count: int) -> list[Outcome]:
-    """The cases whose answers were scored last, the latest one at the end."""
+    """The answers that were scored last, as outcomes, the latest one at the end."""
     if in_parts(folder):
         return []
     latest = list(dict.fromkeys(record["n"] for _, record in reversed(list(read_journal(folder / SCORES)))))
-    return list(JournalIndex(folder).at(latest[:count][::-1]))
+    index = JournalIndex(folder)
+    return [index.attempt(n) for n in latest[:count][::-1]]
 
 
 def last_stop(folder: Path) -> Outcome | None:
@@ -323,4 +326,6 @@ def last_stop(folder: Path) -> Outcome | None:
     stopped: set[int] = set()
     for _, record in read_journal(folder / SCORES):
         (stopped.add if record.get("stopped") else stopped.discard)(record["n"])
-    return next(JournalIndex(folder).at([min(stopped)]), None) if stopped else None
+    index = JournalIndex(folder) if stopped else None
+    n = min(stopped, default=-1)
+    return index.attempt(n) if index and n < len(index.responses) and index.responses[n] >= 0 else None

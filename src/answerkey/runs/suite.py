@@ -18,6 +18,7 @@ from answerkey.config.tables import (
     JudgeTable,
     RetrievalTable,
     RunTable,
+    StatisticsTable,
     SuiteTable,
 )
 from answerkey.errors import SettingsError, did_you_mean
@@ -45,6 +46,7 @@ class Suite:
     gate: tuple[str, ...] = ()
     criteria: tuple[Requirement, ...] = ()
     retrieval: TomlTable = field(default_factory=TomlTable)
+    statistics: StatisticsTable = field(default_factory=StatisticsTable)
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def writing_to(self, folder: Path) -> Suite:
@@ -109,6 +111,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         gate=read_table(GateTable, read.gate, "[gate]").require,
         criteria=read_criteria(read.criteria),
         retrieval=read.retrieval,
+        statistics=read_table(StatisticsTable, read.statistics, "[statistics]"),
         settings=read.settings,
     )
 

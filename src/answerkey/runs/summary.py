@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from answerkey.intervals import rate_interval
+from answerkey.intervals import Interval
 from answerkey.metrics.judge.card import JudgeCard, judge_card
 from answerkey.metrics.semantic import READINGS
 from answerkey.runs.number_tally import Mean, NumberTally
-from answerkey.runs.tally import MOST_LISTED, Disagreement, OutcomeTally, RunTally
+from answerkey.runs.repeats import Repeats
+from answerkey.runs.tally import MOST_LISTED, SATISFYING, Disagreement, OutcomeTally, RunTally
 from answerkey.types import Criterion, Json, Outcome, Profile, Status
 
-SATISFYING = (Status.PERFECT, Status.ACCEPTABLE, Status.PASSED)
 Range = tuple[float, float] | None
 _DEFAULT_READINGS = {
     name: Criterion(name, floor=mark, reading=text, better="lower" if "hallucination" in name else "higher")
@@ -63,8 +63,37 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatFigures:
+    """Cases that are asked several times: `pass_all` (pass^k) is the share that passed every time, `pass_any` (pass@k)
+    the share that passed at least once; `flaky` cases both passed and failed."""
+
+    k: int
+    require: str
+    answers: int
+    answers_passed: int
+    answer_pass_rate: float | None
+    pass_all: float | None
+    pass_all_ci95: Range
+    pass_any: float | None
+    pass_any_ci95: Range
+    flaky: int
+
+    def to_json(self) -> Json:
+        names = {"pass^k": self.pass_all, "pass@k": self.pass_any}
+        return (
+            asdict(self) | names | {f"{name}_ci95": getattr(self, f"{field}_ci95") for name, field in _PASS_K.items()}
+        )
+
+
+_PASS_K = {"pass^k": "pass_all", "pass@k": "pass_any"}
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of some cases: all of a run, one type or one route. Rates are shares of all these cases."""
+    """The figures of some cases: all of a run, one type or one route. Rates are shares of all these cases.
+
+    `clusters` is the number of clusters of dependent cases, by which the intervals are computed; None without clusters.
+    """
 
     totals: Totals
     user_satisfaction_rate: float | None
@@ -78,9 +107,11 @@ class Figures:
     score: Mean
     quality: Mean
     response_time: Times
+    clusters: int | None = None
+    repeats: RepeatFigures | None = None
 
     def to_json(self) -> Json:
-        record = asdict(self)
+        record: Json = asdict(self) | {"repeats": self.repeats.to_json() if self.repeats else None}
         for metric in record["average_scores"].values():
             if metric["reading"] is None:
                 del metric["reading"]
@@ -106,6 +137,7 @@ class ProfileInfo:
     version: int | None = None
     digest: str | None = None
     scale: float = 1
+    satisfaction: bool = False  # whether the profile has the statuses PERFECT or ACCEPTABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +153,11 @@ class RunInfo:
     changes: tuple[Json, ...] = ()
     settings: Json = field(default_factory=Json)
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def cluster(self) -> str:
+        """The column of clusters that the suite names; empty for the default."""
+        return self.settings.get("statistics", {}).get("cluster", "")
 
     @staticmethod
     def of_manifest(manifest: Json) -> RunInfo:
@@ -162,6 +199,7 @@ class Summary:
     disagreements: tuple[Disagreement, ...]
     gates: tuple[GateResult, ...] = ()
     failing: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
     judge: JudgeCard | None = None
 
     @property
@@ -194,16 +232,18 @@ class Summary:
             "disagreements": [asdict(each) for each in self.disagreements],
             "gates": [asdict(gate) for gate in self.gates],
             "failing": list(self.failing),
+            "flaky": list(self.flaky),
             "judge": self.judge.to_json() if self.judge else None,
         }
 
 
 def summarise(outcomes: Iterable[Outcome], profile: Profile | None = None, run: RunInfo | None = None) -> Summary:
     """The summary of some outcomes."""
-    tally = RunTally()
+    run = run or RunInfo()
+    tally = RunTally(cluster=run.cluster)
     for outcome in outcomes:
         tally.add(outcome)
-    return summary_of(tally, profile, run or RunInfo())
+    return summary_of(tally, profile, run)
 
 
 def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summary:
@@ -211,21 +251,26 @@ def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summar
     known = [band.name for band in profile.rules.bands] if profile else []
     bands = {name: tally.all.bands[name] for name in dict.fromkeys([*known, *tally.all.bands])}
     fingerprint = {**run.fingerprint, "answers": tally.answers.text()}
+    rules = (profile.rules, *profile.group_rules.values()) if profile else ()
+    statuses = {band.status for each in rules for band in each.bands}
+    about = replace(run.profile, satisfaction=bool(statuses & {Status.PERFECT, Status.ACCEPTABLE}))
+    repeats = Repeats.of_settings(run.settings.get("run", {}))
     return Summary(
-        run=replace(run, fingerprint=fingerprint),
+        run=replace(run, fingerprint=fingerprint, profile=about),
         timestamp=datetime.now(UTC).isoformat(timespec="seconds"),
-        figures=_figures(tally.all, _readings(profile)),
+        figures=_figures(tally.all, repeats, _readings(profile)),
         bands=bands,
-        by_type={name: _figures(part) for name, part in sorted(tally.by_type.items())},
-        by_route={name: _figures(part) for name, part in sorted(tally.by_route.items())},
+        by_type={name: _figures(part, repeats) for name, part in sorted(tally.by_type.items())},
+        by_route={name: _figures(part, repeats) for name, part in sorted(tally.by_route.items())},
         route_confusion=_confusion(tally.confusion) if tally.by_route else {},
         errors=tally.errors.listed(MOST_LISTED),
         disagreements=tuple(tally.disagreements[:MOST_LISTED]),
+        flaky=tuple(tally.flaky),
         judge=judge_card(tally.judge, run.fingerprint.get("judge", "")),
     )
 
 
-def _figures(tally: OutcomeTally, readings: Mapping[str, Criterion] | None = None) -> Figures:
+def _figures(tally: OutcomeTally, repeats: Repeats, readings: Mapping[str, Criterion] | None = None) -> Figures:
     """Rates are shares of all cases: a case with an error satisfied nobody."""
     count, judged = tally.count, tally.judged
     satisfied = sum(tally.statuses[status] for status in SATISFYING)
@@ -242,11 +287,13 @@ def _figures(tally: OutcomeTally, readings: Mapping[str, Criterion] | None = Non
             statuses=dict(sorted(tally.statuses.items())),
         ),
         user_satisfaction_rate=satisfied / count if judged else None,
-        user_satisfaction_ci95=_wilson(satisfied, count) if judged else None,
+        user_satisfaction_ci95=_ends(tally.rate_interval("satisfied", "count", (satisfied, count))) if judged else None,
         pass_rate=tally.passed / count if judged else None,
-        pass_rate_ci95=_wilson(tally.passed, count) if judged else None,
+        pass_rate_ci95=_ends(tally.rate_interval("passed", "count", (tally.passed, count))) if judged else None,
         route_accuracy=tally.on_route / routed if routed else None,
-        route_accuracy_ci95=_wilson(tally.on_route, routed),
+        route_accuracy_ci95=_ends(tally.rate_interval("on_route", "compared", (tally.on_route, routed)))
+        if routed
+        else None,
         route_accuracy_n=routed,
         average_scores={
             name: _metric_mean(tally, name, readings) for name in sorted({*tally.scores, *tally.errors, *tally.skipped})
@@ -254,6 +301,24 @@ def _figures(tally: OutcomeTally, readings: Mapping[str, Criterion] | None = Non
         score=tally.overall.figure(count),
         quality=tally.quality.figure(count),
         response_time=_times(tally.seconds),
+        clusters=tally.cluster_count,
+        repeats=_repeat_figures(tally, repeats) if repeats.times > 1 else None,
+    )
+
+
+def _repeat_figures(tally: OutcomeTally, repeats: Repeats) -> RepeatFigures:
+    count, judged = tally.count, tally.judged
+    return RepeatFigures(
+        k=repeats.times,
+        require=repeats.text,
+        answers=tally.answers,
+        answers_passed=tally.answers_passed,
+        answer_pass_rate=tally.answers_passed / tally.answers if judged else None,
+        pass_all=tally.always / count if judged else None,
+        pass_all_ci95=_ends(tally.rate_interval("always", "count", (tally.always, count))) if judged else None,
+        pass_any=tally.ever / count if judged else None,
+        pass_any_ci95=_ends(tally.rate_interval("ever", "count", (tally.ever, count))) if judged else None,
+        flaky=tally.ever - tally.always,
     )
 
 
@@ -289,8 +354,7 @@ def _confusion(pairs: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
     return table
 
 
-def _wilson(successes: int, n: int) -> Range:
-    interval = rate_interval(successes, n)
+def _ends(interval: Interval | None) -> Range:
     return (interval.low, interval.high) if interval else None
 
 

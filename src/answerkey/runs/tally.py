@@ -10,23 +10,33 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 
+from answerkey.intervals import Interval, cluster_interval, rate_interval
 from answerkey.metrics.judge.card import JudgeTally
 from answerkey.runs.number_tally import NumberTally
-from answerkey.runs.records import SetDigest, add_answer
+from answerkey.runs.records import SetDigest, add_answer, cluster_of
+from answerkey.runs.repeats import is_flaky
 from answerkey.types import Json, Outcome, Status
 
 NO_ROUTE = "(none)"
 MOST_LISTED = 20
 _LONGEST = 200
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-_NUMBERS = ("count", "passed", "judged", "routed", "unrouted", "on_route")
+_NUMBERS = (
+    "count", "passed", "judged", "routed", "unrouted", "on_route", "answers", "answers_passed", "always", "ever",
+)  # fmt: skip
+_CLUSTERED = ("count", "passed", "satisfied", "compared", "on_route", "always", "ever")
+SATISFYING = (Status.PERFECT, Status.ACCEPTABLE, Status.PASSED)
 _COUNTERS = ("statuses", "bands", "errors", "skipped")
 _TALLIES = ("overall", "quality", "seconds")
 
 
 @dataclass(slots=True)
 class OutcomeTally:
-    """The counts and figures of some outcomes: all of a run, one type or one route. Tallies can be merged."""
+    """The counts and figures of some outcomes: all of a run, one type or one route. Tallies can be merged.
+
+    With repeats `answers` counts the attempts, `always` the cases that passed each time and `ever` those that passed at
+    all. `clusters` has the counts of `_CLUSTERED` per cluster of dependent cases.
+    """
 
     count: int = 0
     passed: int = 0
@@ -34,6 +44,10 @@ class OutcomeTally:
     routed: int = 0
     unrouted: int = 0
     on_route: int = 0
+    answers: int = 0
+    answers_passed: int = 0
+    always: int = 0
+    ever: int = 0
     statuses: Counter[str] = field(default_factory=Counter[str])
     bands: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
@@ -42,20 +56,21 @@ class OutcomeTally:
     quality: NumberTally = field(default_factory=NumberTally)
     seconds: NumberTally = field(default_factory=NumberTally)
     scores: dict[str, NumberTally] = field(default_factory=dict[str, NumberTally])
+    clusters: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: Outcome, cluster: str | None = None) -> None:
         verdict, case, response = outcome.verdict, outcome.case, outcome.response
-        self.count += 1
+        self._count(outcome, cluster)
         self.statuses[verdict.status] += 1
         if verdict.score is not None:
             self.judged += 1
-            self.passed += verdict.passed
             self.bands[verdict.band] += 1
-            self.overall.add(verdict.score)
+            self.overall.add(verdict.score, cluster)
         if verdict.quality is not None:
-            self.quality.add(verdict.quality)
-        if response.seconds is not None:
-            self.seconds.add(response.seconds)
+            self.quality.add(verdict.quality, cluster)
+        for attempt in outcome.attempts or (outcome,):
+            if attempt.response.seconds is not None and attempt.response.error is None:
+                self.seconds.add(attempt.response.seconds)
         if case.expected_route is not None and response.error is None:
             self.routed += response.route is not None
             self.unrouted += response.route is None
@@ -69,7 +84,40 @@ class OutcomeTally:
                 tally = self.scores.get(name)
                 if tally is None:
                     tally = self.scores[name] = NumberTally()
-                tally.add(score.value)
+                tally.add(score.value, cluster)
+
+    def _count(self, outcome: Outcome, cluster: str | None) -> None:
+        verdict, attempts = outcome.verdict, outcome.attempts
+        passes = [attempt.verdict.passed for attempt in attempts]
+        passed = verdict.passed and verdict.score is not None
+        always, ever = bool(passes) and all(passes), any(passes)
+        self.count += 1
+        self.passed += passed
+        self.answers += len(passes)
+        self.answers_passed += sum(passes)
+        self.always += always
+        self.ever += ever
+        if cluster is not None:
+            compared = outcome.case.expected_route is not None and outcome.response.error is None
+            on_route = compared and outcome.response.route == outcome.case.expected_route
+            found = (1, passed, verdict.status in SATISFYING, compared, on_route, always, ever)
+            known = self.clusters.get(cluster, [0] * len(_CLUSTERED))
+            self.clusters[cluster] = [a + int(b) for a, b in zip(known, found, strict=True)]
+
+    def rate_interval(self, hits: str, of: str, total: tuple[int, int]) -> Interval | None:
+        """The interval of a rate, by cluster where cases are dependent; `total` has the hits and cases of all."""
+        if not self.clusters:
+            return rate_interval(*total)
+        hit, size = _CLUSTERED.index(hits), _CLUSTERED.index(of)
+        pairs = [(counts[hit], counts[size]) for _, counts in sorted(self.clusters.items()) if counts[size]]
+        hits_alone, alone = total[0] - sum(pair[0] for pair in pairs), total[1] - sum(pair[1] for pair in pairs)
+        sizes = [size for _, size in pairs] + [1] * alone
+        return cluster_interval(sizes, [n for n, _ in pairs] + [1] * hits_alone + [0] * (alone - hits_alone), rate=True)
+
+    @property
+    def cluster_count(self) -> int | None:
+        """The number of independent units, where some cases are dependent: clusters, and cases that stand alone."""
+        return len(self.clusters) + self.count - sum(c[0] for c in self.clusters.values()) if self.clusters else None
 
     @property
     def error_count(self) -> int:
@@ -88,6 +136,9 @@ class OutcomeTally:
             getattr(self, name).merge(getattr(other, name))
         for name, tally in other.scores.items():
             self.scores.setdefault(name, NumberTally()).merge(tally)
+        for name, counts in other.clusters.items():
+            known = self.clusters.get(name, [0] * len(counts))
+            self.clusters[name] = [a + b for a, b in zip(known, counts, strict=True)]
 
     def to_json(self) -> Json:
         return {
@@ -95,13 +146,14 @@ class OutcomeTally:
             **{name: dict(getattr(self, name)) for name in _COUNTERS},
             **{name: getattr(self, name).to_json() for name in _TALLIES},
             "scores": {name: tally.to_json() for name, tally in self.scores.items()},
+            "clusters": self.clusters,
         }
 
     @staticmethod
     def from_json(record: Json) -> OutcomeTally:
         if "broken" in record:  # as parts before version 0.2 have it
             record = {**record, "errors": record["broken"]}
-        tally = OutcomeTally(**{name: record[name] for name in _NUMBERS})
+        tally = OutcomeTally(**{name: record.get(name, 0) for name in _NUMBERS}, clusters=record.get("clusters", {}))
         for name in _COUNTERS:
             getattr(tally, name).update(record[name])
         for name in _TALLIES:
@@ -205,16 +257,22 @@ class RunTally:
     disagreements: list[Disagreement] = field(default_factory=list[Disagreement])
     answers: SetDigest = field(default_factory=SetDigest)
     judge: JudgeTally = field(default_factory=JudgeTally)
+    flaky: list[str] = field(default_factory=list[str])
+    cluster: str = ""  # the column of clusters, where the suite names one
 
     def add(self, outcome: Outcome) -> None:
         case, response = outcome.case, outcome.response
-        self.all.add(outcome)
-        self.judge.add(outcome)
-        add_answer(self.answers, case, response)
+        cluster = cluster_of(case, self.cluster or None)
+        self.all.add(outcome, cluster)
+        for attempt in outcome.attempts or (outcome,):
+            self.judge.add(attempt)
+            add_answer(self.answers, attempt.case, attempt.response)
+        if is_flaky(attempt.verdict for attempt in outcome.attempts):
+            self.flaky.append(case.id)
         if case.type is not None:
-            self.by_type.setdefault(case.type, OutcomeTally()).add(outcome)
+            self.by_type.setdefault(case.type, OutcomeTally()).add(outcome, cluster)
         if response.route is not None:
-            self.by_route.setdefault(response.route, OutcomeTally()).add(outcome)
+            self.by_route.setdefault(response.route, OutcomeTally()).add(outcome, cluster)
         if case.expected_route is not None and response.error is None:
             self.confusion[case.expected_route, response.route or NO_ROUTE] += 1
         if outcome.verdict.status == Status.ERROR:
@@ -231,6 +289,7 @@ class RunTally:
         self.errors.merge(other.errors)
         self.answers.merge(other.answers)
         self.judge.merge(other.judge)
+        self.flaky += other.flaky
         self.disagreements = (self.disagreements + other.disagreements)[:MOST_LISTED]
 
     def to_json(self) -> Json:
@@ -243,6 +302,7 @@ class RunTally:
             "disagreements": [asdict(each) for each in self.disagreements],
             "answers": f"{self.answers.total:x}",
             "judge": self.judge.to_json(),
+            "flaky": self.flaky,
         }
 
     @staticmethod
@@ -256,4 +316,5 @@ class RunTally:
             disagreements=[Disagreement(**each) for each in record["disagreements"]],
             answers=SetDigest(int(record["answers"], 16)),
             judge=JudgeTally.from_json(record.get("judge")),
+            flaky=record.get("flaky", []),
         )

@@ -22,8 +22,9 @@ from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.case_files import ResultsCsv
 from answerkey.reports.charts.run_charts import run_charts
-from answerkey.reports.html import satisfying, weighed_criteria
+from answerkey.reports.html import weighed_criteria
 from answerkey.reports.rows import Rows, read_outcome, read_rows
+from answerkey.reports.text import figure_notes
 from answerkey.reports.word_diff import marked_answer
 from answerkey.runs.journal import JournalTail
 from answerkey.runs.records import result_line
@@ -65,7 +66,7 @@ def run_page(request: Request) -> Response:
     template = "run_cases.html" if part else "run.html"
     weighed = weighed_criteria(run.profile)
     card = card_lines(summary.judge) if summary.judge else []
-    return respond(request, template, data, weighed=weighed, satisfying=satisfying(run.profile), card=card)
+    return respond(request, template, data, weighed=weighed, facts=figure_notes(summary), card=card)
 
 
 def _table(folder: Path, rows: Rows, query: CaseQuery, profile: Profile | None, labels: dict[str, float]) -> Json:
@@ -204,7 +205,8 @@ class LiveRun:
         return {**self._figures(manifest), "state": state_of(self.folder, manifest), "latest": list(self._latest)}
 
     def _figures(self, manifest: Json) -> Json:
-        done, of = len(self._verdicts), manifest.get("count") or 0
+        repeats: int = manifest.get("settings", {}).get("run", {}).get("repeats", 1)
+        done, of = len(self._verdicts), (manifest.get("count") or 0) * repeats
         scores = [score for _, _, score in self._verdicts.values() if score is not None]
         rate = self._rate(done)
         return {

@@ -35,6 +35,8 @@ _OPTIONS = (
     click.option("--collection", metavar="NAME", help="The vector-store collection of the target or of [retrieval]."),
     click.option("--workers", type=click.IntRange(1), help="Questions asked at the same time; default 5."),
     click.option("--timeout", type=float, help="Seconds to wait for one answer; default 30."),
+    click.option("--repeats", type=click.IntRange(1), metavar="K",
+                 help="Ask each case K times; it passes by [run] require, default more than half."),
     click.option("--max-cost", type=float, help="Stop when the answers and the judge have cost this much."),
     click.option("--max-minutes", type=float, help="Stop after this many minutes."),
     click.option("--out", type=click.Path(path_type=Path), help="Folder for run folders; default results, beside the suite."),

@@ -35,6 +35,7 @@ class RunOptions:
     collection: str | None
     workers: int | None
     timeout: float | None
+    repeats: int | None
     max_cost: float | None
     max_minutes: float | None
     out: Path | None
@@ -51,7 +52,7 @@ class RunOptions:
         """The suite of the file, overridden by the options."""
         overrides = parse_assignments(self.assignments)
         limits = {
-            "workers": self.workers, "timeout": self.timeout, "max_cost": self.max_cost,
+            "workers": self.workers, "repeats": self.repeats, "timeout": self.timeout, "max_cost": self.max_cost,
             "max_minutes": self.max_minutes, "out": self.out and str(self.out.resolve()),
             "stop_below": _threshold(self.stop_on_fail),
         }  # fmt: skip

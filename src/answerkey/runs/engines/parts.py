@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from answerkey.errors import StorageError
 from answerkey.files import read_json, write_file
 from answerkey.runs.journal import StoredCase
-from answerkey.runs.records import result_line, scores_to_json, to_json
+from answerkey.runs.records import judged_json, result_line, to_json
 from answerkey.runs.tally import RunTally
 from answerkey.types import Json, Outcome, Status
 
@@ -118,12 +118,7 @@ def _storable(value: Any) -> Any:
 
 
 def _encoded(outcome: Outcome) -> str:
-    record = {
-        "case": to_json(outcome.case),
-        "response": to_json(outcome.response),
-        "scores": scores_to_json(outcome.scores),
-        "verdict": to_json(outcome.verdict),
-    }
+    record = {"case": to_json(outcome.case), "response": to_json(outcome.response), **judged_json(outcome)}
     return json.dumps(record, allow_nan=False, separators=(",", ":"), default=str)
 
 

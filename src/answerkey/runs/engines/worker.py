@@ -5,7 +5,7 @@ Workers share one judge, so that its rate limit, cache and usage count for the w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +16,11 @@ from answerkey.errors import EndpointError, StorageError
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
 from answerkey.metrics.judge.questions import Duel
 from answerkey.profiles import load_profile
-from answerkey.runs.ask import Answered, Numbered, ask_all, conversations
+from answerkey.runs.ask import Answered, Numbered, ask_all, attempts, conversations
 from answerkey.runs.control import ErrorStreak, Selection, Stop
 from answerkey.runs.engines.parts import NumberedOutcome, outcomes_in, part_path, write_part
 from answerkey.runs.engines.shards import Shard, selected_of
+from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import cost_of, in_chunks, make_scorer
 from answerkey.runs.store import is_run
 from answerkey.runs.suite import Suite
@@ -62,7 +63,7 @@ class Worker:
         self._task = task
         self._scorer = make_scorer(suite, profile, judge)
         self._target = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
-        self._streak = ErrorStreak()
+        self._streak, self._repeats = ErrorStreak(), Repeats.of_table(suite.run)
 
     def score(self, shard: Shard, done: frozenset[int], again: frozenset[int]) -> Iterator[ChunkReport]:
         """Score the chunks of a shard that are not done; of those in `again` only the cases with errors."""
@@ -74,7 +75,7 @@ class Worker:
             kept = [(n, outcome) for n, outcome in stored if outcome.verdict.status != Status.ERROR]
             known = {n for n, _ in kept}
             new = self._outcomes([(n, case) for n, case in chunk if n not in known])
-            tally = RunTally()
+            tally = RunTally(cluster=self._task.suite.statistics.cluster)
             outcomes = sorted([*kept, *new], key=lambda numbered: numbered[0])
             for _, outcome in outcomes:
                 tally.add(outcome)
@@ -99,12 +100,13 @@ class Worker:
 
     def _outcomes(self, cases: list[Numbered]) -> list[NumberedOutcome]:
         scored: list[NumberedOutcome] = []
-        for part in in_chunks(self._answered(cases), self._scorer.batch):
+        for part in in_chunks(self._answered(attempts(cases, self._repeats.times)), self._scorer.batch):
             outcomes = self._scorer.outcomes([(case, response) for _, case, response in part])
             scored += [(n, outcome) for (n, _, _), outcome in zip(part, outcomes, strict=True)]
-        return scored
+        scored.sort(key=lambda numbered: numbered[0])
+        return list(self._repeats.combined(scored))
 
-    def _answered(self, cases: list[Numbered]) -> Iterator[Answered]:
+    def _answered(self, cases: Iterable[Numbered]) -> Iterator[Answered]:
         target = self._target
         if isinstance(target, Recorded):
             yield from ((n, case, target.lookup(case)) for n, case in cases)

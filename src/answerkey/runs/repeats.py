@@ -1,0 +1,120 @@
+"""Repeats: each case is asked several times, and its attempts together make one outcome.
+
+In the journals the attempts of the case at position n stand at n · times, n · times + 1 and so on; everything that reads
+a run sees one outcome per case, with its attempts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from statistics import fmean
+from typing import Any
+
+from answerkey.config.declare import read_table
+from answerkey.config.tables import RunTable
+from answerkey.errors import SettingsError
+from answerkey.types import Outcome, Score, Status, Verdict
+
+_REQUIRE = re.compile(r"\s*(\d+)\s*(?:of|/)\s*(\d+)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Each case is asked `times` times, and passes if `needed` of the answers pass.
+
+    >>> Repeats.of_settings({"repeats": 5, "require": "3 of 5"})
+    Repeats(times=5, needed=3)
+    """
+
+    times: int = 1
+    needed: int = 1
+
+    @staticmethod
+    def of_table(run: RunTable) -> Repeats:
+        times = run.repeats
+        if not run.require:
+            return Repeats(times, times // 2 + 1)
+        found = _REQUIRE.match(run.require)
+        needed, of = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not 1 <= needed <= of or of != times:
+            raise SettingsError(
+                f'[run] require = "{run.require}": expected "N of {times}", as [run] repeats is {times}; '
+                f'for example "{times // 2 + 1} of {times}"'
+            )
+        return Repeats(times, needed)
+
+    @staticmethod
+    def of_settings(run: Mapping[str, Any]) -> Repeats:
+        """From the settings that run.json records; runs of earlier versions have one attempt per case."""
+        stored = {name: run[name] for name in ("repeats", "require") if name in run}
+        return Repeats.of_table(read_table(RunTable, stored, "[run]"))
+
+    @property
+    def text(self) -> str:
+        return f"{self.needed} of {self.times}"
+
+    def positions(self, n: int) -> range:
+        """The positions of the attempts of the case at position n."""
+        return range(n * self.times, (n + 1) * self.times)
+
+    def combine(self, attempts: Sequence[Outcome]) -> Outcome:
+        """One outcome of all attempts at a case: means of scores, and the verdict by the number that passed.
+
+        The response is that of the worst attempt with the same verdict. An error in one attempt is an error of the case.
+        """
+        if self.times == 1:
+            return attempts[0]
+        passes = sum(attempt.verdict.passed for attempt in attempts)
+        errors = [attempt for attempt in attempts if attempt.verdict.status == Status.ERROR]
+        alike = [attempt for attempt in attempts if attempt.verdict.passed == (passes >= self.needed)]
+        shown = errors[0] if errors else min(alike or attempts, key=_score)
+        verdict, counted = shown.verdict, f"{passes} of {len(attempts)} answers passed, {self.needed} needed. "
+        if errors:
+            counted = f"{len(errors)} of {len(attempts)} answers ended in an error. "
+        elif verdict.score is not None:
+            verdict = replace(verdict, **{name: _mean(attempts, name) for name in ("score", "quality", "route_score")})
+        else:
+            counted = ""
+        verdict = replace(verdict, justification=f"{counted}{verdict.justification}")
+        scores = {name: _combined_score(name, shown, attempts) for name in shown.scores}
+        return replace(shown, scores=scores, verdict=verdict, attempts=tuple(attempts))
+
+    def combined(self, attempts: Iterable[tuple[int, Outcome]], *, whole: bool = True) -> Iterator[tuple[int, Outcome]]:
+        """The outcomes of cases from attempts in order of their positions.
+
+        A case that lacks attempts is left out; if not `whole`, it is there as soon as it cannot pass any more.
+        """
+        if self.times == 1:
+            yield from attempts
+            return
+        for n, group in groupby(attempts, key=lambda numbered: numbered[0] // self.times):
+            found = [attempt for _, attempt in group]
+            failed = sum(not attempt.verdict.passed for attempt in found)
+            if len(found) == self.times or (not whole and failed > self.times - self.needed):
+                yield n, self.combine(found)
+
+
+def _score(attempt: Outcome) -> float:
+    return float("inf") if attempt.verdict.score is None else attempt.verdict.score
+
+
+def _mean(attempts: Sequence[Outcome], name: str) -> float | None:
+    values = [value for attempt in attempts if (value := getattr(attempt.verdict, name)) is not None]
+    return fmean(values) if values else None
+
+
+def _combined_score(name: str, shown: Outcome, attempts: Sequence[Outcome]) -> Score:
+    found = [attempt.scores[name] for attempt in attempts if name in attempt.scores]
+    failed = next((score for score in found if score.error is not None), None)
+    values = [score.value for score in found if score.value is not None]
+    if failed is not None or not values:
+        return failed or shown.scores[name]
+    return replace(shown.scores[name], value=fmean(values))
+
+
+def is_flaky(verdicts: Iterable[Verdict]) -> bool:
+    """Whether some attempts passed and others did not."""
+    return len({verdict.passed for verdict in verdicts}) > 1
