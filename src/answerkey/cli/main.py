@@ -42,6 +42,7 @@ COMMANDS = {
     "baseline": "Set or show the run that others are compared with.",
     "sweep": "Compare dense, sparse and hybrid retrieval for every α and K.",
     "diagnose": "Find out why retrieval scores are low.",
+    "verify": "Check that indexed chunks are on the PDF pages they name.",
     "rank": "Compute ranking metrics from files of labels and rankings.",
     "calibrate": "Measure how well a metric or judge agrees with human labels.",
     "view": "Browse runs on a local page.",

@@ -21,7 +21,7 @@ _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`page` is the id that labels name; `start` and `end` are offsets into the page's text."""
+    """`page` is the id that labels name; `start` and `end` are offsets into the page's text; `number` is its page number."""
 
     id: str
     text: str
@@ -29,6 +29,7 @@ class Chunk:
     document: str
     start: int
     end: int
+    number: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,11 @@ def cut(pages: Iterable[Page], how: Chunking) -> list[Chunk]:
     for page in pages:
         for start, end in _spans(page.text, how):
             number = seen[page.id] = seen.get(page.id, 0) + 1
-            chunks.append(Chunk(f"{page.id}:{number}", page.text[start:end], page.id, page.document, start, end))
+            chunks.append(
+                Chunk(
+                    f"{page.id}:{number}", page.text[start:end], page.id, page.document, start, end, page.number or ""
+                )
+            )
     return chunks
 
 
