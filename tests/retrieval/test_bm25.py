@@ -10,7 +10,7 @@ import pytest
 from answerkey.cases import load_cases
 from answerkey.errors import SettingsError
 from answerkey.metrics.ranking.rank import rank
-from answerkey.retrieval.bm25 import Formula, build_bm25, search_words
+from answerkey.retrieval.bm25 import Formula, build_bm25, question_words, search_words
 from answerkey.retrieval.corpus import read_corpus
 
 
@@ -59,3 +59,21 @@ def test_an_unknown_language_is_an_error_with_those_there_are() -> None:
         search_words("x", "germann")
     with pytest.raises(SettingsError, match="there are ar, ca"):
         search_words("x", "xx")
+
+
+@pytest.mark.parametrize("language", ["zh", "ja", "th", "hi", "de", "ar"])
+def test_the_right_passage_comes_first_in_six_languages(language: str) -> None:
+    """Thirty questions each about the rules of a town, in other words than the passages; several passages share a subject."""
+    lines = (Path(__file__).parent / "languages" / f"{language}.tsv").read_text(encoding="utf-8").splitlines()
+    questions, passages = zip(*(line.split("\t") for line in lines), strict=True)
+    assert len(set(passages)) == 30
+    found = build_bm25(passages, Formula(language=language)).search(questions, 1)
+    first = sum(n == chunk for n, chunk in enumerate(found.chunk[:, 0].tolist()))
+    assert first >= 0.85 * 30, first
+
+
+def test_stop_words_are_left_out_of_questions_only() -> None:
+    assert question_words("Wie alt ist die Brücke?", "de") == ["alt", "bruck"]
+    assert question_words("wer ist das", "german") == ["wer", "ist", "das"]  # nothing else to search for
+    assert question_words("図書館はどこですか") == ["図書", "書館", "館は"]
+    assert "die" in search_words("die Brücke", "de")

@@ -30,7 +30,7 @@ class PageNames:
     """
 
     def __init__(self, ids: Iterable[str], documents: Iterable[str] = ()) -> None:
-        self.ids = dict.fromkeys(one for one in ids if one)
+        self.ids = dict.fromkeys(sorted({one for one in ids if one}, key=natural_order))
         self._places: dict[tuple[str, str], str] = {}
         self._by_page: dict[str, list[str]] = {}
         self._by_document: dict[str, list[str]] = {}
@@ -177,8 +177,7 @@ def check_labels(labels: Grades, ids: Sequence[str], documents: Iterable[str] = 
         missing[label] = names.near(label)
     explained = sum(map(bool, missing.values()))
     shift = matching_shift(resolved, names) if missing and explained < len(missing) / 2 else None
-    in_reading_order = sorted(names.ids, key=natural_order)
-    return LabelCheck(resolved, len(expected), missing, tuple(in_reading_order[:3]), shift)
+    return LabelCheck(resolved, len(expected), missing, tuple(names.ids)[:3], shift)
 
 
 def labels_of(cases: Sequence[Case]) -> dict[str, dict[str, float]]:

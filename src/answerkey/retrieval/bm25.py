@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from answerkey.cache import digest, kept_file
 from answerkey.config.tables import Bm25Formula
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.retrieval.top import Top, merge_blocks, select_top
-from answerkey.text import bigrams, words
+from answerkey.text import bigrams, fold, words
 
 _NUMBERS_AT_ONCE = 8_000_000
 _STEMMERS = {
@@ -29,6 +31,8 @@ _STEMMERS = {
     "tr": "turkish", "yi": "yiddish",
 }  # fmt: skip
 _BY_PAIRS = frozenset({"zh", "ja", "th", "ko", "lo", "km", "my"})  # pairs of characters, nothing to stem
+_STOP_WORDS = Path(__file__).with_name("stop_words.toml")
+_HIRAGANA = re.compile("[\u3040-\u309f]+")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _ARABIC = re.compile("[\u0620-\u06ff]")
 # Vowel marks and the stroke that only widens a word; the forms of alef, yeh, heh and kaf as one letter each.
@@ -77,7 +81,7 @@ class Bm25:
         columns: list[int] = []
         counts: list[float] = []
         for row, question in enumerate(questions):
-            for word, count in Counter(search_words(question, self.language)).items():
+            for word, count in Counter(question_words(question, self.language)).items():
                 if word in self.vocabulary:
                     rows.append(row)
                     columns.append(self.vocabulary[word])
@@ -94,6 +98,23 @@ def search_words(text: str, language: str = "") -> list[str]:
     """
     stem = _stemmer(language)
     return [form for word in words(text) for form in _forms(word, stem)]
+
+
+def question_words(text: str, language: str = "") -> list[str]:
+    """The words to search for: those of the question without stop words, or all of them where it has no other.
+
+    Pairs of hiragana, which are mostly grammar, count as stop words too.
+    """
+    stop, stem = _stop_words(language), _stemmer(language)
+    found = [word for word in words(text) if word not in stop and not _HIRAGANA.fullmatch(word)]
+    return [form for word in found or words(text) for form in _forms(word, stem)]
+
+
+@lru_cache(maxsize=8)
+def _stop_words(language: str) -> frozenset[str]:
+    lists = tomllib.loads(_STOP_WORDS.read_text(encoding="utf-8"))
+    code = next((code for code, name in _STEMMERS.items() if name == language.lower()), language.lower())
+    return frozenset(fold(f"{lists['any']} {lists.get(code, '')}").split())
 
 
 @lru_cache(maxsize=200_000)
