@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test quick lint format reference bench clean
+.PHONY: demo test quick lint format reference bench fuzz clean
 
 demo: $(READY)  ## score the shipped example world, offline
 	$(BIN)/answerkey demo
@@ -29,6 +29,9 @@ reference: $(READY)  ## write docs/reference again from the code
 
 bench: $(READY)  ## the benchmarks beside the peers; writes benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
+
+fuzz: $(READY)  ## hostile inputs for MINUTES; what fails is saved in tests/fuzz/cases
+	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),20)
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -67,7 +67,7 @@ def promptfoo_rows(data: Any, file: str, folder: Path) -> list[dict[str, Any]]:
     for test in _tests(config["tests"], folder, file):
         variables = {**_table(default.get("vars")), **_table(test.get("vars"))}
         name, question = _question(variables, config.get("prompts"))
-        listed = [*(default.get("assert") or []), *(test.get("assert") or [])]
+        listed = [each for given in (default, test) for each in _listed(given.get("assert"))]
         asserts = [_filled(each, variables) for each in _flat(listed, templates) if each]
         row = {"question": question, "note": test.get("description"), **_criteria(asserts, left_out)}
         row["criteria_threshold"] = test.get("threshold", default.get("threshold"))
@@ -75,6 +75,10 @@ def promptfoo_rows(data: Any, file: str, folder: Path) -> list[dict[str, Any]]:
         rows.append({key: value for key, value in (row | others).items() if value is not None})
     _announce(file, left_out)
     return rows
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given) if is_list(given) else [given] if given else []
 
 
 def _tests(given: Any, folder: Path, file: str) -> list[Mapping[str, Any]]:
@@ -154,7 +158,7 @@ def _flat(listed: Iterable[Any], templates: Mapping[str, Any]) -> list[dict[str,
         if reference:
             item = {**_table(templates.get(reference)), **{k: v for k, v in item.items() if k != "$ref"}}
         if item.get("type") == "assert-set" and item.get("threshold") is None:
-            flat += _flat(item.get("assert") or [], templates)
+            flat += _flat(_listed(item.get("assert")), templates)
         else:
             flat.append(dict(item))
     return flat

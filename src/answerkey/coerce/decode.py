@@ -7,13 +7,14 @@ import json
 import logging
 import math
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from answerkey.coerce.values import is_list, is_mapping
-from answerkey.errors import InputError
+from answerkey.errors import InputError, SettingsError
 
 log = logging.getLogger("answerkey.cases")
 
@@ -149,6 +150,14 @@ def _finite(text: str) -> float:
     if not math.isfinite(number := float(text)):
         raise ValueError(f"the number {text[:20]} is too large")
     return number
+
+
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """The table of TOML text; `where` names it in errors."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
+        raise SettingsError(f"{where}: not valid TOML: {error}") from None
 
 
 def read_yaml(path: Path) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from answerkey.coerce.decode import parse_toml
 from answerkey.errors import SettingsError, did_you_mean
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -45,9 +45,9 @@ class Catalog:
 def read_catalog(path: Path) -> Catalog:
     """The catalogue, or an error that names the file, the KPI and the field."""
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path.name}: not readable as TOML: {error}") from error
+        given = parse_toml(path.read_text(encoding="utf-8"), path.name)
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path.name}: not valid TOML: {error}") from None
     kpis = tuple(_kpi(path, number, entry) for number, entry in enumerate(given.get("kpi", []), 1))
     if not kpis:
         raise SettingsError(f"{path.name}: no [[kpi]]; each needs name, title, route, from, measure and words")

@@ -13,8 +13,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from answerkey.coerce.decode import parse_toml
+from answerkey.coerce.values import shown
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.types import Band, Criterion, Profile, ScoringRules
+from answerkey.types import LARGEST, Band, Criterion, Profile, ScoringRules
 
 Table = Mapping[str, Any]
 T = TypeVar("T", Criterion, Band)
@@ -89,10 +91,10 @@ def profile_table(given: str | Table, folder: Path, chain: tuple[str, ...] = ())
 
 def _read(path: Path, name: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return parse_toml(path.read_text(encoding="utf-8-sig"), f"profile {name}")
     except OSError as error:
         raise SettingsError(f"profile {name}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise SettingsError(f"profile {name}: not valid TOML: {error}") from None
 
 
@@ -234,13 +236,13 @@ def _check_kinds(table: Table, source: str) -> None:
     for key, value in table.items():
         expected = _KINDS.get(key)
         if expected and not _is_kind(value, expected):
-            shown = f"a table [{key}]" if expected == "a table" else expected
-            raise SettingsError(f"profile {source}: {key} is {value!r}, expected {shown}")
+            wanted = f"a table [{key}]" if expected == "a table" else expected
+            raise SettingsError(f"profile {source}: {key} is {shown(value)}, expected {wanted}")
     for key in ("on", "settings"):
         for name, own in table.get(key, {}).items():
             if not _is_kind(own, "a table"):
                 where = f"{key}.{name}"
-                raise SettingsError(f"profile {source}: {where} is {own!r}, expected a table [{where}]")
+                raise SettingsError(f"profile {source}: {where} is {shown(own)}, expected a table [{where}]")
             if key == "on":
                 _check_kinds(own, f"{source} [on.{name}]")
     for key, what in (("criteria", "criterion"), ("bands", "band")):
@@ -250,7 +252,7 @@ def _check_kinds(table: Table, source: str) -> None:
 
 def _is_kind(value: Any, expected: str) -> bool:
     if expected == "a number":
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST
     if expected == "a whole number":
         return isinstance(value, int) and not isinstance(value, bool)
     if expected == "a list of tables":
@@ -261,12 +263,12 @@ def _is_kind(value: Any, expected: str) -> bool:
 def _within(value: float, source: str, key: str, *, above: float, below: float = math.inf) -> float:
     if not above < value <= below:
         limit = f" above {max(above, 0):g}" + (f" and at most {below:g}" if below < math.inf else "")
-        raise SettingsError(f"profile {source}: {key} is {value!r}, expected a number{limit}")
+        raise SettingsError(f"profile {source}: {key} is {shown(value)}, expected a number{limit}")
     return float(value)
 
 
 def _strings(value: Any, source: str, key: str) -> tuple[str, ...]:
     listed = cast("Sequence[Any]", value)
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in listed):
-        raise SettingsError(f"profile {source}: {key} is {value!r}, expected a list of strings")
+        raise SettingsError(f"profile {source}: {key} is {shown(value)}, expected a list of strings")
     return tuple(listed)

@@ -14,7 +14,7 @@ from answerkey.errors import InputError
 from answerkey.metrics.refusal import refusal
 from answerkey.targets.respond import as_response
 from answerkey.text import citations, has_any
-from answerkey.types import Passage
+from answerkey.types import LARGEST, Passage
 
 Context = Any  # a text, a Passage, a dict, a document object of a framework, a pair (passage, score)
 
@@ -219,4 +219,4 @@ def _scores(given: Any, passages: Sequence[Passage]) -> tuple[float, ...]:
     if is_number(given):
         given = (given,)
     listed: Iterable[Any] = given if hasattr(given, "__iter__") else ()
-    return tuple(float(score) for score in listed if is_number(score))
+    return tuple(float(max(min(score, LARGEST), -LARGEST)) for score in listed if is_number(score))

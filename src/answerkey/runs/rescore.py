@@ -54,7 +54,7 @@ def rescore(
 
     with closing(prepare(suite, cases=answered, new=False)) as made:
         # The answers come from the target of the earlier run, and so does the hash of its settings.
-        made.fingerprint["settings"] = manifest["fingerprint"]["settings"]
+        made.fingerprint["settings"] = manifest["fingerprint"].get("settings", "none")
         stored = attempts if suite.run.repeats > 1 else None
         prepared = replace(made, rescore_of=str(source.resolve()), stored=stored)
         return run_prepared(prepared, Options(resume=resumed), watch or Watch(), Stop() if stop is None else stop)
@@ -69,7 +69,7 @@ def _suite(folder: Path, manifest: Json, changes: Mapping[str, Any], *, as_store
     of_profile = load_profile(manifest["profile"]).metrics if manifest.get("profile") else ()
     table = {
         "name": manifest["name"],
-        "cases": settings["cases"] or ["-"],
+        "cases": settings.get("cases") or ["-"],
         "profile": manifest.get("profile"),
         "metrics": [name for name in manifest.get("metrics", []) if name not in of_profile],
         "judge": judged.get("judge"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
+from answerkey.coerce.decode import parse_toml
 from answerkey.config.declare import check_settings, read_table, shown
 from answerkey.config.tables import (
     DEFAULT_MODEL,
@@ -59,11 +59,11 @@ def load_suite(path: Path, overrides: Mapping[str, Any] | None = None) -> Suite:
     if path.is_dir():
         path = _suite_in(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        table = parse_toml(path.read_text(encoding="utf-8-sig"), str(path))
     except OSError as error:
         near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.toml")]) if path.parent.is_dir() else ""
         raise SettingsError(f"{path}: cannot be read: {error.strerror}{near}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
     for dotted, value in (overrides or {}).items():
         _put(table, dotted.split("."), value)

@@ -94,7 +94,7 @@ def parse_assignments(assignments: tuple[str, ...]) -> dict[str, Any]:
             raise SettingsError(f'--set "{assignment}": expected name=value, as in run.workers=3')
         try:
             settings[name.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):
             settings[name.strip()] = value
     return settings
 

@@ -85,6 +85,8 @@ def rank(
     from answerkey.metrics.ranking.formulas import measure
 
     check_unit(unit)
+    if not names:
+        raise SettingsError("no metric is given; expected names such as ndcg@10, recall@5")
     queries = list(dict.fromkeys([*labels, *run]))
     rankings = [run.get(query, ()) for query in queries]
     hits = _hits(rankings, [aligned(labels.get(query, {}), run.get(query, ())) for query in queries], unit)
