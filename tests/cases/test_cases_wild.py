@@ -91,3 +91,42 @@ def test_the_faq_bot_answers_from_its_own_table(cli: Cli, wild: Path, tmp_path: 
     assert cli("run", suite, "--no-charts", "--quiet").code == 0
     (path,) = tmp_path.glob("results/*/results.jsonl")
     assert all(json.loads(line)["scores"]["exact_match"]["value"] == 1 for line in path.read_text().splitlines())
+
+
+def test_a_table_of_figures_is_shown_and_equals_what_the_rankings_give(cli: Cli, wild: Path) -> None:
+    recorded = cli("rank", "--run", wild / "health_summary.csv", "--json").json
+    ours = cli(
+        "rank",
+        "--run",
+        wild / "health_rankings.csv",
+        "--unit",
+        "chunk",
+        "--metrics",
+        ",".join(RECORDED.values()),
+        "--json",
+    )
+    assert recorded["recorded"] is True
+    for name, found in recorded["configurations"].items():
+        means = ours.json["configurations"][name]["mean"]
+        assert found["mean"] == pytest.approx(
+            {theirs: means[metric] for theirs, metric in RECORDED.items()}
+            | {"retrieval_time_ms": found["mean"]["retrieval_time_ms"]}, abs=5e-4
+        )  # fmt: skip
+    refused = cli("cases", wild / "health_summary.csv")
+    assert refused.code == 2
+    assert "figures of 5 configurations" in refused.err
+    assert "answerkey rank --run" in refused.err
+
+
+def test_a_text_of_knowledge_is_what_a_bot_answers_from(cli: Cli, wild: Path, tmp_path: Path) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        f'cases = ["{wild}/faq.csv"]\nmetrics = ["answer_correctness"]\n[target]\nkind = "rag"\ndocuments = "{wild}/domain_knowledge.txt"\n'
+    )
+    assert cli("run", suite, "--no-charts", "--quiet").code == 0
+    (path,) = tmp_path.glob("results/*/results.jsonl")
+    answers = {line["question"]: line["answer"] for line in map(json.loads, path.read_text().splitlines())}
+    assert "5 business days" in answers["How long do refunds take?"]
+    refused = cli("cases", wild / "domain_knowledge.txt")
+    assert refused.code == 2
+    assert 'kind = "rag"' in refused.err

@@ -14,6 +14,7 @@ from answerkey.cases.collections import is_beir, read_beir, read_trec_cases, rea
 from answerkey.cases.qa_markdown import read_qa_markdown
 from answerkey.cases.shapes import CONVERSATIONS, cases_of_rows, cases_of_value
 from answerkey.coerce.decode import parse_json, read_text, read_yaml
+from answerkey.coerce.figures import read_figures
 from answerkey.coerce.rows import case_of_row, response_of_row
 from answerkey.coerce.tables import ROW_READERS, Row, read_rows
 from answerkey.coerce.values import as_text
@@ -130,8 +131,18 @@ def read_file(path: Path, name: str) -> Iterator[Case]:
         return cases_of_value(parse_json(read_text(path).strip(), name), path, name)
     if ending in {".yaml", ".yml"}:
         return cases_of_value(read_yaml(path), path, name)
+    if ending == ".csv" and (figures := read_figures(path, most=20)):
+        raise InputError(
+            f"{name}: figures of {len(figures)} configurations ({', '.join(list(figures)[:3])}, …), not cases: it has no "
+            f'question column; to show them: answerkey rank --run "{path}"'
+        )
     if ending in ROW_READERS:
         return cases_of_rows(ROW_READERS[ending](path, name), path)
+    if ending in {".txt", ".pdf", ".rst", ".html"}:
+        raise InputError(
+            f'{name}: a document, not cases; let a bot answer from it: [target] with kind = "rag" and '
+            f'documents = "{name}", or kind = "full-context" and knowledge = "{name}"'
+        )
     raise InputError(f"{name}: unknown kind of case file; expected {', '.join(ENDINGS)} or a BEIR folder")
 
 

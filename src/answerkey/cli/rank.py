@@ -11,6 +11,7 @@ import click
 from answerkey.cli.output import json_option, print_json, say, show
 
 if TYPE_CHECKING:
+    from answerkey.coerce.figures import RecordedFigures
     from answerkey.metrics.ranking.rank import Ranked
 
 _DEFAULT = "precision@5,recall@5,f1@5,mrr,hit_rate@5,ndcg@5,map"
@@ -31,11 +32,15 @@ def command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as_json
     Example:
       answerkey rank --qrels labels.json --run rankings.csv --metrics ndcg@10,recall@5
 
-    A file with a column `config_name` gives one result per configuration, and a comparison with the best of them.
+    A file with a column `config_name` gives one result per configuration, and a comparison with the best of them. A table of
+    figures per configuration is shown as it was recorded.
     """
+    from answerkey.coerce.figures import read_figures
     from answerkey.metrics.ranking.rank import rank
     from answerkey.retrieval.rankings import read_configurations, read_labels
 
+    if qrels is None and run_file.suffix.lower() == ".csv" and (figures := read_figures(run_file)):
+        return print_json({"recorded": True, "configurations": figures}) if as_json else _show_figures(figures)
     names = [name.strip() for name in metrics.split(",") if name.strip()]
     labels = read_labels(qrels or run_file)
     results = {setup: rank(run, labels, names, unit) for setup, run in read_configurations(run_file).items()}
@@ -108,6 +113,20 @@ def _show_configurations(results: Mapping[str, Ranked], compared: Mapping[str, A
         show(f"  {setup}: {found['diff']:+.4f}{p}")
     for setup, result in results.items():
         _show_places(result, f"{setup}: ")
+
+
+def _show_figures(figures: RecordedFigures) -> None:
+    show("figures as they were recorded; the file has no rankings to measure")
+    width = max(map(len, figures))
+    first = next(iter(figures.values()))
+    for statistic, metrics in first.items():
+        show(f"{statistic:<{width}}  " + "  ".join(f"{name:>8}" for name in metrics))
+        for setup, found in figures.items():
+            values = (found.get(statistic, {}).get(name) for name in metrics)
+            shown = ("-" if value is None else f"{value:.4f}" for value in values)
+            show(
+                f"{setup:<{width}}  " + "  ".join(f"{v:>{max(8, len(n))}}" for v, n in zip(shown, metrics, strict=True))
+            )
 
 
 def _show_places(result: Ranked, setup: str = "") -> None:
