@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import pickle
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -314,3 +316,157 @@ def test_15_a_live_check_never_raises() -> None:
     assert improved.answer == "It is 30 days [1]."
     failing = improve_answer("How long?", "", [Document()], model=lambda prompt: 1 / 0)
     assert failing.error == "ZeroDivisionError: division by zero"
+
+
+def test_4_an_overlay_of_a_route_group_changes_one_key(cli: Cli, write: Write, tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "query": "Total sales in June 2024?", "preferred_route": "sales_kpi", "route": "sales_kpi",
+         "answer": "Sales in June 2024 were RM 99,852.83, a growth of 3 % compared to the previous month. Focus on Penang."},
+        {"id": "b", "query": "What is the leave policy?", "preferred_route": "rag_docs", "route": "rag_docs", "answer": "No."},
+    ]  # fmt: skip
+    path = write("a.jsonl", rows)
+    profile = write("p.toml", 'base = "route-aware"\n[on.kpi]\npass = 0.60\n')
+    ours, plain = (
+        score(cli, folder, path, "--profile", name)
+        for folder, name in ((tmp_path / "x", profile), (tmp_path / "y", "route-aware"))
+    )
+    for one, other in zip(ours, plain, strict=True):
+        assert one["verdict"]["quality"] == other["verdict"]["quality"], "the weights stay"
+        assert one["verdict"]["passed"] is (one["verdict"]["status"] in {"PERFECT", "ACCEPTABLE"})
+
+
+def test_8_a_quote_that_never_closes_and_a_bad_byte_name_their_line(cli: Cli, write: Write) -> None:
+    shown = cli("cases", write("a.csv", 'id,question\n1,fine\n2,"begins here\n3,swallowed\n'))
+    assert (shown.code, "a.csv, line 3: a quoted cell begins here" in shown.err) == (2, True)
+    shown = cli("cases", write("b.csv", "id,question\n1,café\n2,na".encode() + b"\xff" + "ïve\n".encode()))
+    assert (shown.code, "b.csv, line 3: a byte is not valid UTF-8" in shown.err) == (2, True)
+
+
+def test_8_western_text_is_read_and_announced(cli: Cli, write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    shown = cli("cases", write("w.csv", "id,question\n1,Où est le café ?\n".encode("cp1252")), "--json")
+    assert shown.json[0]["question"] == "Où est le café ?"
+    assert "w.csv is not UTF-8; it is read as cp1252" in caplog.text
+
+
+def test_12_a_faiss_folder_that_langchain_saved(cli: Cli, write: Write, tmp_path: Path) -> None:
+    faiss = pytest.importorskip("faiss")
+    from answerkey.embed import load_embedder
+
+    texts = {"12": "Refunds are paid within 30 days.", "34": "The warranty lasts two years."}
+    vectors = load_embedder().embed(list(texts.values()))
+    index = faiss.IndexFlatL2(vectors.shape[1])
+    index.add(vectors)
+    (tmp_path / "store").mkdir()
+    faiss.write_index(index, str(tmp_path / "store" / "index.faiss"))
+    (tmp_path / "store" / "index.pkl").write_bytes(_langchain_pickle(texts))
+    write(
+        "cases.jsonl",
+        [
+            {"question": "When are refunds paid?", "relevant": ["12"]},
+            {"question": "How long is the warranty?", "relevant": ["34"]},
+        ],
+    )
+    suite = write(
+        "suite.toml",
+        'cases = ["cases.jsonl"]\nmetrics = ["recall@1"]\n[target]\nkind = "rag"\nindex = "store"\nk = 1\n',
+    )
+    assert cli("run", suite, "--no-charts", "--quiet").code == 0
+    assert [line["scores"]["recall@1"]["value"] for line in results(tmp_path / "results")] == [1.0, 1.0]
+
+
+def _langchain_pickle(texts: dict[str, str]) -> bytes:
+    """As LangChain pickles it; its classes exist only while it is written."""
+    modules = {
+        "langchain_core.documents.base": "Document",
+        "langchain_community.docstore.in_memory": "InMemoryDocstore",
+    }
+    made = {name: type(name, (), {"__module__": module}) for module, name in modules.items()}
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in modules.items():
+            for n in range(1, module.count(".") + 2):
+                patch.setitem(sys.modules, ".".join(module.split(".")[:n]), types.ModuleType(module))
+            setattr(sys.modules[module], name, made[name])
+        documents = {}
+        for number, (page, text) in enumerate(texts.items()):
+            document = documents[f"d{number}"] = made["Document"]()
+            document.__dict__.update(page_content=text, metadata={"page_number": page, "page": int(page) - 1})
+        store = made["InMemoryDocstore"]()
+        store.__dict__["_dict"] = documents
+        return pickle.dumps((store, {number: f"d{number}" for number in range(len(texts))}))
+
+
+def test_16_stop_on_fail_is_a_setting_of_the_suite_that_init_writes(cli: Cli, tmp_path: Path) -> None:
+    assert cli("init", tmp_path / "my").code == 0
+    suite = tmp_path / "my" / "suite.toml"
+    assert "# stop_on_fail = true" in suite.read_text()
+    suite.write_text(suite.read_text().replace("# stop_on_fail", "stop_on_fail"))
+    shown = cli("run", suite, "--no-charts", "--workers", "1")
+    assert "--resume --resume-limit 1" in shown.out + shown.err
+    assert 0 < len(results(tmp_path / "my" / "results")) < 15
+
+
+def test_17_scales_limits_families_and_fields_of_the_target(cli: Cli, write: Write, tmp_path: Path) -> None:
+    rows = [{"id": "a", "question": "Where?", "expected": "In Paris.", "answer": "In Paris [Doc 1].", "contexts": ["It is in Paris."], "response_type": "short"},
+            {"id": "b", "question": "Who?", "expected": "Jane Smith.", "answer": "Nobody knows.", "contexts": ["It was Jane Smith."]}]  # fmt: skip
+    lines = score(
+        cli,
+        tmp_path,
+        write("a.jsonl", rows),
+        "--profile",
+        "rubric",
+        "--judge",
+        "local",
+        "--metrics",
+        "exact_match,keyword_recall,latency_ms",
+    )
+    (report,) = (tmp_path / "out").glob("*/report.txt")
+    text = report.read_text()
+    assert "/5" in text
+    assert "(≥85)" in text
+    assert [family in text.lower() for family in ("correctness", "operations", "judged")] == [True] * 3
+    assert "response_type" in json.dumps(lines[0])
+
+
+def test_17_words_and_any_judge_that_disagree_are_listed(cli: Cli, write: Write, tmp_path: Path) -> None:
+    rows = [
+        {"id": "same", "question": "Where?", "expected": "Paris", "answer": "Paris", "contexts": ["Paris"]},
+        {
+            "id": "other",
+            "question": "Where?",
+            "expected": "Paris",
+            "answer": "the capital of France",
+            "contexts": ["Paris"],
+        },
+    ]
+    write("cases.jsonl", rows)
+    write(
+        "judging.py",
+        'def judge(prompt):\n    score = 1.0 if \'the capital of France\' in prompt else 0.0\n    return f\'{{"score": {score}, "reason": "r"}}\'\n',
+    )
+    suite = write(
+        "suite.toml",
+        'cases = ["cases.jsonl"]\nmetrics = ["exact_match", "keyword_recall", "judge.faithfulness"]\njudge = "judging:judge"\n[target]\nkind = "recorded"\n',
+    )
+    assert cli("run", suite, "--no-charts", "--quiet").code == 0
+    (path,) = tmp_path.glob("results/*/summary.json")
+    found = [(one["id"], one["what"], sorted(one["values"])) for one in json.loads(path.read_text())["disagreements"]]
+    assert ("same", "the words match but the judge is not satisfied", ["exact_match", "judge.faithfulness"]) in found
+    assert ("other", "the words differ but the judge is satisfied", ["judge.faithfulness", "keyword_recall"]) in found
+
+
+def test_18_citations_as_doc_count_in_the_local_judge(cli: Cli, write: Write, tmp_path: Path) -> None:
+    row = {"question": "How long?", "expected": "30 days.", "contexts": ["Return within 30 days."]}
+    rows = [{"id": mark, "answer": f"You have 30 days{mark}.", **row} for mark in (" [Doc 1]", " [1]", "")]
+    lines = score(cli, tmp_path, write("a.jsonl", rows), "--profile", "rubric", "--judge", "local")
+    as_doc, plain, none = (line["scores"]["rubric.citation_quality"]["value"] for line in lines)
+    assert as_doc == plain > (none or 0)
+
+
+def test_18_the_python_functions_log_their_values(caplog: pytest.LogCaptureFixture) -> None:
+    from answerkey import assess_answer, evaluate_all
+
+    with caplog.at_level(logging.INFO, logger="answerkey"):
+        evaluate_all("Where?", "In Paris.", "Paris", ["It is in Paris."])
+        assess_answer("How long?", "It is 30 days [1].", ["Return within 30 days."], run_id="r7")
+    assert "evaluate_all: context_relevance=" in caplog.text
+    assert "assess_answer r7: passed; not_empty=ok" in caplog.text

@@ -40,6 +40,7 @@ class RunTable(Table, frozen=True):
     stop_below: Annotated[
         float | None, about("Stop at the first case below this score, on the profile's own scale.")
     ] = None
+    stop_on_fail: Annotated[bool, about("Stop at the first case that fails, as `--stop-on-fail` does.")] = False
     out: Annotated[str, about("Folder for the run folders, relative to the suite.")] = "results"
     max_cost: Annotated[float | None, about("Stop when answers and judge together have cost this much.", ge=0)] = None
     max_minutes: Annotated[float | None, about("Stop after this many minutes.", ge=0)] = None

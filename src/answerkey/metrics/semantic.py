@@ -6,6 +6,7 @@ A cosine below 0 is shown as 0 and the reason says so. Blank text has cosine 0 w
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from answerkey.types import Case, Pair, Passage, Response, Score
 if TYPE_CHECKING:
     from answerkey.embed.embedder import Vectors
 
+log = logging.getLogger("answerkey.metrics")
 RELEVANT_FROM, SUPPORTED_FROM = 0.5, 0.4
 _DECIMALS = 6
 READINGS = {
@@ -140,7 +142,10 @@ def evaluate_all(
         relevant_from=thresholds[0],
         supported_from=thresholds[1],
     )
-    return {name: column[0].value for name, column in scores.items()}
+    values = {name: column[0].value for name, column in scores.items()}
+    shown = (f"{name}={'not applicable' if value is None else f'{value:.3f}'}" for name, value in values.items())
+    log.info("evaluate_all: %s", ", ".join(shown))
+    return values
 
 
 def _texts(pair: Pair, names: Sequence[str]) -> Iterator[str]:

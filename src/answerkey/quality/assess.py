@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from answerkey.types import LARGEST, Passage
 
 Context = Any  # a text, a Passage, a dict, a document object of a framework, a pair (passage, score)
 
+log = logging.getLogger("answerkey.quality")
 FALLBACKS = (
     "unable to generate", "unable to answer", "unable to process", "could not generate", "couldn't generate",
     "cannot generate an answer", "failed to generate", "no answer could be generated", "an error occurred",
@@ -107,6 +109,8 @@ def assess_answer(
     results = {name: check(interaction) for name, check in CHECKS.items()}
     findings = tuple(Finding(name, *fired) for name, fired in results.items() if isinstance(fired, tuple))
     checks = {name: None if fired is None else fired is True for name, fired in results.items()}
+    shown = (f"{name}={'not applicable' if ok is None else 'ok' if ok else 'failed'}" for name, ok in checks.items())
+    log.info("assess_answer %s: %s; %s", run_id or "", "failed" if findings else "passed", ", ".join(shown))
     return Assessment(not findings, findings, checks, run_id)
 
 

@@ -164,7 +164,8 @@ def _score(run: _Execution, chunk: list[Answered]) -> None:
 
 
 def _stops_on_fail(run: _Execution) -> bool:
-    return run.options.stop_on_fail or run.prepared.suite.run.stop_below is not None
+    settings = run.prepared.suite.run
+    return run.options.stop_on_fail or settings.stop_on_fail or settings.stop_below is not None
 
 
 def _stops_at(run: _Execution, n: int, outcome: Outcome) -> bool:

@@ -130,7 +130,7 @@ def result_line(outcome: Outcome) -> Json:
         "question_num": case.question_num,
         "response_time": response.seconds,
         "error": response.error,
-        "extra": dict(response.extra),
+        "extra": {**case.extra, **response.extra},
         "scores": {
             name: {"value": score.value, "reason": score.reason, "error": score.error}
             for name, score in outcome.scores.items()

@@ -215,9 +215,8 @@ class Disagreement:
     values: dict[str, float]
 
 
+_JUDGED = ("judge.", "rubric.accuracy", "rubric.completeness", "criterion.")
 _CONTRADICTIONS: tuple[tuple[str, tuple[str, ...], Callable[[Mapping[str, float]], bool]], ...] = (
-    ("the words differ but the judge is satisfied", ("exact_match", "rubric.accuracy"),
-     lambda v: v["exact_match"] == 0 and v["rubric.accuracy"] >= 4.5),
     ("the words match but the judge is not satisfied", ("token_f1", "rubric.accuracy"),
      lambda v: v["token_f1"] >= 0.8 and v["rubric.accuracy"] <= 2),
     ("the meaning is near but a number is wrong", ("answer_correctness", "number_close"),
@@ -230,19 +229,45 @@ _CONTRADICTIONS: tuple[tuple[str, tuple[str, ...], Callable[[Mapping[str, float]
      lambda v: v["keyword_recall"] >= 0.8 and v["answer_agreement"] <= 0.3),
     ("near to the passages by cosine but not supported by them", ("answer_hallucination", "groundedness"),
      lambda v: v["answer_hallucination"] <= 0.1 and v["groundedness"] <= 0.3),
-    ("all expected words are there, in an answer the judge rejects", ("keyword_recall", "judge.relevance"),
-     lambda v: v["keyword_recall"] >= 0.9 and v["judge.relevance"] <= 0.3),
 )  # fmt: skip
 
 
 def disagreements(outcome: Outcome) -> list[Disagreement]:
     """Each contradiction in the scores of this outcome, with the two values."""
     values = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
-    return [
+    found = [
         Disagreement(outcome.case.id, what, {name: values[name] for name in names})
         for what, names, contradict in _CONTRADICTIONS
         if all(name in values for name in names) and contradict(values)
     ]
+    return found + _words_against_judge(outcome.case.id, values)
+
+
+def _words_against_judge(case_id: str, values: Mapping[str, float]) -> list[Disagreement]:
+    """Where exact match or keyword recall contradicts any judge: the judge that contradicts most."""
+    judged = {name: values[name] / _most(name, values[name]) for name in values if name.startswith(_JUDGED)}
+    if not judged:
+        return []
+    high, low = max(judged, key=judged.__getitem__), min(judged, key=judged.__getitem__)
+    found: list[Disagreement] = []
+    for words, few, many in (("exact_match", 0.0, 1.0), ("keyword_recall", 0.2, 0.9)):
+        if words not in values:
+            continue
+        if values[words] <= few and judged[high] >= 0.9:
+            what, judge = "the words differ but the judge is satisfied", high
+        elif values[words] >= many and judged[low] <= 0.4:
+            what, judge = "the words match but the judge is not satisfied", low
+        else:
+            continue
+        found.append(Disagreement(case_id, what, {words: values[words], judge: values[judge]}))
+    return found
+
+
+def _most(name: str, value: float) -> float:
+    """The top of a judge's scale."""
+    if name.startswith("rubric."):
+        return 3.0 if name == "rubric.coherence" else 5.0
+    return 5.0 if value > 1 else 1.0
 
 
 @dataclass(slots=True)
