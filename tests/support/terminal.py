@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import pty
 import re
+import signal
 import struct
 import termios
 from collections.abc import Callable
 from fcntl import ioctl
+from threading import Timer
 
+LONGEST = 180.0  # seconds
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-Z\\-_])")
 
 
@@ -24,6 +27,8 @@ def at_a_terminal(
         os.execv(command[0], command)
     ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     shown = ""
+    limit = Timer(LONGEST, os.kill, (child, signal.SIGKILL))  # a test that waits for a message in vain must not hang
+    limit.start()
     try:
         while piece := os.read(master, 65536):
             shown += piece.decode("utf-8", "replace")
@@ -32,6 +37,7 @@ def at_a_terminal(
     except OSError:  # how a pseudo-terminal says that the other end is gone
         pass
     os.close(master)
+    limit.cancel()
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown
 
 
