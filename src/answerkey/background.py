@@ -10,7 +10,7 @@ import threading
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -68,6 +68,28 @@ def gather(calls: Sequence[Callable[[], Awaitable[Any]]], at_once: int = _AT_ONC
     return call_on(event_loop(), all_of_them)
 
 
+def begin(work: Callable[[], T]) -> Future[T]:
+    """The work in a daemon thread of its own, with the caller's context."""
+    done: Future[T] = Future()
+    context = copy_context()
+    threading.Thread(target=lambda: context.run(_settle, done, work), name="answerkey-work", daemon=True).start()
+    return done
+
+
+def call_now(work: Callable[[], T]) -> Future[T]:
+    """The work, done here."""
+    done: Future[T] = Future()
+    _settle(done, work)
+    return done
+
+
+def _settle(done: Future[T], work: Callable[[], T]) -> None:
+    try:
+        done.set_result(work())
+    except BaseException as error:  # a bot that calls sys.exit fails its own question only
+        done.set_exception(error)
+
+
 @cache
 def _background_loop() -> EventLoop:
     loop = asyncio.new_event_loop()
@@ -92,14 +114,7 @@ class Patience:
     def call(self, work: Callable[[], T], seconds: float) -> T:
         """What `work` returns or raises, if it does so in time; else TookTooLong."""
         done: Future[T] = Future()
-
-        def run() -> None:
-            try:
-                done.set_result(work())
-            except BaseException as error:  # a bot that calls sys.exit fails its own question only
-                done.set_exception(error)
-
-        self._worker().put(run)
+        self._worker().put(lambda: _settle(done, work))
         try:
             done.exception(seconds)
         except TimeoutError:

@@ -3,12 +3,18 @@
 import csv
 import json
 import shlex
+import threading
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 from tests.support.recorded import PROFILE, ROWS
 
+from answerkey.llm.scripted import ScriptedChat
+from answerkey.metrics.judge.model_judge import ModelJudge
+from answerkey.runs.execute import run_in_memory
+from answerkey.runs.prepare import prepare
 from answerkey.runs.store import open_run, read_outcomes
+from answerkey.runs.suite import suite_of
 from answerkey.types import Response
 
 
@@ -256,3 +262,25 @@ def test_reports_print_a_mean_s_reading_beside_it(cli, write, tmp_path):
     averages = json.loads((run / "summary.json").read_text())["average_scores"]
     assert averages["context_relevance"]["reading"] == "off-topic retrieval"
     assert averages["answer_correctness"]["reading"] == ""
+
+
+def test_the_judge_is_asked_about_later_chunks_while_an_early_call_takes_long(write) -> None:
+    later = threading.Event()
+
+    def reply(messages):
+        text = messages[-1]["content"]
+        if "question 5?" in text:
+            later.set()
+        if "question 0?" in text and not later.wait(20):
+            raise AssertionError("the first call was waited for")
+        return '{"reason": "r", "score": 0.75}'
+
+    rows = [{"id": str(n), "question": f"question {n}?", "expected": "x", "answer": "y"} for n in range(12)]
+    path = write("cases.jsonl", rows)
+    suite = suite_of({"cases": [path.name], "metrics": ["judge.relevance", "exact_match"]}, path.parent)
+    judge = ModelJudge(ScriptedChat(reply), concurrency=2)
+    store, _ = run_in_memory(prepare(suite, judge=judge))
+    outcomes = list(store.outcomes())
+    assert [outcome.case.id for outcome in outcomes] == [str(n) for n in range(12)]
+    assert all(outcome.scores["judge.relevance"].value == 0.75 for outcome in outcomes)
+    assert list(outcomes[0].scores) == ["judge.relevance", "exact_match"]

@@ -48,6 +48,12 @@ class Plan:
     def names(self) -> tuple[str, ...]:
         return tuple(metric.name for step in self.steps for metric in step.metrics)
 
+    def split_at(self, tool: str) -> tuple[Plan, Plan]:
+        """The steps that do without a tool such as `judge`, and those of ours that use it."""
+        using = [tool in step.arguments and step.metrics[0].module.startswith("answerkey.") for step in self.steps]
+        without, with_it = ([s for s, u in zip(self.steps, using, strict=True) if u is used] for used in (False, True))
+        return Plan(tuple(without)), Plan(tuple(with_it))
+
     def score(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         """For each pair a score under every name; an error in one metric or pair never affects another."""
         table: list[dict[str, Score]] = [{} for _ in pairs]

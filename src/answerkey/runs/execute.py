@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -107,32 +107,31 @@ def _execute(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> None:
 def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> None:
     """First the cases that the run stopped at, then the rest in order. Stored answers without a score are scored."""
     target, workers, store = run.prepared.target, run.prepared.suite.run.workers, run.store
-    size = run.prepared.scorer.batch
+    size = run.prepared.scorer.chunk
     if _stops_on_fail(run):
         # Nothing after the first failure is asked; only a judge makes it worth scoring several at once.
         size = min(size, workers) if size < LARGEST_BATCH else 1
     if store.state.count(ANSWERED):
-        for chunk in in_chunks(store.answers(store.state.positions(ANSWERED)), size):
-            _score(run, chunk)
-            if run.stop:
-                return
+        _score(run, in_chunks(store.answers(store.state.positions(ANSWERED)), size))
+        if run.stop:
+            return None
     to_ask = islice(_to_ask(cases, store.state), run.options.resume_limit)
     if isinstance(target, Recorded):
-        for chunk in in_chunks(((n, case, target.lookup(case)) for n, case in to_ask), size):
-            store.add_answers(chunk)
-            _score(run, chunk)
-            if run.stop:
-                return
-        return
+        looked_up = ((n, case, target.lookup(case)) for n, case in to_ask)
+        return _score(run, _stored(store, in_chunks(looked_up, size)))
     if run.options.resume is not None:
         to_ask = resume_conversations(to_ask, store.answers(), run.prepared.repeats.times)
     # Live answers are scored as they arrive, but not more at once than a judge can take.
     ahead = {"ahead": 1} if _stops_on_fail(run) else {}
-    for answered in ask_all(target, to_ask, workers, run.stop, store.add_answers, **ahead):
-        for chunk in in_chunks(answered, size):
-            _score(run, chunk)
-        if reason := run.budget.exceeded():
-            run.stop.set(reason)
+    batches = ask_all(target, to_ask, workers, run.stop, store.add_answers, **ahead)
+    _score(run, (chunk for answered in batches for chunk in in_chunks(answered, size)), live=True)
+    return None
+
+
+def _stored(store: Store, chunks: Iterable[list[Answered]]) -> Iterator[list[Answered]]:
+    for chunk in chunks:
+        store.add_answers(chunk)
+        yield chunk
 
 
 def _to_ask(cases: Callable[[], Iterator[Numbered]], state: RunState) -> Iterator[Numbered]:
@@ -143,8 +142,20 @@ def _to_ask(cases: Callable[[], Iterator[Numbered]], state: RunState) -> Iterato
             yield n, case
 
 
-def _score(run: _Execution, chunk: list[Answered]) -> None:
-    outcomes = run.prepared.scorer.outcomes([(case, response) for _, case, response in chunk])
+def _score(run: _Execution, chunks: Iterator[list[Answered]], live: bool = False) -> None:
+    """Score and store chunks until there are no more, or the run stops; answers that a target still gives are scored."""
+
+    def until_stop() -> Iterator[list[Answered]]:
+        while (live or not run.stop) and (chunk := next(chunks, None)) is not None:
+            yield chunk
+
+    for chunk, outcomes in run.prepared.scorer.stream(until_stop(), overlap=not _stops_on_fail(run)):
+        _store(run, chunk, outcomes)
+        if reason := run.budget.exceeded():
+            run.stop.set(reason)
+
+
+def _store(run: _Execution, chunk: list[Answered], outcomes: list[Outcome]) -> None:
     scored: list[Scored] = []
     for (n, case, _), outcome in zip(chunk, outcomes, strict=True):
         stops = _stops_at(run, n, outcome)

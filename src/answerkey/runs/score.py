@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
+from answerkey.background import begin, call_now
 from answerkey.errors import AnswerkeyError, SettingsError
 from answerkey.metrics.judge.own_criteria import check_criteria
 from answerkey.metrics.plan import Plan, make_plan
@@ -15,10 +19,12 @@ from answerkey.metrics.registry import OWN_CRITERION, Metric, find, load_modules
 from answerkey.profiles import decide
 from answerkey.profiles.decide import describe_errors
 from answerkey.profiles.load import load_profile
+from answerkey.runs.ask import Answered
 from answerkey.runs.suite import Suite
 from answerkey.types import Case, Outcome, Pair, Profile, Response, Score, Status, Verdict
 
 T = TypeVar("T")
+Begun = tuple[list[Answered], Future[list[Outcome]]]
 NO_MODEL = frozenset({"none", "off", ""})
 LARGEST_BATCH = 256
 
@@ -36,7 +42,36 @@ class Scorer:
 
     def outcomes(self, pairs: Sequence[Pair]) -> list[Outcome]:
         """The outcome of each pair, in order; all of them are measured in one batch."""
-        table = self.plan.score(pairs)
+        return self._decided(pairs, self.plan.score(pairs))
+
+    def stream(
+        self, chunks: Iterable[list[Answered]], overlap: bool = True
+    ) -> Iterator[tuple[list[Answered], list[Outcome]]]:
+        """Each chunk with its outcomes, in order. The judge's calls for several chunks overlap, so that none waits for the
+        slowest of its chunk; other metrics are computed when a chunk arrives."""
+        at_once, judged = self.plan.split_at("judge") if overlap and self._concurrency else (self.plan, Plan(()))
+        part = max(1, self._concurrency // 4) if judged.steps else LARGEST_BATCH
+        pending: deque[Begun] = deque()
+        for chunk in chunks:
+            table = iter(at_once.score([(case, response) for _, case, response in chunk]))
+            for some in in_chunks(chunk, part):
+                work = partial(self._judged, some, list(islice(table, len(some))), judged)
+                pending.append((some, begin(work) if judged.steps else call_now(work)))
+            while pending and (pending[0][1].done() or sum(len(some) for some, _ in pending) >= self.batch):
+                if pending[0][1].exception() is not None:
+                    yield from _rest(pending)
+                    return
+                some, outcomes = pending.popleft()
+                yield some, outcomes.result()
+        yield from _rest(pending)
+
+    def _judged(self, answered: Sequence[Answered], table: Sequence[dict[str, Score]], judged: Plan) -> list[Outcome]:
+        pairs = [(case, response) for _, case, response in answered]
+        rows = judged.score(pairs)
+        whole = [own | row for own, row in zip(table, rows, strict=True)]
+        return self._decided(pairs, [{name: scores[name] for name in self.plan.names} for scores in whole])
+
+    def _decided(self, pairs: Sequence[Pair], table: Sequence[dict[str, Score]]) -> list[Outcome]:
         return [
             Outcome(case, response, scores, verdict_of(self.profile, case, response, scores))
             for (case, response), scores in zip(pairs, table, strict=True)
@@ -45,12 +80,29 @@ class Scorer:
     @property
     def batch(self) -> int:
         """How many pairs to score at once. With a judge, a few rounds of its concurrency: a crash loses little."""
-        judges = [getattr(tool, "concurrency", 0) for tool in self.closing]
-        return min(LARGEST_BATCH, max(judges, default=0) * 4 or LARGEST_BATCH)
+        return min(LARGEST_BATCH, self._concurrency * 4 or LARGEST_BATCH)
+
+    @property
+    def chunk(self) -> int:
+        """How many pairs to stream at a time: with a judge, as many as it takes at once."""
+        return min(LARGEST_BATCH, self._concurrency or LARGEST_BATCH)
+
+    @property
+    def _concurrency(self) -> int:
+        return max((getattr(tool, "concurrency", 0) for tool in self.closing), default=0)
 
     def close(self) -> None:
         for tool in self.closing:
             tool.close()
+
+
+def _rest(pending: Iterable[Begun]) -> Iterator[tuple[list[Answered], list[Outcome]]]:
+    """What is scored without an error, when all have ended; then the first error is raised."""
+    for some, outcomes in pending:
+        if outcomes.exception() is None:
+            yield some, outcomes.result()
+    for _, outcomes in pending:
+        outcomes.result()
 
 
 def verdict_of(profile: Profile | None, case: Case, response: Response, scores: Mapping[str, Score]) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -195,6 +196,7 @@ class ModelJudge:
         self.name = chat.model
         self.votes = votes
         self.concurrency = concurrency
+        self._turns = threading.Semaphore(concurrency)  # several batches may be judged at the same time
         self._frame = frame or default_frame()
         self._asker = Asker(chat, cache, window)
 
@@ -246,9 +248,13 @@ class ModelJudge:
             table[n] = scores
         return table
 
+    def _ask_in_turn(self, task: tuple[JudgeQuestion, int]) -> Vote:
+        with self._turns:
+            return self._asker.ask(*task)
+
     def _ask_all(self, questions: Sequence[JudgeQuestion]) -> list[dict[str, Score]]:
         tasks = [(question, vote) for question in questions for vote in range(self.votes)]
-        votes = in_threads(lambda task: self._asker.ask(*task), tasks, self.concurrency)
+        votes = in_threads(self._ask_in_turn, tasks, self.concurrency)
         return [_scores(question, votes[n * self.votes : (n + 1) * self.votes]) for n, question in enumerate(questions)]
 
 
