@@ -81,6 +81,14 @@ def corrected_pass_rate(
     return stratified_rate(strata, labels)
 
 
+def rate_of_cases(
+    ids: Sequence[str], scores: Sequence[float | None], passed: Sequence[bool], labels: Mapping[str, float]
+) -> CorrectedRate | None:
+    """As `corrected_pass_rate`, with labels by case id."""
+    places = {n: labels[case] for n, case in enumerate(ids) if case in labels}
+    return corrected_pass_rate(scores, passed, places)
+
+
 def _spread_evenly(counts: Sequence[tuple[int, int]]) -> bool:
     """Whether the labels per stratum could be those of a random sample: a χ² test at 1 %."""
     from scipy.special import chdtrc

@@ -21,7 +21,7 @@ from typing import Any
 
 from answerkey.calibrate.agreement import cohen_kappa, krippendorff_alpha
 from answerkey.errors import InputError, StorageError
-from answerkey.types import Json
+from answerkey.types import Case, Json
 
 LABELS_FILE = "labels.jsonl"
 DECISION = "decision"  # the name under which a disagreement is settled
@@ -146,6 +146,32 @@ def as_label(given: Any, case: str) -> float | None:
     if not math.isfinite(value):
         raise InputError(f'case "{case}": the label is {given!r}, expected 0, 1, another number, or yes and no')
     return value
+
+
+def column_label(case: Case) -> float | None:
+    """The label that a case has in its column `label`: 1 (right) or 0 (wrong); None for anything else."""
+    try:
+        value = as_label(case.extra.get("label"), case.id)
+    except InputError:
+        return None
+    return value if value in (0.0, 1.0) else None
+
+
+def all_labels(run: Path, file: Path | None = None) -> dict[str, float]:
+    """One label per case: from a file with columns id and label, else from the run's labels, else from its cases."""
+    from answerkey.coerce.tables import read_rows
+    from answerkey.runs.store import read_outcomes
+
+    found = {
+        outcome.case.id: label for outcome in read_outcomes(run) if (label := column_label(outcome.case)) is not None
+    }
+    found |= read_labels(run).resolved()
+    for row, place in read_rows(file, file.name) if file else ():
+        if "id" not in row or "label" not in row:
+            raise InputError(f"{place}: expected the columns id and label, found {', '.join(map(str, row))}")
+        if (label := as_label(row["label"], str(row["id"]))) is not None:
+            found[str(row["id"])] = label
+    return found
 
 
 def add_label(run: Path, case: str, label: float | None, note: str = "", by: str = "") -> None:

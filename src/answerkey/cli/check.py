@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import click
 
-from answerkey.cli.output import json_option, print_json, say
-from answerkey.errors import EXIT_GATE, InputError
+from answerkey.cli.output import end, json_option, print_json, say
+from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, InputError
 from answerkey.quality.assess import Assessment, Limits, assess_answer
 
 _FIELDS = ("question", "answer", "contexts", "retrieval_scores", "run_id")
@@ -24,7 +24,7 @@ _FIELDS = ("question", "answer", "contexts", "retrieval_scores", "run_id")
 )
 @click.option("--gate", is_flag=True, help="Exit 1 if any check fails.")
 @json_option
-def command(minimum_score: float, gate: bool, as_json: bool) -> None:
+def command(minimum_score: float, gate: bool, as_json: bool) -> int:
     """Assess one interaction, read as a JSON object from standard input, without calling a model.
 
     Fields: question, answer, contexts (strings, or objects with text and score), retrieval_scores, run_id.
@@ -41,8 +41,8 @@ def command(minimum_score: float, gate: bool, as_json: bool) -> None:
     print_json(assessment.to_dict())
     if not as_json:
         _show_findings(assessment)
-    if gate and not assessment.passed:
-        raise click.exceptions.Exit(EXIT_GATE)
+    passed = "all checks passed" if assessment.passed else "some checks failed"
+    return end(Ending(EXIT_GATE if gate and not assessment.passed else EXIT_OK, passed, gated=gate))
 
 
 def read_interaction(given: bytes) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from answerkey import __version__
-from answerkey.cli.output import drop_output, end
+from answerkey.cli.output import drop_output, end, end_if_open
 from answerkey.errors import (
     EXIT_BUG,
     EXIT_INCOMPLETE,
@@ -45,6 +45,7 @@ COMMANDS = {
     "verify": "Check that indexed chunks are on the PDF pages they name.",
     "rank": "Compute ranking metrics from files of labels and rankings.",
     "calibrate": "Measure how well a metric or judge agrees with human labels.",
+    "label-next": "List the cases whose human labels would help most, and the corrected pass rate.",
     "view": "Browse runs on a local page.",
     "check": "Assess one interaction, read as JSON from standard input.",
     "cases": "Validate and list cases.",
@@ -53,11 +54,12 @@ COMMANDS = {
     "doctor": "Check the installation, and test the judge.",
     "completion": "Print the shell completion script.",
 }
+_WITHOUT_ENDING = {"completion", "-h", "--help", "--version"}
 
 
 def command_module(name: str) -> str:
     """The module that holds a command; `run` is a package."""
-    return f"answerkey.cli.{'run.command' if name == 'run' else name}"
+    return f"answerkey.cli.{'run.command' if name == 'run' else name.replace('-', '_')}"
 
 
 class _ReaderGone(Exception):
@@ -128,7 +130,10 @@ def _run() -> int:
     try:
         code = answerkey.main(prog_name="answerkey", standalone_mode=False)
         sys.stdout.flush()
-        return code if isinstance(code, int) else EXIT_OK
+        code = code if isinstance(code, int) else EXIT_OK
+        if len(sys.argv) > 1 and sys.argv[1] in COMMANDS and not _WITHOUT_ENDING.intersection(sys.argv[1:]):
+            end_if_open(code, f"{sys.argv[1]} {'ended' if code == EXIT_OK else 'found problems, listed above'}")
+        return code
     except click.exceptions.Abort:
         return end(Ending(EXIT_INTERRUPTED, "stopped before anything was finished"))
     except click.ClickException as error:

@@ -44,10 +44,23 @@ def drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+_ended = False
+
+
 def end(ending: Ending) -> int:
     """Print the last line of a command, and return its exit code."""
+    global _ended
+    _ended = True
     say(ending.line)
     return ending.code
+
+
+def end_if_open(code: int, sentence: str) -> None:
+    """The last line of a command that printed its data and no ending."""
+    global _ended
+    if not _ended:
+        end(Ending(code, sentence, gated=code != EXIT_OK))
+    _ended = False
 
 
 def done(sentence: str) -> None:

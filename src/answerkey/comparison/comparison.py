@@ -168,7 +168,8 @@ def side_of(name: str, manifest: Json, outcomes: Iterable[Outcome], profile: Pro
     side.scale = profile.scale if profile else None
     side.repeats = settings.get("run", {}).get("repeats") or 1
     side.settings = {name: settings.get(name) for name in ("target", "judge", "embedding")}
-    side.settings["run"] = {name: settings.get("run", {}).get(name) for name in ("repeats", "require")}
+    side.settings["settings"] = settings.get("metrics") or {}
+    side.settings["run"] = {"repeats": side.repeats, "require": settings.get("run", {}).get("require") or ""}
     return side
 
 

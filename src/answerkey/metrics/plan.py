@@ -17,6 +17,7 @@ from answerkey.types import LARGEST, Case, Pair, Response, Score
 from answerkey.user_code import error_text
 
 Columns = Mapping[str, Sequence[Score]]
+_ROUNDING = 1e-6  # by which a value may exceed its range, as float32 does
 _MISSING: Mapping[str, tuple[str, Callable[[Case, Response], bool]]] = {
     "answer": ("no answer", lambda case, response: response.answer is not None),
     "expected": ("no expected answer in the case", lambda case, response: bool(case.expected)),
@@ -180,7 +181,7 @@ def as_score(given: object) -> Score:
 
 
 def _checked(score: Score, metric: Metric) -> Score:
-    """A value that is not a finite number, or too large to be summed and squared, is an error."""
+    """A value that is not a finite number, too large to be summed and squared, or outside the declared range is an error."""
     if score.details and not metric.module.startswith("answerkey."):
         score = replace(score, details=plain_json(score.details))  # a user's metric may put anything there
     if score.value is None:
@@ -194,4 +195,13 @@ def _checked(score: Score, metric: Metric) -> Score:
     if not abs(value) <= LARGEST:
         shown = value if abs(value) == math.inf or math.isnan(value) else f"{value:.3g}, beyond {LARGEST:g}"
         return Score.failed(f"{metric.name} returned {shown}", **score.details)
+    facts = metric.facts
+    low, high = -math.inf if facts.low is None else facts.low, math.inf if facts.high is None else facts.high
+    if not low - _ROUNDING <= value <= high + _ROUNDING and not metric.module.startswith("answerkey."):
+        expected = (
+            f"{facts.low if facts.low is not None else 'any'} to {facts.high if facts.high is not None else 'any'}"
+        )
+        return Score.failed(
+            f"{metric.name} returned {value:g}, outside its declared range {expected}; declare low and high"
+        )
     return score if type(score.value) is float else replace(score, value=value)

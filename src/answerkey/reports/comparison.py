@@ -101,6 +101,8 @@ def notes(c: Comparison) -> list[str]:
             f"smallest difference in the overall score detectable with 80 % power in {c.overall.n} cases: {_smallest(c)}"
         )
     lines.append(f"intervals of the difference: {_methods(c)}")
+    if max(c.repeats) > 1:
+        lines.append(f"each case was asked {c.repeats[0]} times in A and {c.repeats[1]} in B; scores are the means")
     if c.noise:
         lines.append(
             f"noise floor from {c.noise.runs} runs of A: ±{plain(c.noise.floor)} in the mean; "
@@ -130,7 +132,7 @@ def _row(name: str, d: Difference) -> list[str]:
     interval = f"{_signed(d.interval.low)} to {_signed(d.interval.high)}" if d.interval else "-"
     return [
         f"{name}{arrow}",
-        str(d.n),
+        str(d.n) if d.clusters is None else f"{d.n} in {d.clusters} clusters",
         figure(d.mean_a),
         figure(d.mean_b),
         _signed(d.diff),
@@ -172,7 +174,8 @@ def move_status(move: Move | Flip) -> str:
 
 def _flip_line(flip: Flip) -> str:
     question = " ".join(flip.question.split())
-    return f"{flip.id}: {question[:70]}  {figure(flip.score_a)} → {figure(flip.score_b)}  {move_status(flip)}"
+    scores = f"{figure(flip.score_a)} → {figure(flip.score_b)}"
+    return f"{flip.id}: {question[:70]}  {scores}  {move_status(flip)}{', flaky' if flip.flaky else ''}"
 
 
 def _move_line(move: Move) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from answerkey.errors import AnswerkeyError
+from answerkey.intervals import CorrectedRate
 from answerkey.metrics.judge.card import card_lines
 from answerkey.metrics.registry import find
 from answerkey.runs.number_tally import Mean
@@ -93,7 +94,16 @@ def figure_notes(summary: Summary) -> list[str]:
         lines.append(
             f"{counted(totals.cases, 'case')} in {counted(figures.clusters, 'cluster')}: intervals are by cluster"
         )
-    return lines
+    return [*lines, corrected_line(summary.corrected)] if summary.corrected else lines
+
+
+def corrected_line(found: CorrectedRate) -> str:
+    """The pass rate as people would see it, and what more labels would bring."""
+    more = f"{found.more_to_halve} more labels would halve the interval" if found.more_to_halve else (
+        "even all labels would not halve the interval"
+    )  # fmt: skip
+    ends = f"95 % {max(found.low, 0):.1%} to {min(found.high, 1):.1%}"
+    return f"corrected pass rate {found.rate:.1%} ({ends}), from {found.labels} human labels ({found.method}); {more}"
 
 
 def _why_missing(totals: Totals) -> str:

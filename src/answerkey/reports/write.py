@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from answerkey.calibrate.label_order import rate_of_cases
+from answerkey.calibrate.labels import column_label, read_labels
 from answerkey.comparison.comparison import Comparison, comparison_json
 from answerkey.errors import StorageError
 from answerkey.files import json_line, json_text, replacing, write_file
@@ -15,6 +17,7 @@ from answerkey.reports.charts.style import can_draw, write_plots
 from answerkey.reports.comparison import SHOWN_CASES, comparison_markdown, comparison_text
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.reports.markdown import markdown_report
+from answerkey.reports.rows import read_rows
 from answerkey.reports.text import text_report
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, worst_positions
 from answerkey.runs.gates import answer_gates, parse_gates
@@ -48,14 +51,17 @@ def write_reports(
     """
     manifest, profile = read_manifest(folder), open_run(folder).profile
     if in_parts(folder):
-        tally, worst = merged(folder), worst_positions(folder, MOST_FROM_PARTS)
+        tally, worst, labels = merged(folder), worst_positions(folder, MOST_FROM_PARTS), dict[str, float]()
     else:
-        tally, worst = _write_rows(folder, manifest, profile)
+        tally, worst, labels = _write_rows(folder, manifest, profile)
     run = RunInfo.of_manifest(manifest)
     with_page = charts is not False and tally.all.count <= MOST_ON_PAGE
     if charts is not False and not with_page:
         run = replace(run, notes=(*run.notes, f"no report.html: the run has more than {MOST_ON_PAGE:,} cases"))
     summary = summary_of(tally, profile, run)
+    if labels := labels | read_labels(folder).resolved():
+        rows = read_rows(folder)
+        summary = replace(summary, corrected=rate_of_cases(rows.id, rows.quality, rows.passed, labels))
     index = open_index(folder)
     failing = tuple(outcome.case.id for outcome in index.at(worst[:MOST_LISTED]))
     summary = replace(summary, gates=_gates(folder, manifest, summary), failing=failing)
@@ -79,7 +85,6 @@ def write_reports(
 def write_run_plots(folder: Path, summary: Summary) -> list[Path]:
     """Write plots/*.png of a run; needs the extra `charts`."""
     from answerkey.reports.charts.run_charts import run_charts
-    from answerkey.reports.rows import read_rows
 
     return write_plots(folder / "plots", run_charts(summary, read_rows(folder), open_run(folder).profile))
 
@@ -89,11 +94,13 @@ def _gates(folder: Path, manifest: Json, summary: Summary) -> tuple[GateResult, 
         return tuple(answer_gates(parse_gates(manifest.get("gate", [])), summary))
 
 
-def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[RunTally, list[int]]:
-    """The reports with a row per case, from one pass over the journals; returns the tally and the failed, worst first."""
+def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[RunTally, list[int], dict[str, float]]:
+    """The reports with a row per case, from one pass over the journals; returns the tally, the failed, worst first, and
+    the human labels that the cases carry."""
     run = RunInfo.of_manifest(manifest)
     tally, index = RunTally(cluster=run.cluster), open_index(folder)
     failing: list[tuple[float, int]] = []
+    labels: dict[str, float] = {}
     with ExitStack() as stack:
         lines = stack.enter_context(replacing(folder / "results.jsonl"))
         table = ResultsCsv(stack.enter_context(replacing(folder / "results.csv")), manifest.get("metrics", []))
@@ -104,11 +111,13 @@ def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[
             lines.write(json_line(line).decode() + "\n")
             table.add(line)
             junit.add(outcome)
+            if (label := column_label(outcome.case)) is not None:
+                labels[outcome.case.id] = label
             if not outcome.verdict.passed and outcome.verdict.status != Status.SCORED:
                 failing.append((badness(outcome), n))
         gates = _gates(folder, manifest, summary_of(tally, profile, run))
         junit.finish(manifest.get("partial", ""), gates)
-    return tally, [n for _, n in sorted(failing)]
+    return tally, [n for _, n in sorted(failing)], labels
 
 
 def badness(outcome: Outcome) -> float:

@@ -146,6 +146,7 @@ def manifest_of(prepared: Prepared, created: str) -> Json:
             "embedding": without_secrets(suite.embedding),
             "run": msgspec.structs.asdict(suite.run),
             "statistics": msgspec.structs.asdict(suite.statistics),
+            "metrics": without_secrets(suite.settings),
             "selection": asdict(prepared.selection),
         },
         "count": prepared.count,

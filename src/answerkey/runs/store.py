@@ -207,6 +207,7 @@ class _RunSettings(TypedDict, total=False):
     run: Json
     selection: Json
     statistics: dict[str, str]
+    metrics: Json
 
 
 class _Manifest(TypedDict, total=False):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from answerkey.intervals import Interval
+from answerkey.intervals import CorrectedRate, Interval
 from answerkey.metrics.judge.card import JudgeCard, judge_card
 from answerkey.metrics.semantic import READINGS
 from answerkey.runs.number_tally import Mean, NumberTally
@@ -201,6 +201,7 @@ class Summary:
     failing: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
     judge: JudgeCard | None = None
+    corrected: CorrectedRate | None = None  # by human labels
 
     @property
     def mean(self) -> dict[str, float | None]:
@@ -234,6 +235,7 @@ class Summary:
             "failing": list(self.failing),
             "flaky": list(self.flaky),
             "judge": self.judge.to_json() if self.judge else None,
+            "corrected": asdict(self.corrected) if self.corrected else None,
         }
 
 

@@ -1,0 +1,123 @@
+"""Dependent cases: intervals and gates by cluster, in a run and everywhere that shows it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from answerkey import intervals
+from answerkey.intervals import cluster_interval, interval_from_moments, rate_interval
+from answerkey.runs.number_tally import NumberTally
+
+PROFILE = """
+name = "words"
+version = 1
+pass = 0.5
+bands = [{ name = "good", at = 0.5, status = "PASSED" }, { name = "poor", at = 0.0, status = "FAILED" }]
+criteria = [{ metric = "exact_match" }]
+"""
+SUITE = 'name = "bot"\ncases = ["rows.jsonl"]\nprofile = "words.toml"\n{more}'
+
+
+def rows(column="cluster"):
+    """20 documents with 10 questions each; the answers about one document are all right or all wrong."""
+    return [
+        {"id": f"q{n}", "question": f"q {n}?", "expected": "yes", "answer": "yes" if (n // 10) % 3 else "no", column: f"d{n // 10}"}
+        for n in range(200)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def summary_of(cli, write, tmp_path):
+    def run(cases, more="", *options):
+        write("rows.jsonl", cases)
+        write("words.toml", PROFILE)
+        shown = cli("run", write("bot.toml", SUITE.format(more=more)), "--no-charts", *options)
+        folder = max((tmp_path / "results").glob("*"), key=lambda path: path.stat().st_mtime_ns)
+        return json.loads((folder / "summary.json").read_text()), shown, folder
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("column", "more", "clusters"),
+    [
+        ("cluster", "", 20), ("doc", '[statistics]\ncluster = "doc"', 20), ("doc", "", None),
+        ("cluster", '[statistics]\ncluster = "none"', None), ("type", '[statistics]\ncluster = "type"', 20),
+    ],
+)  # fmt: skip
+def test_the_interval_of_a_run_is_by_cluster(summary_of, column, more, clusters):
+    summary, shown, _ = summary_of(rows(column), more)
+    assert summary["clusters"] == clusters
+    passed = [10 if n % 3 else 0 for n in range(20)]
+    wanted = cluster_interval([10] * 20, passed, rate=True) if clusters else rate_interval(130, 200)
+    assert summary["pass_rate_ci95"] == pytest.approx([wanted.low, wanted.high])
+    mean = summary["average_scores"]["exact_match"]
+    assert mean["ci95_method"] == ("cluster bootstrap" if clusters else "bootstrap")
+    assert ("200 cases in 20 clusters" in shown.out) == bool(clusters)
+    if clusters:
+        assert summary["pass_rate_ci95"][1] - summary["pass_rate_ci95"][0] > 2.5 * 0.13
+
+
+def test_gates_and_compare_use_the_clusters(summary_of, cli):
+    summary, _, folder = summary_of(rows(), 'gate.require = ["pass_rate >= 0.5"]')
+    (gate,) = summary["gates"]
+    assert gate["ci95"] == summary["pass_rate_ci95"]
+    found = cli("compare", folder, folder, "--json").json
+    assert found["overall"]["clusters"] == 20
+    assert "200 in 20 clusters" in cli("compare", folder, folder).out
+
+
+def test_a_tally_with_clusters_is_the_same_however_it_is_split():
+    random = np.random.default_rng(4)
+    values = [(float(v), f"c{n % 7}" if n % 3 else None) for n, v in enumerate(random.random(300))]
+    whole = NumberTally()
+    for value, cluster in values:
+        whole.add(value, cluster)
+    for cut in (1, 2, 150, 299):
+        first, second = NumberTally(), NumberTally()
+        for n, (value, cluster) in enumerate(values):
+            (first if n < cut else second).add(value, cluster)
+        merged = NumberTally.from_json(json.loads(json.dumps(second.to_json())))
+        merged.merge(first)
+        assert merged.figure() == whole.figure()
+    pairs = {c: [v for v, name in values if name == c] for c in {name for _, name in values} - {None}}
+    alone = sorted(v for v, name in values if name is None)
+    groups = [pairs[name] for name in sorted(pairs)]
+    wanted = cluster_interval([*map(len, groups), *[1] * len(alone)], [*map(sum, groups), *alone])
+    assert whole.figure().ci95 == pytest.approx(wanted[:2])
+
+
+def test_many_cases_that_stand_alone_beside_clusters_give_the_same_error_from_their_moments():
+    random = np.random.default_rng(5)
+    tally = NumberTally()
+    alone, groups = random.normal(0.5, 0.2, 3000), random.normal(0.5, 0.2, (40, 5))
+    for value in alone:
+        tally.add(float(value))
+    for n, group in enumerate(groups):
+        for value in group:
+            tally.add(float(value), f"g{n}")
+    wanted = cluster_interval([5] * 40 + [1] * 3000, [*groups.sum(axis=1), *alone])
+    assert tally.figure().ci95 == pytest.approx(wanted[:2], abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clusters", [20, 50, 100])
+def test_cluster_intervals_cover_the_truth_and_plain_ones_do_not(clusters, monkeypatch):
+    """1,000 runs with clusters of 2 to 20 dependent cases: right or wrong answers, and a metric."""
+    monkeypatch.setattr(intervals, "DRAWS", 400)
+    random = np.random.default_rng(clusters)
+    runs, covered, plain = 1000, np.zeros(2), np.zeros(2)
+    for _ in range(runs):
+        sizes = random.integers(2, 21, clusters)
+        passed = random.binomial(sizes, random.beta(1.4, 0.6, clusters))
+        rate, wilson = cluster_interval(sizes, passed, rate=True), rate_interval(int(passed.sum()), int(sizes.sum()))
+        values = random.normal(0, 0.2, clusters).repeat(sizes) + random.normal(0.6, 0.2, sizes.sum())
+        sums = np.add.reduceat(values, np.concatenate([[0], np.cumsum(sizes)[:-1]]))
+        mean = cluster_interval(sizes, sums)
+        single = interval_from_moments(len(values), values.mean(), values.std(ddof=1))
+        covered += [rate.low <= 0.7 <= rate.high, mean.low <= 0.6 <= mean.high]
+        plain += [wilson.low <= 0.7 <= wilson.high, single.low <= 0.6 <= single.high]
+    print(f"{clusters} clusters: by cluster {covered / runs}, plain {plain / runs}")
+    assert ((covered / runs >= 0.93) & (covered / runs <= 0.97)).all()
+    assert (plain / runs < 0.8).all()
