@@ -8,25 +8,11 @@ from difflib import get_close_matches
 # Of several names for one column, the first in its line wins; the others are carried along.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "question": ("question", "query", "user_input", "input"),
-    "expected": (
-        "expected",
-        "reference_answer",
-        "expected_answer",
-        "expected_output",
-        "reference",
-        "ground_truth",
-        "ground_truths",
-    ),
+    "expected": ("expected", "reference_answer", "expected_answer", "expected_output", "reference",
+                 "ground_truth", "ground_truths"),
     "answer": ("answer", "response", "output", "actual_output", "chatbot_answer", "answer_full", "answer_preview"),
-    "contexts": (
-        "contexts",
-        "passages",
-        "retrieved_contexts",
-        "retrieval_context",
-        "source_documents",
-        "source_nodes",
-        "context",
-    ),
+    "contexts": ("contexts", "passages", "retrieved_contexts", "retrieval_context", "source_documents",
+                 "source_nodes", "context"),
     "relevant": ("relevant", "relevant_docs", "expected_pages", "relevant_pages"),
     "type": ("type", "query_type", "category"),
     "id": ("id", "test_id", "case_id", "question_id", "query_id"),
@@ -48,7 +34,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "completion_tokens": ("completion_tokens", "output_tokens"),
     "cost": ("cost",),
     "error": ("error",),
-}
+}  # fmt: skip
 RESPONSE_COLUMNS = (
     "answer", "contexts", "route", "sources", "retrieved", "response_time",
     "usage", "prompt_tokens", "completion_tokens", "cost", "error",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import SettingsError
@@ -52,39 +52,20 @@ class Meaning:
         return (self.vectors[rows] @ self.vectors[columns].T).astype("float64").round(_DECIMALS)
 
 
+_CONTEXTS: Mapping[str, Any] = {"uses": ("contexts",), "empty": "0 with no context"}
+
+
 @metric_group(
-    Facts(
-        "context_relevance",
-        summary="Mean cosine of the question and each context.",
-        uses=("contexts",),
-        empty="0 with no context",
-    ),
-    Facts(
-        "context_sufficiency",
-        summary="Share of contexts with a cosine of 0.5 or more to the question.",
-        uses=("contexts",),
-        empty="0 with no context",
-    ),
-    Facts(
-        "answer_relevance",
-        summary="Cosine of the answer and the expected answer, or the question where none is expected.",
-        uses=("answer", "expected"),
-        empty="0 for an empty answer; not applicable without one",
-    ),
-    Facts(
-        "answer_correctness",
-        summary="Cosine of the answer and the expected answer; the best of several expected ones.",
-        uses=("answer", "expected"),
-        empty="0 for an empty answer; not applicable without an answer or an expected one",
-    ),
-    Facts(
-        "answer_hallucination",
-        summary="Share of the answer's sentences whose best cosine with any context is below 0.4.",
-        better="lower",
-        uses=("answer", "contexts"),
-        empty="0 for an answer with no sentence, else 1 with no context; not applicable without an answer",
-    ),
-)
+    Facts("context_relevance", "Mean cosine of the question and each context.", **_CONTEXTS),
+    Facts("context_sufficiency", "Share of contexts with a cosine of 0.5 or more to the question.", **_CONTEXTS),
+    Facts("answer_relevance", "Cosine of the answer and the expected answer, or the question where none is expected.",
+          uses=("answer", "expected"), empty="0 for an empty answer; not applicable without one"),
+    Facts("answer_correctness", "Cosine of the answer and the expected answer; the best of several expected ones.",
+          uses=("answer", "expected"), empty="0 for an empty answer; not applicable without an answer or an expected one"),
+    Facts("answer_hallucination", "Share of the answer's sentences whose best cosine with any context is below 0.4.",
+          better="lower", uses=("answer", "contexts"),
+          empty="0 for an answer with no sentence, else 1 with no context; not applicable without an answer"),
+)  # fmt: skip
 def embedding_metrics(
     pairs: Sequence[Pair],
     *,
