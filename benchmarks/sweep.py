@@ -17,12 +17,10 @@ import faiss
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from answerkey.experiments.grid import METRICS, Labels, number_labels
-from answerkey.experiments.sweep import measure_grid
+from answerkey.experiments.grid import METRICS, Labels, hits_in_pages, measure_grid, number_labels
 from answerkey.retrieval.bm25 import Bm25, Formula, build_bm25
 from answerkey.retrieval.dense import Exact
 from answerkey.retrieval.fuse import pool_candidates, weighted_sum
-from answerkey.types import Case
 
 ALPHAS = [step / 10 for step in range(11)]
 KS = (3, 5, 7, 10, 15, 20)
@@ -74,9 +72,8 @@ class World:
         # By page id, descending, as an index stands: ties then go to the same page in all three.
         self.pages = sorted((str(n) for n in range(pages)), reverse=True)
         self.relevant = [{self.pages[a]: 1.0, self.pages[b]: 1.0} for a, b in targets.tolist()]
-        cases = [Case(str(n), "?", relevant=row) for n, row in enumerate(self.relevant)]
-        self.labels: Labels = number_labels(cases, self.pages)
-        self.bm25: Bm25 = build_bm25([" ".join(text) for text in self.tokens], Formula())
+        self.labels: Labels = number_labels(self.relevant, self.pages)
+        self.bm25: Bm25 = build_bm25([" ".join(text) for text in self.tokens], Formula("robertson"))
         self.okapi = BM25Okapi(self.tokens, k1=1.5, b=0.75, epsilon=0)
         self.faiss = faiss.IndexFlatIP(384)
         self.faiss.add(self.vectors)
@@ -85,7 +82,8 @@ class World:
     def sweep(self) -> np.ndarray:
         questions = [" ".join(question) for question in self.questions]
         candidates = pool_candidates(Exact(self.vectors).search(self.asked, POOL), self.bm25.search(questions, POOL))
-        return measure_grid(weighted_sum(candidates, ALPHAS)[..., : max(KS)], self.labels, KS)
+        hits = hits_in_pages(weighted_sum(candidates, ALPHAS)[..., : max(KS)], self.labels)
+        return measure_grid(hits, KS, len(questions))
 
     def retrieve(self, query: int) -> tuple[dict[int, float], dict[int, float]]:
         score, row = self.faiss.search(self.asked[query : query + 1], POOL)

@@ -41,6 +41,9 @@ BENCHMARKS = {
         quick=("--collections", "cranfield"), needs_data=True,
     ),
     "sweep": Benchmark("11 α × 6 K × all metrics", "rank_bm25 + faiss in loops"),
+    "chunk_sweep": Benchmark(
+        "4 chunk sizes × 2 models × 11 α × 6 K", "the embedding alone", quick=("--pages", "200")
+    ),
     "compare": Benchmark("two runs of 100,000 cases × 10 metrics", "scipy, statsmodels"),
     "grounding": Benchmark("groundedness", "the plain embedding of the same texts", quick=("--answers", "100")),
     "assess": Benchmark("the runtime checks", "one embedding", quick=("--times", "300")),

@@ -64,6 +64,31 @@ def test_a_shift_of_few_queries_is_told_from_its_neighbours(deep: int) -> None:
     assert "page n + 1 of the index" in found(diagnose(RetrievalEvidence(labels, rankings)), "page_shift").title
 
 
+@pytest.mark.parametrize("queries", [2, 3, 4])
+def test_an_off_by_one_is_found_in_two_queries(queries: int) -> None:
+    """So few queries give no significance; that the next page stands first each time is no chance among fifty pages."""
+    labels = {f"q{n}": {str(7 * n + 3): 1.0} for n in range(queries)}
+    rankings = {f"q{n}": [str(7 * n + 4), str(40 - n), str(45 - n)] for n in range(queries)}
+    evidence = RetrievalEvidence(labels, rankings, [str(n) for n in range(1, 51)])
+    assert "page n + 1 of the index" in found(diagnose(evidence), "page_shift").title
+    right = {f"q{n}": {str(7 * n + 4): 1.0} for n in range(queries)}
+    assert diagnose(RetrievalEvidence(right, rankings, evidence.index_ids)).healthy
+
+
+def test_chunks_without_an_id_and_stop_words() -> None:
+    labels = {f"q{n}": {str(n): 1.0} for n in range(1, 5)}
+    rankings = {f"q{n}": [str(n)] for n in range(1, 5)}
+    ids, texts = (
+        ["1", "2", "3", "4", "", ""],
+        ["price of engine", "cost of boat", "size of car", "age of mill", "x", "y"],
+    )
+    questions = {"q1": "what is the price of the engine", "q2": "how much is the cost for a boat",
+                 "q3": "what would be the size of this car", "q4": "and what is the age of your mill"}  # fmt: skip
+    diagnosis = diagnose(RetrievalEvidence(labels, rankings, ids, texts, questions))
+    assert "2 of 6 (33%) chunks" in found(diagnosis, "chunks_without_id").title
+    assert "vocabulary_mismatch" not in [finding.code for finding in diagnosis.findings]
+
+
 def test_nothing_found_is_never_healthy() -> None:
     labels = {f"q{n}": {f"page-{n}a": 1.0} for n in range(3)}
     diagnosis = diagnose(RetrievalEvidence(labels, {q: ["elsewhere"] for q in labels}))

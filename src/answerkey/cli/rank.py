@@ -43,7 +43,14 @@ def command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as_json
         return print_json({"recorded": True, "configurations": figures}) if as_json else _show_figures(figures)
     names = [name.strip() for name in metrics.split(",") if name.strip()]
     labels = read_labels(qrels or run_file)
-    results = {setup: rank(run, labels, names, unit) for setup, run in read_configurations(run_file).items()}
+    runs = read_configurations(run_file)
+    results = {setup: rank(run, labels, names, unit) for setup, run in runs.items()}
+    if not any(mean for result in results.values() for mean in result.mean.values()):
+        from answerkey.experiments.label_check import check_labels
+
+        retrieved = dict.fromkeys(one for run in runs.values() for row in run.values() for one in row)
+        if problem := check_labels(labels, list(retrieved)).none_found("the rankings"):
+            say(f"warning: {problem}")
     for name in dict.fromkeys(name for result in results.values() for name in result.above_one):
         say(
             f"warning: {name} is above 1 for some queries, because several chunks of one page are counted; use --unit page"

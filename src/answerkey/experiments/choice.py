@@ -226,4 +226,4 @@ def _sentence(sweep: Sweep, best: Best) -> str:
         return f"keep the default, {kept}: {first} is not measurably better ({gain}, {best.queries} queries)"
     if best.test.sure:
         return f"{first} is best: it beats {second} ({margin}){unseen}"
-    return f"a tie: {first} and {second} cannot be told apart ({margin}){unseen}"
+    return f"a tie: {first} and {second} cannot be separated ({margin}){unseen}"

@@ -129,12 +129,16 @@ class LabelCheck:
 
     def require_some(self) -> None:
         """Raise where not one expected id is in the index: every figure would be 0."""
-        if self.total and len(self.missing) == self.total:
-            names = ", ".join(f'"{one}"' for one in self.examples)
-            raise InputError(
-                f"none of the expected ids ({self.total}) is in the index: found {_some(list(self.missing), 3)}; "
-                f"ids of the index are {names}{self._advice()}"
-            )
+        if problem := self.none_found("the index"):
+            raise InputError(problem)
+
+    def none_found(self, place: str) -> str:
+        """What to say where not one expected id is there; "" where some are."""
+        if not self.total or len(self.missing) < self.total:
+            return ""
+        names = ", ".join(f'"{one}"' for one in self.examples)
+        found = f"found {_some(list(self.missing), 3)}; ids of {place} are {names}{self._advice()}"
+        return f"none of the expected ids ({self.total}) is in {place}: {found}"
 
     @property
     def warnings(self) -> list[str]:

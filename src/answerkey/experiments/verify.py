@@ -22,7 +22,7 @@ from answerkey.types import Json
 _RUN = 4  # words that must follow each other
 _HELD = 0.5  # share of a chunk's runs that its page must hold
 _MOST_SHIFTED = 0.8
-_BROKEN_WORD = re.compile(r"(?<=\w)[-\u00ad]\n(?=\w)")
+_HYPHENATED = re.compile(r"(?<=\w)[-\u00ad]\n(?=\w)")
 PageKey = tuple[str, int]
 Run = tuple[str, ...]
 
@@ -115,7 +115,7 @@ class PdfPages:
         return {key: count / len(asked) for key, count in counts.items()}
 
     def stands(self, key: PageKey, text: str, shares: Mapping[PageKey, float]) -> bool:
-        """On its page; or it begins there and goes on to the next page."""
+        """On its page; or it begins there and continues on the next page."""
         own, following = shares.get(key, 0.0), shares.get((key[0], key[1] + 1), 0.0)
         if own >= _HELD or not words(text):
             return True
@@ -165,8 +165,8 @@ def _name(key: PageKey) -> str:
 
 
 def _joined(text: str) -> str:
-    """Words that the end of a line broke are one word again."""
-    return _BROKEN_WORD.sub("", text)
+    """Words that were hyphenated at the end of a line are one word again."""
+    return _HYPHENATED.sub("", text)
 
 
 def _runs(found: Run) -> list[Run]:

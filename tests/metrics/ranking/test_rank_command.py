@@ -107,3 +107,12 @@ def test_labels_in_a_set_are_read_in_one_order(tmp_path: Path) -> None:
     labels = tmp_path / "l.csv"
     labels.write_text("query_id,relevant\nq,\"{'b', 'c', 'a'}\"\n")
     assert list(read_labels(labels)["q"]) == ["a", "b", "c"]
+
+
+def test_labels_that_occur_in_no_ranking_are_warned_of_with_the_right_form(tmp_path: Path) -> None:
+    (tmp_path / "labels.json").write_text(json.dumps({f"q{n}": [f"manual.pdf page {n}"] for n in range(1, 4)}))
+    (tmp_path / "run.json").write_text(json.dumps({f"q{n}": [f"manual.pdf#{n}", "guide.pdf#1"] for n in range(1, 4)}))
+    files = ["--qrels", str(tmp_path / "labels.json"), "--run", str(tmp_path / "run.json"), "--json"]
+    result = CliRunner().invoke(command, files, catch_exceptions=False)
+    assert 'for "manual.pdf page 1" write "manual.pdf#1"' in result.stderr
+    assert json.loads(result.stdout)["mean"]["mrr"] == 0.0
