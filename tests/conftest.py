@@ -120,7 +120,7 @@ def write(tmp_path: Path) -> Callable[[str, object], Path]:
 
 # Slow tests that have not been run since the last lines, the cache and the viewer's pages changed. Remove a file from this
 # list once its slow tests pass again.
-UNVERIFIED = ("runs/test_engine_ray.py", "metrics/grounding/test_groundedness.py",
+UNVERIFIED = ("metrics/grounding/test_groundedness.py",
               "metrics/agreement/test_answer_agreement.py", "contract/test_metric_laws.py")  # fmt: skip
 
 

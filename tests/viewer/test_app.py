@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 from tests.support.viewer_asking import ask
 from tests.support.viewer_world import make_run, outcome, plain
 
+from answerkey.comparison.significance import holm
 from answerkey.errors import InputError
 from answerkey.reports.rows import read_rows
 from answerkey.reports.word_diff import marked_answer, word_diff
@@ -269,6 +272,47 @@ def test_runs_of_a_suite_have_a_trend_and_a_previous_run(app: Any) -> None:
     assert "keyword_recall" in told["metrics"]
     chosen = ask(app, "/compare?format=json").json()
     assert (chosen["a"], chosen["b"]) == (older, newer)
+
+
+def test_the_best_run_per_metric_and_its_ties_are_marked(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    shifts = (0.0, 0.3, 0.31, 0.05)
+    values = [np.clip(random.normal(0.4 + shift, 0.15, 60), 0, 1) for shift in shifts]
+    for n, column in enumerate(values):
+        cases = [Case(f"c{i}", "q?") for i in range(60)]
+        outcomes = [
+            outcome(c, Response("a"), {"keyword_recall": Score(float(v))}) for c, v in zip(cases, column, strict=True)
+        ]
+        make_run(tmp_path / f"bot_{n}", outcomes, "bot", reports=None)
+    app = make_app(tmp_path, Rules())
+    runs = {run["run"]: run["marks"] for run in ask(app, "/trend?suite=bot&format=json").json()["runs"]}
+    best = max(range(4), key=lambda n: values[n].mean())
+    others = [n for n in range(4) if n != best]
+    expected = holm([float(ttest_rel(values[best], values[n])[1]) for n in others])
+    assert runs[f"bot_{best}"]["keyword_recall"] == "best"
+    for n, p in zip(others, expected, strict=True):
+        assert runs[f"bot_{n}"].get("keyword_recall") == ("tie" if p >= 0.05 else None)
+    assert {mark.get("keyword_recall") for mark in runs.values()} == {"best", "tie", None}
+    assert "≈" in ask(app, "/trend?suite=bot").text
+
+
+def test_a_judges_preferences_stand_beside_the_answers(cli: Any, tmp_path: Path) -> None:
+    for version in (1, 2):
+        make_run(tmp_path / f"bot_{version}", (plain(n, version) for n in range(9)), "bot", reports=None)
+    told = cli("prefer", tmp_path / "bot_1", tmp_path / "bot_2", "--judge", "local", "--json")
+    assert told.code == 0, told.err
+    app = make_app(tmp_path, Rules())
+    page = ask(app, "/compare?a=bot_1&b=bot_2&show=all&format=json").json()
+    assert page["preference"]["sentence"] == told.json["sentence"]
+    assert page["shows"]["A preferred"] == told.json["wins_a"]
+    assert {c["id"]: c["preferred"]["winner"] for c in page["cases"]} == {
+        c["id"]: c["winner"] for c in told.json["results"]
+    }
+    assert told.json["sentence"] in html.unescape(ask(app, "/compare?a=bot_1&b=bot_2&show=all").text)
+    assert ask(app, "/compare?a=bot_2&b=bot_1&format=json").json()["preference"] is None
+    for damaged in ("{", "{}", '{"results": 3}', "[]"):
+        (tmp_path / "bot_2" / "preferred_over_bot_1.json").write_text(damaged)
+        assert ask(app, "/compare?a=bot_1&b=bot_2&format=json").json()["preference"] is None
 
 
 def test_the_label_desk_is_blind(app: Any) -> None:

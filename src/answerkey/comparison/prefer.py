@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from math import comb
 from pathlib import Path
 from typing import Literal
 
-from answerkey.errors import InputError
+import msgspec
+
+from answerkey.errors import InputError, StorageError
+from answerkey.files import json_text, write_file
 from answerkey.intervals import mean_interval
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.questions import Duel
@@ -172,6 +177,16 @@ class Preference:
         return [points[case.winner] for case in self.decided]
 
 
+@dataclass(frozen=True, slots=True)
+class _KeptPreference:
+    """What a reader of the file may rely on."""
+
+    sentence: str
+    judge: str
+    warnings: list[str]
+    results: list[PreferredCase]
+
+
 def prefer_outcomes(a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Outcome]], judge: Judge) -> Preference:
     """Compare two runs, each given by its name and outcomes. Equal answers are ties without a call."""
     ours = {outcome.case.id: outcome for outcome in a[1]}
@@ -192,12 +207,29 @@ def prefer_outcomes(a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Out
 
 
 def prefer_runs(a: Path, b: Path, judge: Judge) -> Preference:
-    """Compare two run folders. How often the judge's choice depended on the order is remembered for its card."""
+    """Compare two run folders. How often the judge's choice depended on the order is remembered for its card.
+
+    The result is kept in folder B, where the viewer's page of the two runs finds it.
+    """
     sides = [(open_run(path).name, path) for path in (a, b)]
     names = [name if sides[0][0] != sides[1][0] else path.name for name, path in sides]
     preference = prefer_outcomes((names[0], read_outcomes(a)), (names[1], read_outcomes(b)), judge)
     remember_flips(preference, judge)
+    with suppress(StorageError):  # a folder that is read-only
+        write_file(_kept(a, b), json_text(preference.to_json()))
     return preference
+
+
+def read_preference(a: Path, b: Path) -> Json | None:
+    """The latest preference between two run folders; None where no judge was asked, or the file is damaged."""
+    with suppress(OSError, ValueError):
+        record: Json = json.loads(_kept(a, b).read_text(encoding="utf-8"))
+        return msgspec.convert(record, _KeptPreference) and record
+    return None
+
+
+def _kept(a: Path, b: Path) -> Path:
+    return b / f"preferred_over_{a.resolve().name}.json"
 
 
 def remember_flips(preference: Preference, judge: Judge) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -46,16 +47,20 @@ class CaseQuery:
 
 def read_query(params: Mapping[str, str]) -> CaseQuery:
     given = {name: params[name][:500] for name in CaseQuery.__dataclass_fields__ if name in params and name != "page"}
-    page = params.get("page", "1")
     under = given.get("under", "")
-    if not page.isdigit() or int(page) < 1:
-        raise InputError(f"page: expected a whole number from 1, got {page!r}")
     if under:
         try:
             float(under)
         except ValueError:
             raise InputError(f"under: expected a number, got {under!r}") from None
-    return CaseQuery(**given, page=int(page))
+    return CaseQuery(**given, page=read_page(params))
+
+
+def read_page(params: Mapping[str, str]) -> int:
+    page = params.get("page", "1")[:50]
+    if not re.fullmatch("0*[1-9][0-9]{0,8}", page):
+        raise InputError(f"page: expected a whole number from 1, got {page!r}")
+    return int(page)
 
 
 def select(folder: Path, query: CaseQuery) -> list[int]:

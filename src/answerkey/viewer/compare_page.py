@@ -1,7 +1,8 @@
-"""Two runs side by side: the verdict, the figures, and the answers that differ, word by word."""
+"""Two runs side by side: the verdict, the figures, the answers that differ, word by word, and a judge's preferences."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -9,17 +10,32 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
+from answerkey.comparison.prefer import read_preference
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.charts.comparison_charts import comparison_charts
 from answerkey.reports.comparison import COLUMNS, metric_rows, notes, table_rows
 from answerkey.reports.rows import Rows, journal_state, read_outcome, read_rows
 from answerkey.reports.word_diff import LONGEST, word_diff
 from answerkey.types import Json, Outcome
+from answerkey.viewer.case_query import read_page
 from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.render import respond
 
 PAGE = 20
-SHOWS = ("newly failing", "newly passing", "lower", "higher", "changed", "all")
+SHOWS = (
+    "newly failing",
+    "newly passing",
+    "lower",
+    "higher",
+    "A preferred",
+    "B preferred",
+    "order decides",
+    "changed",
+    "all",
+)
+
+
+_PREFERRED = {"A preferred": ("winner", "A"), "B preferred": ("winner", "B"), "order decides": ("flipped", True)}
 
 
 def compare_page(request: Request) -> Response:
@@ -31,15 +47,23 @@ def compare_page(request: Request) -> Response:
         chosen = {"a": a or (newest or {}).get("previous") or "", "b": b or (newest or {}).get("run") or ""}
         return respond(request, "compare.html", {"runs": entries, **chosen, "comparison": None})
     side_a, side_b = library.run(a), library.run(b)
-    show, page = _wishes(request)
+    show, page = request.query_params.get("show", ""), read_page(request.query_params)
+    if show and show not in SHOWS:
+        raise InputError(f'show: no "{show[:40]}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}')
     comparison = _compared(side_a, side_b, f"{journal_state(side_a)} {journal_state(side_b)}")
     rows_a, rows_b = read_rows(side_a), read_rows(side_b)
-    show = show or _first_with_cases(comparison, rows_a, rows_b)
-    chosen = _chosen(comparison, rows_a, rows_b, show)
+    preference = read_preference(side_a, side_b)
+    preferred: dict[str, Json] = {case["id"]: case for case in preference["results"]} if preference else {}
+    places = {name: _chosen(comparison, rows_a, rows_b, name, preferred) for name in SHOWS}
+    show = show or next((name for name in SHOWS if places[name]), SHOWS[0])
+    chosen = places[show]
     pages = max(1, -(-len(chosen) // PAGE))
     page = min(page, pages)
     cases = [
-        _pair(read_outcome(side_a, rows_a, i), read_outcome(side_b, rows_b, j), i, j)
+        {
+            **_pair(read_outcome(side_a, rows_a, i), read_outcome(side_b, rows_b, j), i, j),
+            "preferred": preferred.get(rows_a.id[i]),
+        }
         for i, j in chosen[(page - 1) * PAGE : page * PAGE]
     ]
     data = {
@@ -53,7 +77,8 @@ def compare_page(request: Request) -> Response:
         "notes": notes(comparison),
         "charts": comparison_charts(comparison),
         "show": show,
-        "shows": {name: len(_chosen(comparison, rows_a, rows_b, name)) for name in SHOWS},
+        "shows": {name: len(found) for name, found in places.items() if preference or name not in _PREFERRED},
+        "preference": {key: preference[key] for key in ("sentence", "judge", "warnings")} if preference else None,
         "found": len(chosen),
         "page": page,
         "pages": pages,
@@ -62,26 +87,14 @@ def compare_page(request: Request) -> Response:
     return respond(request, "compare.html", data)
 
 
-def _wishes(request: Request) -> tuple[str, int]:
-    """Which cases (empty where not given) and which page of them."""
-    show, page = request.query_params.get("show", ""), request.query_params.get("page", "1")
-    if show and show not in SHOWS:
-        raise InputError(f'show: no "{show}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}')
-    if not page.isdigit() or int(page) < 1:
-        raise InputError(f"page: expected a whole number from 1, got {page!r}")
-    return show, int(page)
-
-
 @lru_cache(maxsize=16)
 def _compared(a: Path, b: Path, state: str) -> Comparison:
     return compare_runs(a, b)
 
 
-def _first_with_cases(comparison: Comparison, a: Rows, b: Rows) -> str:
-    return next((show for show in SHOWS if _chosen(comparison, a, b, show)), SHOWS[0])
-
-
-def _chosen(comparison: Comparison, a: Rows, b: Rows, show: str) -> list[tuple[int, int]]:
+def _chosen(
+    comparison: Comparison, a: Rows, b: Rows, show: str, preferred: Mapping[str, Json]
+) -> list[tuple[int, int]]:
     """Places of the pairs to show. `changed` goes by the first words of the answers, the route and the status."""
     place_a, place_b = ({case: n for n, case in enumerate(rows.id)} for rows in (a, b))
     if show in ("lower", "higher"):
@@ -90,6 +103,9 @@ def _chosen(comparison: Comparison, a: Rows, b: Rows, show: str) -> list[tuple[i
     both = [(n, place_b[case]) for case, n in place_a.items() if case in place_b]
     if show == "all":
         return both
+    if show in _PREFERRED:
+        key, wanted = _PREFERRED[show]
+        return [(i, j) for i, j in both if a.id[i] in preferred and preferred[a.id[i]][key] == wanted]
     if show in ("newly failing", "newly passing"):
         flips = comparison.newly_passing if show == "newly passing" else comparison.newly_failing
         return [(place_a[flip.id], place_b[flip.id]) for flip in flips]

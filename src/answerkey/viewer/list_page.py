@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
+from math import sqrt
 from pathlib import Path
+from statistics import fmean, stdev
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from answerkey.errors import InputError, StorageError, did_you_mean
+from answerkey.comparison.significance import holm, t_test_p
+from answerkey.errors import AnswerkeyError, InputError, StorageError, did_you_mean
+from answerkey.metrics.registry import find
 from answerkey.reports.charts.style import AMBER, BLUE, Spec, layer, number, over, titled
+from answerkey.reports.rows import Rows, journal_state, read_rows
 from answerkey.text import short_label
 from answerkey.types import Json
 from answerkey.viewer.library import SWEEP, RunLibrary, read_summary
@@ -21,6 +27,8 @@ from answerkey.viewer.run_page import send_file
 CHARTS_FILE = "charts.json"
 FILES = ("evaluation_results.csv", "summary_statistics.csv")
 MOST_RUNS = 40
+MOST_COMPARED = 12
+SIGNIFICANT = 0.05
 
 
 def runs_page(request: Request) -> Response:
@@ -43,10 +51,64 @@ def trend_page(request: Request) -> Response:
         summary = read_summary(library.run(entry["run"]))
         entry["means"] = summary.mean if summary else {}
     metrics = list(dict.fromkeys(metric for entry in runs for metric in entry["means"]))
+    compared = runs[:MOST_COMPARED]
+    folders = [library.run(entry["run"]) for entry in compared]
+    for entry, marks in zip(compared, _marks(tuple(folders), tuple(map(journal_state, folders))), strict=True):
+        entry["marks"] = marks
     chart = trend_chart(list(reversed(runs)))
     charts = {"trend": chart} if chart else {}
     data: Json = {"suite": suite, "suites": names, "runs": runs, "metrics": metrics, "charts": charts}
     return respond(request, "trend.html", data)
+
+
+@lru_cache(maxsize=16)
+def _marks(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[dict[str, str]]:
+    """For each run the metrics in which it is `best`, or a `tie`: not significantly different from the best run.
+
+    Paired t-tests against the best run; p is corrected by Holm's method for the number of other runs.
+    """
+    values: list[dict[str, dict[str, float]]] = []
+    for folder in folders:
+        rows = Rows()
+        with suppress(AnswerkeyError, LookupError, ValueError, TypeError, OSError):  # a damaged run has no marks
+            rows = read_rows(folder)
+        values.append({name: _known(rows.id, column) for name, column in {"score": rows.score, **rows.metrics}.items()})
+    marks: list[dict[str, str]] = [{} for _ in folders]
+    for metric in dict.fromkeys(name for columns in values for name in columns):
+        measured = {n: columns[metric] for n, columns in enumerate(values) if columns.get(metric)}
+        sign = {"higher": 1, "lower": -1}.get(_better(metric), 0)
+        if len(measured) < 2 or not sign:
+            continue
+        best = max(measured, key=lambda n: sign * sum(measured[n].values()) / len(measured[n]))
+        others = [n for n in measured if n != best]
+        corrected = holm([_paired_p(measured[best], measured[n]) for n in others])
+        marks[best][metric] = "best"
+        for n, p in zip(others, corrected, strict=True):
+            if p >= SIGNIFICANT:
+                marks[n][metric] = "tie"
+    return marks
+
+
+def _known(ids: Sequence[str], column: Sequence[float | str | None]) -> dict[str, float]:
+    return {case: value for case, value in zip(ids, column, strict=True) if isinstance(value, int | float)}
+
+
+def _better(metric: str) -> str:
+    try:
+        return find(metric).facts.better
+    except AnswerkeyError:  # the score, or a metric of the user's own
+        return "higher"
+
+
+def _paired_p(a: dict[str, float], b: dict[str, float]) -> float:
+    """Of the paired t-test over the cases that both have; 1 for fewer than two."""
+    differences = [a[case] - b[case] for case in a if case in b]
+    if len(differences) < 2:
+        return 1.0
+    mean, error = fmean(differences), stdev(differences) / sqrt(len(differences))
+    if not error:
+        return 0.0 if mean else 1.0
+    return t_test_p(mean / error, len(differences))
 
 
 def _sweep(library: RunLibrary, folder: Path) -> Json:
