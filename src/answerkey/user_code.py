@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module, invalidate_caches
+from importlib.util import cache_from_source
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,8 +27,11 @@ _SHORTEST_VALUE = 12  # shorter values are words that an answer may contain
 
 def import_user_module(name: str, what: str) -> ModuleType:
     """The module of that name; `what` names the setting that asks for it, for the error."""
+    known = set(sys.modules)
     try:
-        return import_module(name)
+        module = import_module(name)
+        _remember(sys.modules.keys() - known)
+        return module
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise SettingsError(f"{what}: no module {name} next to the suite nor installed") from None
@@ -67,6 +72,7 @@ def import_from(folder: Path) -> None:
     """Modules in this folder can be imported from now on: a bot may import its neighbours later, inside a function."""
     if (path := str(folder.resolve())) not in sys.path:
         sys.path.insert(0, path)
+    _forget_edited(folder)
     invalidate_caches()
 
 
@@ -78,6 +84,39 @@ def _forget_other(top: str, folder: Path) -> None:
         return
     for name in [n for n in sys.modules if n == top or n.startswith(f"{top}.")]:
         del sys.modules[name]
+
+
+# The files of the user's modules, with their time and size when they were imported.
+_IMPORTED: dict[Path, tuple[int, int] | None] = {}
+
+
+def _remember(names: Iterable[str]) -> None:
+    for name in names:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file and file.endswith(".py") and "site-packages" not in file:
+            _IMPORTED[Path(file)] = _stamp(Path(file))
+
+
+def _forget_edited(folder: Path) -> None:
+    """In a notebook a bot is edited and run again: if a file of the folder changed, its modules are imported anew."""
+    files = {path for path in _IMPORTED if path.is_relative_to(folder.resolve())}
+    if all(_IMPORTED[path] == _stamp(path) for path in files):
+        return
+    for name, module in list(sys.modules.items()):
+        if (file := getattr(module, "__file__", None)) and Path(file) in files:
+            del sys.modules[name]
+    for path in files:
+        del _IMPORTED[path]
+        # Python takes its compiled file for the same where the edit left size and second unchanged.
+        Path(cache_from_source(str(path))).unlink(missing_ok=True)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def error_text(error: BaseException, longest: int = _LONGEST) -> str:

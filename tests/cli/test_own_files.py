@@ -470,3 +470,29 @@ def test_18_the_python_functions_log_their_values(caplog: pytest.LogCaptureFixtu
         assess_answer("How long?", "It is 30 days [1].", ["Return within 30 days."], run_id="r7")
     assert "evaluate_all: context_relevance=" in caplog.text
     assert "assess_answer r7: passed; not_empty=ok" in caplog.text
+
+
+UNREADABLE: dict[str, tuple[Any, list[str]]] = {
+    "a.csv": ("id,qestion\n1,hello\n", ["line 2", '"question"', '"qestion"', "rename the column"]),
+    "b.csv": ("id,question,history\n1,hi,notalist\n", ["line 2", '"history"', "'notalist'", "for example [{"]),
+    "c.json": ([{"question": ""}], ["item 1", '"question"', "''", "fill it in"]),
+    "d.md": ("### Q1: a?\n**A2:** b\n", ["line 2", "found A2", "expected A1", "the number of its question"]),
+    "e.yaml": ("conversation: 5\n", ["item 1", '"conversation"', "found 5", 'for example [{"user"']),
+    "f.jsonl": ([{"question": "q", "contexts": [{"mood": 1}]}], ["line 1", '"contexts"', "the keys mood", "under one of text, content"]),
+    "g.csv": ("id,question\n1,a,b\n", ["line 2", "3 cells", "quote cells"]),
+    "h.jsonl": ([{"question": "q", "response_time": "soon"}], ["line 1", '"response_time"', "'soon'", "for example 1.5"]),
+    "i.csv": ("id,question,answer_criteria\n1,q,{bad\n", ["line 2", '"answer_criteria"', "'{bad'", "must_contain"]),
+    "j.csv": ('id,question,relevant\n1,q,"{3"\n', ["line 2", '"relevant"', "'{3'", "for example [\"34\""]),
+    "k.xlsx": (b"PK", ["a spreadsheet", "pandas.read_excel"]),
+    "l.txt": ("Some text.", ["a document", 'kind = "rag"']),
+    "m.json": ("[1, 2]", ["item 1", "found int", "an object with named values"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_read_names_the_place_and_a_fix(name: str, cli: Cli, write: Write) -> None:
+    content, told = UNREADABLE[name]
+    shown = cli("cases", write(name, content))
+    assert shown.code == 2
+    last = shown.err.splitlines()[-1]
+    assert [part for part in (name, *told) if part not in last] == []

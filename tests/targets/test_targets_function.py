@@ -11,6 +11,7 @@ from textwrap import dedent
 
 import pytest
 
+import answerkey
 from answerkey.errors import SettingsError
 from answerkey.targets.resolve import make_target
 from answerkey.types import Question, Response, Target, Turn
@@ -263,3 +264,27 @@ def test_two_suites_may_each_have_a_module_of_one_name(tmp_path: Path, monkeypat
         (folder / "samebot.py").write_text(f"def answer(q): return '{name}'")
         answers.append(make_target({"call": "samebot:answer"}, folder).ask(ASK).answer)
     assert answers == ["a", "b"]
+
+
+def test_an_edited_bot_and_what_it_imports_are_read_again(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "cases.jsonl").write_text('{"question": "q"}\n')
+    (tmp_path / "my_words.py").write_text("WORD = 'old'\n")
+    (tmp_path / "my_metric.py").write_text(
+        "from answerkey import metric\n@metric\ndef shout(case, response):\n    return 1.0\n"
+    )
+    (tmp_path / "edited_bot.py").write_text("import my_words\ndef answer(q):\n    return my_words.WORD\n")
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        'cases = ["cases.jsonl"]\nmodules = ["my_metric"]\nmetrics = ["shout"]\n[target]\ncall = "edited_bot:answer"\n'
+    )
+
+    def answer() -> str | None:
+        return next(iter(answerkey.run_suite(suite, out=None, progress=False).outcomes)).response.answer
+
+    assert answer() == "old"
+    (tmp_path / "my_words.py").write_text("WORD = 'new'\n")  # of the same size, within the same second
+    assert answer() == "new"
+    (tmp_path / "edited_bot.py").write_text("def answer(q):\n    return 'edited'\n")
+    assert answer() == "edited"
+    assert answer() == "edited"

@@ -138,6 +138,11 @@ def read_file(path: Path, name: str) -> Iterator[Case]:
         )
     if ending in ROW_READERS:
         return cases_of_rows(ROW_READERS[ending](path, name), path)
+    if ending in {".xlsx", ".xls", ".ods"}:
+        raise InputError(
+            f"{name}: a spreadsheet; save it as CSV, or run: "
+            f'python -c "import pandas; pandas.read_excel({str(path)!r}).to_csv({str(path.with_suffix(".csv"))!r}, index=False)"'
+        )
     if ending in {".txt", ".pdf", ".rst", ".html"}:
         raise InputError(
             f'{name}: a document, not cases; let a bot answer from it: [target] with kind = "rag" and '

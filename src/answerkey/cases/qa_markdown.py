@@ -117,7 +117,8 @@ def _begin_answer(block: _Block, given: re.Match[str], name: str, number: int) -
     answer_number = int(given[1] or given[2] or given[3])
     if answer_number != block.number:
         raise InputError(
-            f"{name}, line {number}: found A{answer_number}, expected A{block.number} for the question at line {block.line}"
+            f"{name}, line {number}: found A{answer_number}, expected A{block.number} for the question at line {block.line}; "
+            "give each answer the number of its question"
         )
     block.answered = True
     block.answer.append(given[4])

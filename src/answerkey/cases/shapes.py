@@ -42,6 +42,8 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
             yield from _conversation(
                 row, place, str(row.get("id") or row.get("name") or (path.stem if only else default_id))
             )
+        elif "question" not in row and (key := next((key for key in CONVERSATIONS if key in row), None)):
+            raise place.error(key, row[key], "a list of turns")
         else:
             yield case_of_row(with_expected_columns(row, place.file), place, default_id)
 

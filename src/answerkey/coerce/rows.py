@@ -45,7 +45,9 @@ def case_of_row(row: Mapping[str, Any], place: Place, default_id: str) -> Case:
     question = as_text(row.get("question"), "question", place)
     if not question and "question" not in row:
         near = did_you_mean("question", [name for name in row if name not in COLUMNS])
-        raise InputError(f'{place}: no column "question" among {", ".join(row) or "none"}{near}')
+        raise InputError(
+            f'{place}: no column "question" among {", ".join(row) or "none"}{near}; rename the column to "question"'
+        )
     if not question:
         raise place.error("question", row.get("question"), "a question", "fill it in or remove the row")
     extra = {key: value for key, value in row.items() if key not in COLUMNS}

@@ -22,6 +22,28 @@ _SEPARATOR = re.compile(r"[;,|]")
 _LARGEST_EXTRA = 20_000
 
 
+# What a cell of these columns may hold, for the messages.
+_EXAMPLES = {
+    "contexts": '["the text of a passage"]',
+    "relevant": '["34", "manual.pdf#35"]',
+    "retrieved": '["34", "12"]',
+    "sources": '["manual.pdf"]',
+    "history": '[{"user": "How long?", "answer": "30 days"}]',
+    "answer_criteria": '{"must_contain": ["30 days"]}',
+    "tags": '["refunds"]',
+    "acceptable_routes": '["sales_kpi"]',
+    "response_time": "1.5",
+    "cost": "0.002",
+    "prompt_tokens": "120",
+    "completion_tokens": "40",
+    "usage": '{"prompt_tokens": 120, "completion_tokens": 40}',
+    "conversation": '[{"user": "How long?"}]',
+    "sequence": '["And in June?"]',
+    "messages": '[{"role": "user", "content": "How long?"}]',
+    "expected": '["30 days", "one month"]',
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a value stands, for the message of an error in it.
@@ -39,7 +61,8 @@ class Place:
         return f"{self.file}, {self.unit} {self.line}" if self.line else self.file
 
     def error(self, column: str, found: object, expected: str, fix: str = "") -> InputError:
-        tail = f"; {fix}" if fix else ""
+        example = f"for example {_EXAMPLES[column]}" if column in _EXAMPLES and not self.live else ""
+        tail = f"; {fix or example}" if fix or example else ""
         return InputError(f'{self}, column "{column}": found {shown(found)}, expected {expected}{tail}')
 
 

@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import Better
@@ -85,8 +85,18 @@ _OF_THIS_CALL: ContextVar[Mapping[str, Metric] | None] = ContextVar("metrics of 
 _loaded = False
 
 
-def metric(name: str, *, batch: bool = False, **facts: Any) -> Callable[[F], F]:
-    """Register a function as the metric `name`; the facts are those of `Facts`."""
+@overload
+def metric(name: F) -> F: ...
+
+
+@overload
+def metric(name: str, *, batch: bool = False, **facts: Any) -> Callable[[F], F]: ...
+
+
+def metric(name: Any, *, batch: bool = False, **facts: Any) -> Any:
+    """Register a function as the metric `name`, or a plain `@metric` under its own name; the facts are those of `Facts`."""
+    if callable(name):
+        return metric(getattr(name, "__name__", type(name).__name__))(name)
 
     def register(function: F) -> F:
         about = Facts(name, summary=_first_line(function), **facts)

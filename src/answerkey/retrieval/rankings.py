@@ -125,7 +125,8 @@ def _read(
         raise InputError(f"{path}: no query found")
     if column not in seen:
         hint = did_you_mean(column, seen)
-        raise InputError(f'{path.name}: no column "{column}" among {", ".join(seen)}{hint}')
+        fix = "; give the labels in a file of their own: --qrels labels.csv" if column == "relevant" else ""
+        raise InputError(f'{path.name}: no column "{column}" among {", ".join(seen)}{hint or fix}')
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -22,6 +21,7 @@ from answerkey.profiles.load import load_profile
 from answerkey.runs.ask import Answered
 from answerkey.runs.suite import Suite
 from answerkey.types import Case, Outcome, Pair, Profile, Response, Score, Status, Verdict
+from answerkey.user_code import import_from
 
 T = TypeVar("T")
 Begun = tuple[list[Answered], Future[list[Outcome]]]
@@ -166,14 +166,10 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Sco
 
 
 def _load_own_metrics(suite: Suite) -> None:
-    """The suite's modules; its folder comes first in the path while they are imported."""
-    if not suite.modules:
-        return
-    sys.path.insert(0, str(suite.folder.resolve()))
-    try:
+    """The suite's modules, which may stand in its folder."""
+    if suite.modules:
+        import_from(suite.folder)
         load_modules(suite.modules)
-    finally:
-        sys.path.pop(0)
 
 
 def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[str]) -> Any:
