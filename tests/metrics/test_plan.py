@@ -51,6 +51,25 @@ def test_what_is_no_number_is_broken(registered, given):
     assert row["odd"].error
 
 
+@pytest.mark.parametrize(
+    ("facts", "given", "error"),
+    [
+        ({}, 7.0, "odd returned 7, outside its declared range 0.0 to 1.0; declare low and high"),
+        ({}, -0.1, "outside its declared range"),
+        ({"low": 1, "high": 5}, 5.5, "outside its declared range 1 to 5"),
+        ({"high": None}, -1, "outside its declared range 0.0 to any"),
+        ({"high": None}, 7.0, None),
+        ({"low": None, "high": None}, -7.0, None),
+        ({}, 1 + 1e-7, None),
+    ],
+)
+def test_a_value_outside_the_declared_range_is_an_error(registered, facts, given, error):
+    metric("odd", needs=("answer",), empty="0", **facts)(lambda case, response: given)
+    (row,) = make_plan(["odd"], {}).score(PAIRS[:1])
+    assert (row["odd"].value is None) == (error is not None)
+    assert error is None or error in row["odd"].error
+
+
 def test_true_none_and_scores_are_what_they_are(registered):
     for name, given in {"yes": True, "none": None, "score": Score(0.2, "so")}.items():
         metric(name, needs=("answer",), empty="0")(lambda case, response, given=given: given)

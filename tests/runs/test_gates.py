@@ -93,3 +93,27 @@ def test_a_gate_on_a_mean_with_errors_fails():
     for answer in answer_gates(parse_gates(gates), summarise([good, bad])):
         assert not answer.passed
         assert "1 with an error" in answer.note
+
+
+ROUTED = [
+    {"id": "a", "question": "a?", "expected": "yes", "answer": "yes", "type": "sales", "route": "docs"},
+    {"id": "b", "question": "b?", "expected": "yes", "answer": "no", "type": "hr", "route": "sales"},
+]
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "said"),
+    [
+        ("success[sales] >= 0.5", 2, '"sales" is a type and a route; write [type:sales] or [route:sales]'),
+        ("mean[exact_match][sales] >= 0.5", 2, "[route:sales]"),
+        ("success[type:sales] >= 0.5", 0, "type sales"),
+        ("success[route:sales] >= 0.5", 1, "route sales"),
+        ("mean[exact_match][route:sales] <= 0", 0, "route sales, scored 1/1"),
+        ("success[hr] >= 0.5", 1, "type hr"),
+        ("success[docs] >= 0.5", 0, "route docs"),
+    ],
+)
+def test_a_gate_says_whether_it_means_the_type_or_the_route(scored, gate, code, said):
+    shown, folder = scored("--gate", gate, rows=ROUTED)
+    assert shown.code == code, shown.err
+    assert said in (shown.last_line if code == 2 else (folder / "report.txt").read_text())

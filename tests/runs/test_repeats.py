@@ -8,12 +8,20 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 
 import pytest
 from tests.support.results import latest_run
 
-from answerkey import open_run
-from answerkey.runs.store import read_outcomes
+from answerkey import evaluate, open_run
+from answerkey.reports.write import write_reports
+from answerkey.runs.control import Selection
+from answerkey.runs.engines.shards import Sharded, cut
+from answerkey.runs.engines.worker import Task, Worker
+from answerkey.runs.prepare import prepare
+from answerkey.runs.resume import new_manifest
+from answerkey.runs.store import read_outcomes, write_manifest
+from answerkey.runs.suite import load_suite
 
 # The answer depends on the question and on how often it was asked before: 10110 of c3 is right, wrong, right, right, wrong.
 BOT = """
@@ -189,6 +197,39 @@ def answer(question, history=()):
     begun = [attempt.response.answer for attempt in turns[0].attempts]
     assert sorted(begun) == ["start 0", "start 1", "start 2"]
     assert [a.response.answer for a in turns[2].attempts] == [f"{start} then turn 3" for start in begun]
+
+
+def test_a_worker_of_a_cluster_repeats_too(cli, suite):
+    """The same figures from Parquet parts; Ray itself is not needed for this."""
+    pytest.importorskip("pyarrow")
+    path = suite()
+    _, local = run(cli, path)
+    loaded = load_suite(path)
+    with closing(prepare(loaded)) as prepared:
+        folder = path.parent / "parts_run"
+        (folder / "parts").mkdir(parents=True)
+        source = Sharded(cut(loaded.cases, loaded.folder, 4), Selection(), "cases")
+        list(source())
+        write_manifest(folder, new_manifest(prepared, folder) | {"partial": ""})
+        worker = Worker(Task(loaded, Selection(), folder, 2))
+        for shard in source.shards:
+            list(worker.score(shard, frozenset(), frozenset()))
+        worker.close()
+    write_reports(folder, charts=False)
+    there, here = (json.loads((f / "summary.json").read_text()) for f in (folder, local))
+    assert there["totals"]["cases"] == 7
+    assert there["repeats"]["answers"] == here["repeats"]["answers"] == 35
+    assert len(next(iter(read_outcomes(folder))).attempts) == 5
+
+
+def test_repeats_from_python():
+    flips = iter("100110111")
+    found = evaluate(
+        [{"id": n, "question": f"q{n}", "expected": "1"} for n in "abc"], ["exact_match"],
+        target=lambda question: next(flips), repeats=3, workers=1, progress=False,
+    )  # fmt: skip
+    assert [o.scores["exact_match"].value for o in found] == pytest.approx([1 / 3, 2 / 3, 1])
+    assert found.summary.figures.repeats.k == 3
 
 
 SLOW_BOT = """

@@ -53,6 +53,7 @@ def evaluate(
     workers: int = 5,
     timeout: float = 30,
     retries: int = 0,
+    repeats: int = 1,
     limit: int | None = None,
     name: str = "evaluate",
     out: str | Path | None = None,
@@ -66,6 +67,7 @@ def evaluate(
       engine, a `Target`, or the settings of a suite's [target] as a dict.
     - `profile`: a built-in scoring profile, a TOML file or a dict. `judge`: "local", a preset, a dict of settings, or a
       function from prompt to text. `embedding`: a model name, "none" or settings.
+    - `repeats`: ask each case that many times; `Outcome.attempts` has the answers, `summary.figures.repeats` the figures.
     - `out`: a folder for a run folder with all reports; by default nothing is written.
 
     Raises `AnswerkeyError` for every mistake that the command line reports; `IncompleteError.run` has what was done.
@@ -80,7 +82,7 @@ def evaluate(
         "name": name,
         "cases": [str(data) if isinstance(data, (str, Path)) else NAME],
         "metrics": names,
-        "run": {"workers": workers, "timeout": timeout},
+        "run": {"workers": workers, "timeout": timeout, "repeats": repeats},
         "gate": {"require": list(gates)},
     }
     if profile is not None:

@@ -77,7 +77,7 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
 
         write_comparison(comparison, out, cases)
         say(f"wrote comparison.html, .md, .txt, .json and plots/ to {out}")
-    say(ending.line)
+    end(ending)
     ctx.exit(ending.code)
 
 

@@ -166,12 +166,7 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         )
     if manifest.get("engine") == "ray":
         raise SettingsError(f"{folder}: this run was started with --engine ray; continue with --resume --engine ray")
-    before = Repeats.of_settings(manifest.get("settings", {}).get("run", {}))
-    if before.times != prepared.repeats.times:
-        raise SettingsError(
-            f"{folder}: this run asks each case {before.times} times, the suite {prepared.repeats.times}; "
-            f"start a new run, or set --repeats {before.times}"
-        )
+    check_repeats(folder, manifest, prepared)
     old = manifest["fingerprint"]
     different = changed_parts(old, prepared.fingerprint)
     if different and not accept:
@@ -198,6 +193,16 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         raise AlreadyFinished(folder, prepared.count)
     suite = str(prepared.suite.path.resolve()) if prepared.suite.path else manifest.get("suite")
     return Resumed({**manifest, "suite": suite, "count": prepared.count, "partial": "in progress"}, state, cases)
+
+
+def check_repeats(folder: Path, manifest: Json, prepared: Prepared) -> None:
+    """A run keeps its number of repeats: the positions of its answers depend on it."""
+    before = Repeats.of_settings(manifest.get("settings", {}).get("run", {}))
+    if before.times != prepared.repeats.times:
+        raise SettingsError(
+            f"{folder}: this run asks each case {before.times} times, the suite {prepared.repeats.times}; "
+            f"start a new run, or set --repeats {before.times}"
+        )
 
 
 def still_stopping(prepared: Prepared, options: Options, begun: Resumed) -> tuple[Prepared, Options]:

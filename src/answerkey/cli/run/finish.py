@@ -11,7 +11,7 @@ from typing import cast
 import click
 from click.core import ParameterSource
 
-from answerkey.cli.output import print_json, say, separate_streams, show
+from answerkey.cli.output import end, print_json, say, separate_streams, show
 from answerkey.profiles.decide import ERROR
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.reports.text import text_report
@@ -46,8 +46,7 @@ def finish_run(finished: Finished, resume_command: str, *, as_json: bool, quiet:
         say(f"to continue: {resume_command}")
     if not (as_json or quiet) and separate_streams():
         show(ending.line)  # a report kept in a file ends as the screen does
-    say(ending.line)
-    return ending.code
+    return end(ending)
 
 
 def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> None:

@@ -20,7 +20,7 @@ from answerkey.runs.control import Selection
 from answerkey.runs.engines.parts import PARTS, StoredPart, list_parts, read_part
 from answerkey.runs.prepare import Prepared
 from answerkey.runs.records import changed_parts, digest_of
-from answerkey.runs.resume import AlreadyFinished, belongs_to, new_manifest
+from answerkey.runs.resume import AlreadyFinished, belongs_to, check_repeats, new_manifest
 from answerkey.runs.store import read_manifest
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import kind_of
@@ -232,6 +232,7 @@ def _check_same(folder: Path, manifest: Json, prepared: Prepared, source: Sharde
         raise SettingsError(
             f"{folder}: a run of another suite, {manifest.get('suite')}; start a new run without --resume"
         )
+    check_repeats(folder, manifest, prepared)
     different = changed_parts(manifest["fingerprint"], prepared.fingerprint)
     if not different and manifest["shards"]["digest"] != source.digest():
         different = ["order of the cases"]
