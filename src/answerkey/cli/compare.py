@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.output import end, json_option, print_json, say, show
 
 
 @click.command("compare")
