@@ -226,4 +226,6 @@ def _sentence(sweep: Sweep, best: Best) -> str:
         return f"keep the default, {kept}: {first} is not measurably better ({gain}, {best.queries} queries)"
     if best.test.sure:
         return f"{first} is best: it beats {second} ({margin}){unseen}"
+    if best.winner[0] == best.runner_up[0]:
+        return f"{first} is enough: K = {sweep.ks[best.runner_up[1]]} is not measurably different ({margin}){unseen}"
     return f"a tie: {first} and {second} cannot be separated ({margin}){unseen}"

@@ -25,7 +25,7 @@ from answerkey.viewer.render import respond
 from answerkey.viewer.run_page import send_file
 
 CHARTS_FILE = "charts.json"
-FILES = ("evaluation_results.csv", "summary_statistics.csv")
+FILES = ("report.txt", "report.md", "evaluation_results.csv", "summary_statistics.csv")
 MOST_RUNS = 40
 MOST_COMPARED = 12
 SIGNIFICANT = 0.05

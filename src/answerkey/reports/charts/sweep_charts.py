@@ -14,7 +14,7 @@ from answerkey.experiments.sweep_statistics import intervals
 from answerkey.files import json_text, write_file
 from answerkey.reports.charts.style import (
     BLUE,
-    LIGHT,
+    GREY,
     RED,
     SERIES,
     Spec,
@@ -33,7 +33,7 @@ METRIC_LABELS = {
 }  # fmt: skip
 _CURVES = ("hit_rate", "recall", "mrr", "ndcg", "f1", "precision")
 _VISIBLE = 0.01
-_QUIET, _GRID = LIGHT["muted"], LIGHT["line"]
+_QUIET = GREY  # readable on light and on dark pages
 _SEQUENTIAL = ["#f3f7fb", "#0b3a66"]  # light to dark: readable in grey too
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 5])
 
@@ -288,7 +288,10 @@ def _radar(axes: Sequence[str], shapes: Mapping[str, Sequence[float]]) -> Spec:
     }
     text = {**at, "text": {"field": "text"}}
     layers = [
-        over(grid, layer("line", {**at, "detail": name("line"), "order": order}, color=_GRID, strokeWidth=1)),
+        over(
+            grid,
+            layer("line", {**at, "detail": name("line"), "order": order}, color=_QUIET, opacity=0.4, strokeWidth=1),
+        ),
         over(marks, layer("text", text, color=_QUIET, fontSize=10, dx=4, align="left", dy=-5)),
         over(outline, layer("line", {**at, **shape, "order": order}, strokeWidth=2.4, point={"size": 36})),
         over(labels, layer("text", text, fontSize=13, fontWeight=600)),
