@@ -10,6 +10,7 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import StorageError
 
 _DEEPEST = 100
+_ASIDE = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}")
 
 
 def write_file(path: Path, content: str | bytes, durable: bool = True) -> None:
@@ -55,15 +57,32 @@ def _replacing(path: Path) -> Generator[IO[bytes]]:
         with named or aside.open("xb") as file:
             yield file
             file.flush()
-            if named:  # src_dir_fd makes Python follow the link of /proc to the file itself
-                descriptor = file.fileno()
-                os.link(f"/proc/self/fd/{descriptor}", aside, src_dir_fd=descriptor, follow_symlinks=True)
-        os.replace(aside, path)
+            if not named or not _linked(file, path):
+                _ = named and _linked(file, aside)
+                os.replace(aside, path)
     except OSError as error:
         raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
             aside.unlink()
+
+
+def _linked(file: IO[bytes], path: Path) -> bool:
+    """Whether the file without a name now has this one; no other file is replaced."""
+    descriptor = file.fileno()  # src_dir_fd makes Python follow the link of /proc to the file itself
+    try:
+        os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor, follow_symlinks=True)
+    except FileExistsError:
+        return False
+    return True
+
+
+def remove_strays(folder: Path) -> None:
+    """Remove what a process that was killed between two steps of a replacement left in a folder."""
+    for path in folder.rglob(".*") if Path("/proc/self").exists() else ():
+        left = _ASIDE.fullmatch(path.name)
+        if left and not Path("/proc", left[1]).exists():  # else the process that writes it still runs
+            path.unlink(missing_ok=True)
 
 
 def _open_nameless(folder: Path) -> IO[bytes] | None:

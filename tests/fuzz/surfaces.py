@@ -317,8 +317,8 @@ def damage(rng: Random, world: Path) -> FuzzInput:
         (
             ["summary", good], ["summary", good, "--json"], ["summary", good, "--by", "type"], ["report", good, "--no-charts"],
             ["report", good, "--json", "--no-charts"], ["compare", good, other], ["compare", other, good, "--json"], ["compare", good, other, "--gate"],
-            ["rescore", good, "--profile", profile, "--no-charts"], ["diagnose", good, "--json"], ["baseline", "set", good, "--folder", "."],
-            ["calibrate", good, "--metric", "token_f1", "--json"], ["run", "--resume", good, "--no-charts"], ["run", "--investigate", "--resume", good],
+            ["rescore", good, "--profile", profile, "--no-charts"], ["rescore", good, "--resume", "--no-charts"], ["diagnose", good, "--json"], ["baseline", "set", good, "--folder", "."],
+            ["calibrate", good, "--metric", "token_f1", "--json"], ["run", good, "--resume", "--no-charts"], ["run", good, "--investigate"],
             ["report", good],
         )
     )  # fmt: skip

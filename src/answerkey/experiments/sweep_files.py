@@ -14,6 +14,7 @@ from answerkey.experiments.choice import Best, Conclusions
 from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Place, Sweep
 from answerkey.experiments.sweep_statistics import NAMES, describe
+from answerkey.files import json_text, replacing, write_file
 from answerkey.text import spreadsheet_text
 from answerkey.types import Json
 
@@ -24,12 +25,11 @@ _SETUP = ("chunking", "embedding")
 
 def write_files(sweep: Sweep, found: Conclusions, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / RESULTS).open("w", encoding="utf-8", newline="") as file:
+    with replacing(folder / RESULTS) as file:
         _write_results(sweep, file)
-    with (folder / STATISTICS).open("w", encoding="utf-8", newline="") as file:
+    with replacing(folder / STATISTICS) as file:
         _write_statistics(sweep, file)
-    text = json.dumps(summary(sweep, found), ensure_ascii=False, allow_nan=False, indent=2)
-    (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    write_file(folder / SUMMARY, json_text(summary(sweep, found), indent=2))
 
 
 def summary(sweep: Sweep, found: Conclusions) -> Json:

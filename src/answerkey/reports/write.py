@@ -11,7 +11,7 @@ from answerkey.calibrate.label_order import rate_of_cases
 from answerkey.calibrate.labels import column_label, read_labels
 from answerkey.comparison.comparison import Comparison, comparison_json
 from answerkey.errors import StorageError
-from answerkey.files import json_line, json_text, replacing, write_file
+from answerkey.files import json_line, json_text, remove_strays, replacing, write_file
 from answerkey.reports.case_files import JunitFile, ResultsCsv
 from answerkey.reports.charts.style import can_draw, write_plots
 from answerkey.reports.comparison import SHOWN_CASES, comparison_markdown, comparison_text
@@ -50,6 +50,7 @@ def write_reports(
     The Parquet files of a large run are its rows already, and are not written again.
     """
     manifest, profile = read_manifest(folder), open_run(folder).profile
+    remove_strays(folder)
     if in_parts(folder):
         tally, worst, labels = merged(folder), worst_positions(folder, MOST_FROM_PARTS), dict[str, float]()
     else:
@@ -157,6 +158,7 @@ def write_comparison(comparison: Comparison, folder: Path, cases: int = SHOWN_CA
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        remove_strays(folder)
         for name, content in files.items():
             write_file(folder / name, content)
         drawn = write_plots(folder / "plots", comparison_charts(comparison)) if can_draw() else []

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, Required, TypedDict
 import msgspec
 
 from answerkey.errors import InputError, SettingsError, StorageError
-from answerkey.files import json_text, read_json, write_file
+from answerkey.files import json_text, read_json, remove_strays, write_file
 from answerkey.profiles import load_profile
 from answerkey.runs.ask import Answered
 from answerkey.runs.journal import (
@@ -248,6 +248,7 @@ def locked(folder: Path) -> Generator[None]:
         ) from None
     with file:
         _lock(file, folder)
+        remove_strays(folder)
         yield
 
 

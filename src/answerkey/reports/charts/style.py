@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.errors import SettingsError, StorageError
+from answerkey.files import write_file
 
 Spec = dict[str, Any]
 
@@ -115,7 +116,7 @@ def write_plots(folder: Path, charts: Mapping[str, Spec]) -> list[Path]:
         for old in set(folder.glob("*.png")) - set(drawn):
             old.unlink()
         for path, data in drawn.items():
-            path.write_bytes(data)
+            write_file(path, data, durable=False)
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from None
     return list(drawn)

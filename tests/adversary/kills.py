@@ -1,0 +1,314 @@
+"""Kills answerkey with SIGKILL at a chosen step of every phase, continues, and counts what was lost, doubled, left or asked again.
+
+`python -m tests.adversary.kills --kills 300`. Each command runs in a fork of this process, which has imported everything;
+it kills itself at its nth step, so a busy machine changes nothing. Ray, which can't be forked, is killed from outside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.adversary.attack import PROFILE
+
+WORKERS, CASES = 3, 12
+_WRITE = os.write
+BOT = """
+import os, sys, time
+def answer(question):
+    with open({log!r}, "a") as file:
+        file.write(question + "\\n")
+    sys.audit("step.bot")
+    time.sleep(0.002)
+    return "It is " + question
+"""
+METRIC = """
+import sys
+from answerkey import metric
+@metric("stepwise")
+def stepwise(case, response):
+    sys.audit("step.metric")
+    return 1.0
+"""
+STEPS = ("open", "os.rename", "os.link", "os.mkdir", "os.remove", "os.truncate", "step.")
+PHASES = ("startup", "asking", "scoring", "reports", "rescore", "compare", "sweep")
+
+
+def main_in_fork(
+    arguments: list[str], step: int | None, torn: bool = False, count: Callable[[str], Any] | None = None
+) -> int:
+    """The exit code, or -9 where it killed itself at that step; `count` is called with the name of each step."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    try:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        errors = os.open("errors.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        for number, to in ((0, nowhere), (1, nowhere), (2, errors)):
+            os.dup2(to, number)
+        sys.stdout, sys.stderr = (
+            io.TextIOWrapper(io.FileIO(n, "w", closefd=False), encoding="utf-8", write_through=True) for n in (1, 2)
+        )
+        _hook(step, torn, count)
+        sys.argv = ["answerkey", *arguments]
+        from answerkey.cli.main import main
+
+        main()
+    except SystemExit as ended:
+        os._exit(ended.code if isinstance(ended.code, int) else 70)
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    os._exit(70)
+
+
+def _hook(step: int | None, torn: bool, count: Callable[[str], Any] | None) -> None:
+    done = 0
+
+    def reached(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal done
+        if not event.startswith(STEPS) or (event == "open" and not _writes(arguments)):
+            return
+        if count:
+            count(event)
+        if done == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done += 1
+
+    def half(file: int, data: Any) -> int:
+        if torn and done == step:
+            _WRITE(file, bytes(data)[: len(data) // 2])
+        sys.audit("step.write")
+        return _WRITE(file, data)
+
+    os.write = half  # type: ignore[assignment]
+    sys.addaudithook(reached)
+
+
+def _writes(arguments: tuple[Any, ...]) -> bool:
+    _, mode, flags = arguments
+    return bool(flags & (os.O_WRONLY | os.O_RDWR)) if isinstance(flags, int) else "r" not in (mode or "r")
+
+
+def steps_of(arguments: list[str]) -> list[str]:
+    """The names of all steps of a command that is left to end."""
+    reader, writer = os.pipe()
+    code = main_in_fork(arguments, None, count=lambda event: _WRITE(writer, f"{event}\n".encode()))
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        listed = file.read().split()
+    assert code == 0, (arguments, code, Path("errors.txt").read_text()[-2000:])
+    return listed
+
+
+class World:
+    """A suite in the present folder, a finished run of it, and a second one to compare with."""
+
+    def __init__(self, folder: Path) -> None:
+        os.chdir(folder)
+        os.environ["ANSWERKEY_CACHE"] = str(folder / "cache")
+        self.log = folder / "asked.txt"
+        rows = [{"id": f"q{n}", "question": f"What is {n}?", "expected": f"It is {n}."} for n in range(CASES)]
+        Path("cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        Path("bot.py").write_text(BOT.format(log=str(self.log)))
+        Path("extra.py").write_text(METRIC)
+        Path("profile.toml").write_text(PROFILE)
+        head = f'cases = ["cases.jsonl"]\nprofile = "profile.toml"\nmodules = ["extra"]\nmetrics = ["stepwise"]\n[run]\nworkers = {WORKERS}\n'
+        Path("suite.toml").write_text(f'{head}[target]\ncall = "bot:answer"\n')
+        Path("docs").mkdir()
+        Path("docs/a.txt").write_text("What is 1? It is 1.")
+        Path("docs/b.txt").write_text("What is 2? It is 2.")
+        labelled = [{**row, "relevant": {"a.txt": 1}} for row in rows]
+        Path("labelled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labelled))
+        Path("sweep.toml").write_text(
+            'cases = ["labelled.jsonl"]\n[retrieval]\ndocuments = "docs"\nalphas = [0.0]\nks = [1]\npool = 5\n'
+        )
+        self.run = ["run", "suite.toml", "--no-charts", "--quiet", "--out"]
+        self.steps = steps_of([*self.run, "first"])
+        self.first = next(Path("first").glob("*/run.json")).parent
+        self.rescore = ["rescore", str(self.first), "--profile", "profile.toml", "--no-charts", "--quiet", "--out"]
+        self.compare = ["compare", str(self.first), str(self.first), "--out"]
+        self.sweep = ["sweep", "sweep.toml", "--no-plots", "--out"]
+        self.others = {
+            "rescore": steps_of([*self.rescore, "o1"]),
+            "compare": steps_of([*self.compare, "o2"]),
+            "sweep": steps_of([*self.sweep, "o3"]),
+        }
+
+    def step(self, phase: str, rng: Random) -> int:
+        """A step of the phase, by its place among those of a run that was left to end."""
+        if phase in self.others:
+            return rng.randrange(len(self.others[phase]))
+        bots = [n for n, name in enumerate(self.steps) if name == "step.bot"]
+        metrics = [n for n, name in enumerate(self.steps) if name == "step.metric"]
+        first, last = {"startup": (0, bots[0]), "asking": (bots[0], bots[-1] + 2), "scoring": (metrics[0], metrics[-1] + 3),
+                       "reports": (metrics[-1] + 3, len(self.steps))}[phase]  # fmt: skip
+        return rng.randrange(first, max(last, first + 1))
+
+
+def kill_once(world: World, phase: str, rng: Random, counts: Counter[str]) -> None:
+    out = f"out{counts['kills']}"
+    before = {path: path.read_bytes() for path in world.first.iterdir() if path.suffix in (".jsonl", ".json")}
+    world.log.write_text("")
+    command = {"rescore": world.rescore, "compare": world.compare, "sweep": world.sweep}.get(phase, world.run)
+    code = main_in_fork([*command, out], world.step(phase, rng), torn=rng.random() < 0.5)
+    counts["kills"] += 1
+    counts[f"killed in {phase}"] += code == -signal.SIGKILL
+    kept = _records(Path(out))
+    _continue(world, phase, command, out, counts)
+    counts["stray"] += len(_strays(Path(out)))
+    if phase not in ("compare", "sweep"):
+        _check_run(Path(out), kept, counts)
+    asked = Counter(world.log.read_text().splitlines())
+    again = sum(asked.values()) - len(asked)
+    counts["asked again"] += again
+    counts["asked again, most"] = max(counts["asked again, most"], again)
+    counts["asked too often"] += again > WORKERS
+    changed = [path for path, data in before.items() if path.read_bytes() != data]
+    counts["other files changed"] += len(changed) if phase in ("rescore", "compare", "sweep") else 0
+
+
+def _continue(world: World, phase: str, command: list[str], out: str, counts: Counter[str]) -> None:
+    """Resumes a run, or calls another command again; then the reports are written where the kill kept them from it."""
+    run = _newest(Path(out))
+    if phase == "rescore" and run is not None:
+        again = ["rescore", str(run), "--resume", "--no-charts", "--quiet"]
+    elif phase in ("compare", "sweep") or run is None:
+        again = [*command, out]
+    else:
+        again = ["run", str(run), "--resume", "--no-charts", "--quiet"]
+    code = main_in_fork(again, None)
+    counts["not continued"] += code != 0
+    if code:
+        print(phase, again, code, Path("errors.txt").read_text()[-600:], file=sys.stderr)
+    if phase not in ("compare", "sweep") and main_in_fork(["report", str(_newest(Path(out))), "--no-charts"], None):
+        counts["no report"] += 1
+
+
+def _newest(out: Path) -> Path | None:
+    return max((path.parent for path in out.glob("*/run.json")), default=None)
+
+
+def _records(out: Path) -> dict[str, set[str]]:
+    """The complete records of the journals, by file."""
+    found: dict[str, set[str]] = {}
+    for path in out.glob("*/*.jsonl"):
+        if path.name in ("responses.jsonl", "scores.jsonl"):
+            found[path.name] = {
+                line for line in path.read_text(errors="replace").splitlines(keepends=True) if line.endswith("\n")
+            }
+    return found
+
+
+def _check_run(out: Path, kept: dict[str, set[str]], counts: Counter[str]) -> None:
+    run = _newest(out)
+    assert run is not None
+    ids = [json.loads(line)["id"] for line in (run / "results.jsonl").read_text().splitlines()]
+    counts["lost"] += CASES - len(set(ids))
+    counts["doubled"] += len(ids) - len(set(ids))
+    now = _records(out)
+    counts["lost"] += sum(len(lines - now.get(name, set())) for name, lines in kept.items())
+    for name in ("responses.jsonl", "scores.jsonl"):
+        records = [json.loads(line) for line in (run / name).read_text().splitlines()[1:]]
+        if name == "responses.jsonl":
+            counts["doubled"] += len(records) - len({record["id"] for record in records})
+
+
+def _strays(folder: Path) -> list[Path]:
+    """Files with a name that no user asked for, and files that are cut short."""
+    found = [path for path in folder.rglob("*") if path.is_file() and path.name.startswith(".")]
+    for path in folder.rglob("*.json"):
+        try:
+            json.loads(path.read_text())
+        except ValueError:
+            found.append(path)
+    for path in found:
+        print("stray:", path, file=sys.stderr)
+    return found
+
+
+def kill_ray(world: World, rng: Random, counts: Counter[str], seconds: float) -> None:
+    """A run on Ray, killed from outside with all its processes after a while, then resumed."""
+    out = f"ray{counts['kills']}"
+    command = [
+        sys.executable,
+        "-m",
+        "answerkey",
+        "run",
+        "recorded.toml",
+        "--engine",
+        "ray",
+        "--no-charts",
+        "--quiet",
+        "--out",
+        out,
+    ]
+    rows = [
+        {"id": f"q{n}", "question": f"What is {n}?", "expected": f"It is {n}.", "answer": f"It is {n}."}
+        for n in range(200)
+    ]
+    Path("recorded.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("recorded.toml").write_text('cases = ["recorded.jsonl"]\nprofile = "profile.toml"\n')
+    env = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    with Path("errors.txt").open("a") as errors:
+        child = subprocess.Popen(command, env=env, stdout=errors, stderr=errors, start_new_session=True)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and child.poll() is None:
+            if list(Path(out).glob("*/run.json")):  # it has begun: at most a moment more
+                until = min(until, time.monotonic() + rng.uniform(0, 8))
+            time.sleep(0.05)
+        counts["killed in Ray"] += child.poll() is None
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        counts["kills"] += 1
+        kept = {path.name: path.read_bytes() for path in Path(out).glob("*/parts/*.parquet")}
+        run = _newest(Path(out))
+        again = [*command, *(["--resume"] if run else [])]
+        code = subprocess.run(again, env=env, stdout=errors, stderr=errors, check=False, timeout=300).returncode
+    counts["not continued"] += code != 0
+    now = {path.name: path.read_bytes() for path in Path(out).glob("*/parts/*.parquet")}
+    counts["lost"] += sum(now.get(name) != data for name, data in kept.items())
+    import pyarrow.parquet
+
+    ids = [
+        each
+        for path in Path(out).glob("*/parts/*.parquet")
+        for each in pyarrow.parquet.read_table(path, columns=["id"])["id"].to_pylist()
+    ]
+    counts["lost"] += len(rows) - len(set(ids))
+    counts["doubled"] += len(ids) - len(set(ids))
+    counts["stray"] += len(_strays(Path(out)))
+
+
+def kill_many(kills: int, seed: int, on_ray: int) -> Counter[str]:
+    rng, counts = Random(seed), Counter[str]()
+    with tempfile.TemporaryDirectory(prefix="kills") as folder:
+        world = World(Path(folder))
+        for n in range(kills - on_ray):
+            kill_once(world, PHASES[n % len(PHASES)], rng, counts)
+        for _ in range(on_ray):
+            kill_ray(world, rng, counts, 60)
+        os.chdir("/")
+    return counts
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--ray", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    print(json.dumps(kill_many(chosen.kills, chosen.seed, chosen.ray), indent=1))
