@@ -7,9 +7,11 @@ it kills itself at its nth step, so a busy machine changes nothing. Ray, which c
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
@@ -114,6 +116,17 @@ def steps_of(arguments: list[str]) -> list[str]:
     return listed
 
 
+def import_everything() -> None:
+    """So that the forks need not: it takes most of the time of a small run."""
+    import answerkey
+
+    for module in pkgutil.walk_packages(answerkey.__path__, "answerkey."):
+        if not module.name.endswith(("__main__", "bot", "ray")):
+            importlib.import_module(module.name)
+    for name in ("numpy", "scipy.stats", "scipy.sparse", "bm25s", "yaml", "jinja2"):
+        importlib.import_module(name)
+
+
 class World:
     """A suite in the present folder, a finished run of it, and a second one to compare with."""
 
@@ -142,11 +155,10 @@ class World:
         self.rescore = ["rescore", str(self.first), "--profile", "profile.toml", "--no-charts", "--quiet", "--out"]
         self.compare = ["compare", str(self.first), str(self.first), "--out"]
         self.sweep = ["sweep", "sweep.toml", "--no-plots", "--out"]
-        self.others = {
-            "rescore": steps_of([*self.rescore, "o1"]),
-            "compare": steps_of([*self.compare, "o2"]),
-            "sweep": steps_of([*self.sweep, "o3"]),
-        }
+        commands = {"rescore": self.rescore, "compare": self.compare, "sweep": self.sweep}
+        for name, command in commands.items():
+            steps_of([*command, f"{name}0"])  # fills the caches, which takes steps of its own
+        self.others = {name: steps_of([*command, f"{name}1"]) for name, command in commands.items()}
 
     def step(self, phase: str, rng: Random) -> int:
         """A step of the phase, by its place among those of a run that was left to end."""
@@ -296,6 +308,7 @@ def kill_ray(world: World, rng: Random, counts: Counter[str], seconds: float) ->
 def kill_many(kills: int, seed: int, on_ray: int) -> Counter[str]:
     rng, counts = Random(seed), Counter[str]()
     with tempfile.TemporaryDirectory(prefix="kills") as folder:
+        import_everything()
         world = World(Path(folder))
         for n in range(kills - on_ray):
             kill_once(world, PHASES[n % len(PHASES)], rng, counts)
