@@ -37,7 +37,7 @@ def test_findings_are_told_and_the_gate_fails() -> None:
     assert result.exit_code == 1
     assert json.loads(result.stdout)["findings"][0]["check"] == "citations_valid"
     assert "cites no context" in result.stderr
-    assert check(bad, "--json").stderr == ""
+    assert check(bad, "--json").stderr == "DONE: some checks failed\n"
 
 
 def test_the_minimum_score_is_an_option() -> None:

@@ -131,7 +131,7 @@ def test_every_metric_that_broke_is_named(cli, write, tmp_path):
 
 def test_one_is_not_many(cli, write, tmp_path):
     path = write("a.jsonl", [ROWS[0]])
-    assert cli("cases", path).err == "1 valid case\n"
+    assert cli("cases", path).err == "DONE: 1 valid case\n"
     shown = cli("score", path, "--metrics", "exact_match", "--out", tmp_path, "--gate", "errors == 0")
     assert shown.last_line.startswith("PASS: 1 gate passed; ")
 

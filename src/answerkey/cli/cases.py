@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.output import done, json_option, print_json, show
 from answerkey.types import Case, Json
 
 
@@ -33,7 +33,7 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
         count += 1
         question = " ".join(case.question.split())
         show(f"{case.id}\t{question[:100]}{'…' if len(question) > 100 else ''}")
-    say(f"{counted(count, 'valid case')}")
+    done(counted(count, "valid case"))
 
 
 def case_listing(case: Case) -> Json:

@@ -24,7 +24,7 @@ _FIELDS = ("question", "answer", "contexts", "retrieval_scores", "run_id")
 )
 @click.option("--gate", is_flag=True, help="Exit 1 if any check fails.")
 @json_option
-def command(minimum_score: float, gate: bool, as_json: bool) -> int:
+def command(minimum_score: float, gate: bool, as_json: bool) -> None:
     """Assess one interaction, read as a JSON object from standard input, without calling a model.
 
     Fields: question, answer, contexts (strings, or objects with text and score), retrieval_scores, run_id.
@@ -42,7 +42,8 @@ def command(minimum_score: float, gate: bool, as_json: bool) -> int:
     if not as_json:
         _show_findings(assessment)
     passed = "all checks passed" if assessment.passed else "some checks failed"
-    return end(Ending(EXIT_GATE if gate and not assessment.passed else EXIT_OK, passed, gated=gate))
+    ending = Ending(EXIT_GATE if gate and not assessment.passed else EXIT_OK, passed, gated=gate)
+    raise click.exceptions.Exit(end(ending))
 
 
 def read_interaction(given: bytes) -> dict[str, Any]:

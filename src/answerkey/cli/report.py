@@ -14,7 +14,7 @@ from answerkey.cli.scoring_options import charts_option
 @click.argument("run", type=click.Path(path_type=Path))
 @charts_option
 @json_option
-def command(run: Path, charts: bool | None, as_json: bool) -> int:
+def command(run: Path, charts: bool | None, as_json: bool) -> None:
     """Rewrite all reports of a run from its journal, and print the text report.
 
     \b
@@ -31,4 +31,4 @@ def command(run: Path, charts: bool | None, as_json: bool) -> int:
         print_json(summary.to_json())
     else:
         show(text_report(summary, open_run(run).profile))
-    return end(end_of_reading(summary.run.partial, f"reports written to {run}"))
+    raise click.exceptions.Exit(end(end_of_reading(summary.run.partial, f"reports written to {run}")))

@@ -93,7 +93,7 @@ def grouped_text(groups: list[GroupFigures], column: str) -> str:
     "--by", metavar="COLUMN", help=f"Counts and means per {', '.join(list(COLUMNS)[:-1])} or {list(COLUMNS)[-1]}."
 )
 @json_option
-def command(run: Path, by: str | None, as_json: bool) -> int:
+def command(run: Path, by: str | None, as_json: bool) -> None:
     """Print the text report of a run, or with --json its summary.json. Writes nothing.
 
     \b
@@ -115,7 +115,7 @@ def command(run: Path, by: str | None, as_json: bool) -> int:
             print_json([group.to_json() for group in groups])
         else:
             show(grouped_text(groups, by))
-        return end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}"))
+        raise click.exceptions.Exit(end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}")))
     path = run / "summary.json"
     if not path.is_file():
         raise InputError(f"{run}: no summary yet; create it with `answerkey report {run}`")
@@ -128,4 +128,4 @@ def command(run: Path, by: str | None, as_json: bool) -> int:
         print_json(record)
     else:
         show(text_report(summary, open_run(run).profile))
-    return end(end_of_reading(partial, f"the summary of {run}"))
+    raise click.exceptions.Exit(end(end_of_reading(partial, f"the summary of {run}")))
