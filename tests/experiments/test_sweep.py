@@ -18,7 +18,7 @@ from answerkey.errors import AnswerkeyError
 from answerkey.experiments.choice import Conclusions, best_setting, conclude
 from answerkey.experiments.grid import METRICS, NAMED, RRF
 from answerkey.experiments.sweep import Sweep, prepare, run_sweep
-from answerkey.experiments.sweep_statistics import describe
+from answerkey.experiments.sweep_files import describe
 from answerkey.metrics.ranking.rank import rank
 from answerkey.runs.suite import load_suite
 

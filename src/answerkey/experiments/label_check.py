@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from answerkey.coerce.passages import clean_id, document_stem, page_parts
 from answerkey.errors import InputError
@@ -20,7 +21,7 @@ _PAGE_WORDS = frozenset(
 )
 _LISTED = 12
 _LONGEST_RANGE = 20
-_TRIED = 200  # missing labels for which a near id is looked for
+_TRIED = 50  # missing labels for which a near id is looked for
 
 
 class PageNames:
@@ -94,6 +95,10 @@ class PageNames:
             fold(label), {one: fold(one) for one in self.ids}, scorer=fuzz.ratio, score_cutoff=75
         )
         return f'"{found[2]}"' if found else ""
+
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {one: fold(one) for one in self.ids}
 
     def _is_the_one(self, stem: str) -> bool:
         return not self._single or self._single == {stem}

@@ -13,12 +13,15 @@ import numpy as np
 from answerkey.experiments.choice import Best, Conclusions
 from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Place, Sweep
-from answerkey.experiments.sweep_statistics import NAMES, describe
 from answerkey.files import json_text, replacing, write_file
+from answerkey.intervals import BOOTSTRAP_LIMIT, DRAWS, LEVEL, SEED
+from answerkey.metrics.ranking.hits import Floats
 from answerkey.text import spreadsheet_text
 from answerkey.types import Json
 
 RESULTS, STATISTICS, SUMMARY = "evaluation_results.csv", "summary_statistics.csv", "sweep.json"
+NAMES = ("n", "mean", "std", "min", "25%", "50%", "75%", "max", "ci95_low", "ci95_high")
+_COLUMNS_AT_ONCE = 200
 _SETTING = ("setting", "alpha", "k")
 _SETUP = ("chunking", "embedding")
 
@@ -96,6 +99,7 @@ def _best(sweep: Sweep, best: Best) -> Json:
         **_named(sweep, best.winner),
         "metric": sweep.plan.select_name,
         "value": best.value,
+        "f1": float(sweep.mean("f1")[best.winner]),
         "queries": best.queries,
         "unseen": unseen and unseen.value,
         "unseen_ci95": [unseen.interval.low, unseen.interval.high] if unseen and unseen.interval else None,
@@ -179,3 +183,34 @@ def _types(sweep: Sweep) -> Iterator[tuple[str, Any]]:
 
 def _cells(row: np.ndarray) -> list[str]:
     return [str(int(row[0])), *("" if np.isnan(value) else f"{value:.6g}" for value in row[1:].tolist())]
+
+
+def describe(table: Floats) -> Floats:
+    """(column, statistic) of a (query, column) table; NaN where one query alone says nothing of the spread."""
+    queries = len(table)
+    result = np.full((table.shape[1], len(NAMES)), np.nan)
+    result[:, 0] = queries
+    result[:, 1] = table.mean(axis=0)
+    result[:, 3:8] = np.percentile(table, [0, 25, 50, 75, 100], axis=0).T
+    if queries > 1:
+        result[:, 2] = table.std(axis=0, ddof=1)
+        result[:, 8:10] = intervals(table)
+    return result
+
+
+def intervals(table: Floats) -> Floats:
+    """(column, 2): percentile bootstrap of the mean, one set of draws for all columns; Student's t for many queries."""
+    queries = len(table)
+    if queries > BOOTSTRAP_LIMIT:
+        from scipy.special import stdtrit
+
+        half = stdtrit(queries - 1, (1 + LEVEL) / 2) * table.std(axis=0, ddof=1) / np.sqrt(queries)
+        return np.stack([table.mean(axis=0) - half, table.mean(axis=0) + half], axis=1)
+    shares = np.random.default_rng(SEED).multinomial(queries, np.full(queries, 1 / queries), size=DRAWS) / queries
+    ends = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
+    parts = [
+        np.percentile(shares @ table[:, start : start + _COLUMNS_AT_ONCE], ends, axis=0).T
+        for start in range(0, table.shape[1], _COLUMNS_AT_ONCE)
+    ]
+    found = np.concatenate(parts)
+    return np.clip(found, table.min(axis=0)[:, None], table.max(axis=0)[:, None])

@@ -10,7 +10,7 @@ from pathlib import Path
 from answerkey.experiments.choice import Conclusions, setting_name
 from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Sweep
-from answerkey.experiments.sweep_statistics import intervals
+from answerkey.experiments.sweep_files import intervals
 from answerkey.files import json_text, write_file
 from answerkey.reports.charts.style import (
     BLUE,
