@@ -95,7 +95,7 @@ def _open_nameless(folder: Path) -> IO[bytes] | None:
         return None
 
 
-def json_line(value: Any, sort: bool = False) -> bytes:
+def json_line(value: object, sort: bool = False) -> bytes:
     """Compact JSON without a line end; what JSON has no form for becomes its text, NaN and infinity become null.
 
     With `sort`, equal values give equal bytes whatever the order of their keys.
@@ -106,7 +106,7 @@ def json_line(value: Any, sort: bool = False) -> bytes:
         return (_SLOW_SORTED if sort else _SLOW).encode(_plain(value)).encode("utf-8", "backslashreplace")
 
 
-def json_text(value: Any, indent: int = 1) -> str:
+def json_text(value: object, indent: int = 1) -> str:
     """JSON for people and programs, with a line end; raises ValueError for NaN."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, default=str) + "\n"
 
@@ -129,7 +129,7 @@ def _finite(written: str) -> float:
     return number
 
 
-def _text_of(value: Any) -> Any:
+def _text_of(value: object) -> Any:
     try:
         return float(value) if isinstance(value, float) else str(value)
     except Exception:  # an object of the user's may raise anything
@@ -144,7 +144,7 @@ _SLOW, _SLOW_SORTED = (
 )
 
 
-def _plain(value: Any, depth: int = 0) -> Any:
+def _plain(value: object, depth: int = 0) -> Any:
     """The value with NaN and infinities as null, and what is nested too deeply as text."""
     if depth > _DEEPEST:
         return "…"

@@ -45,7 +45,7 @@ class Secrets:
         """The text with every key replaced by `***`."""
         return self._pattern.sub(HIDDEN, text) if self._pattern else text
 
-    def hide_in(self, value: Any) -> Any:
+    def hide_in(self, value: object) -> Any:
         """The same for every string of a decoded JSON value, its keys included."""
         if self._pattern is None:
             return value

@@ -42,7 +42,7 @@ _KEPT = ("type", "value", "threshold", "weight", "metric")
 Assertion = Mapping[str, Any]
 
 
-def is_promptfoo(data: Any) -> bool:
+def is_promptfoo(data: object) -> bool:
     """A configuration with `tests`, inline or in files, or the list of its tests."""
     tests = data.get("tests") if is_mapping(data) else data
     listed = list[Any]([tests] if isinstance(tests, str) else tests if is_list(tests) else ())
@@ -81,7 +81,7 @@ def _listed(given: Any) -> list[Any]:
     return list(given) if is_list(given) else [given] if given else []
 
 
-def _tests(given: Any, folder: Path, file: str) -> list[Mapping[str, Any]]:
+def _tests(given: object, folder: Path, file: str) -> list[Mapping[str, Any]]:
     """The tests, with those of other files in the place of their references."""
     tests: list[Any] = []
     for item in given if is_list(given) else [given]:
@@ -110,7 +110,7 @@ def _file_values(reference: str, folder: Path, file: str) -> list[Any]:
     return values
 
 
-def _is_reference(value: Any) -> TypeGuard[str]:
+def _is_reference(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and value.startswith(_FILE)
 
 
@@ -167,7 +167,7 @@ def _flat(listed: Iterable[Any], templates: Mapping[str, Any]) -> list[dict[str,
 def _filled(assertion: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
     """Variables of the test stand in values as `{{name}}`."""
 
-    def fill(value: Any) -> Any:
+    def fill(value: object) -> Any:
         if isinstance(value, str):
             return _VARIABLE.sub(lambda found: str(variables.get(found[1], found[0])), value)
         return [fill(each) for each in value] if is_list(value) else value
@@ -175,7 +175,7 @@ def _filled(assertion: dict[str, Any], variables: Mapping[str, Any]) -> dict[str
     return {**assertion, "value": fill(assertion.get("value"))}
 
 
-def _question(variables: Mapping[str, Any], prompts: Any) -> tuple[str, Any]:
+def _question(variables: Mapping[str, Any], prompts: object) -> tuple[str, Any]:
     """The variable that is the question and its text; otherwise the first prompt, filled with the variables."""
     for name in _QUESTION_VARIABLES:
         if isinstance(variables.get(name), str):
@@ -209,7 +209,7 @@ def _criteria(asserts: Iterable[Assertion], left_out: Counter[str]) -> dict[str,
     return row | ({"answer_criteria": checks} if checks else {})
 
 
-def _unsupported(assertion: Assertion, kind: str, value: Any) -> str | None:
+def _unsupported(assertion: Assertion, kind: str, value: object) -> str | None:
     """What is not supported about an assertion, as it is listed; None where it is."""
     plain = kind.removeprefix("not-")
     if plain in ("is-json", "contains-json"):
@@ -239,5 +239,5 @@ def _parts(kind: str, value: str) -> list[str]:
     return [part.strip() for part in value.split(",")] if kind.endswith(("-any", "-all")) else [value]
 
 
-def _table(value: Any) -> Mapping[str, Any]:
+def _table(value: object) -> Mapping[str, Any]:
     return value if is_mapping(value) else {}

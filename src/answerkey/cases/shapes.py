@@ -18,7 +18,7 @@ CONVERSATIONS = ("conversation", "messages", "sequence")
 _TURN_KEYS = ("turn", "user", "expected_answer_contains", "expected_topics", "requires_context", "min_score")
 
 
-def cases_of_value(data: Any, path: Path, name: str) -> Iterator[Case]:
+def cases_of_value(data: object, path: Path, name: str) -> Iterator[Case]:
     """The cases of a parsed file, in whichever of the usual shapes it has."""
     if is_promptfoo(data):
         data = promptfoo_rows(data, name, path.parent)
@@ -48,7 +48,7 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
             yield case_of_row(with_expected_columns(row, place.file), place, default_id)
 
 
-def _without_categories(data: Any) -> Any:
+def _without_categories(data: object) -> Any:
     """`{category: [cases]}` as a list of cases, each with its category as its type; anything else as it is."""
     if not is_mapping(data) or any(is_list(data.get(key)) for key in (*LIST_KEYS, *CONVERSATIONS)):
         return data

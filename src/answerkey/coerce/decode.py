@@ -172,7 +172,7 @@ def read_yaml(path: Path) -> Any:
         raise InputError(f"{path}: not valid YAML: {error}") from None
 
 
-def _plain(value: Any, name: str, count: list[int], depth: int) -> Any:
+def _plain(value: object, name: str, count: list[int], depth: int) -> Any:
     """As JSON would hold it: keys and dates as text."""
     count[0] += 1
     if count[0] > _MOST_VALUES or depth > _DEEPEST:

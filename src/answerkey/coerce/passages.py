@@ -37,7 +37,7 @@ _KEYS = (*TEXT_KEYS, *PAGE_KEYS, *DOCUMENT_KEYS, *_ID_KEYS, *_SCORE_KEYS, *_META
 _WITH_PAGE = re.compile(r"(?P<document>.+?)(?:#(?:page=|p\.?)?(?P<any>[^#/]+)|:(?:p\.?)?(?P<digits>\d+))$")
 
 
-def as_passages(value: Any, column: str = "contexts", place: Place = LIVE) -> tuple[Passage, ...]:
+def as_passages(value: object, column: str = "contexts", place: Place = LIVE) -> tuple[Passage, ...]:
     """Passages from a text, a dict, an object, a pair `(passage, score)`, or a list of these.
 
     >>> as_passages([{"page_content": "t", "metadata": {"page_number": "34", "page": 33}}])
@@ -58,11 +58,11 @@ def _is_scored(value: Sequence[Any]) -> bool:
     return len(value) == 2 and is_number(value[1]) and not is_number(value[0])
 
 
-def _has_text(value: Any) -> bool:
+def _has_text(value: object) -> bool:
     return any(isinstance(getattr(value, key, None), str) for key in TEXT_KEYS) or hasattr(value, "node")
 
 
-def _passage(item: Any, column: str, place: Place, depth: int = 0) -> Passage:
+def _passage(item: object, column: str, place: Place, depth: int = 0) -> Passage:
     if isinstance(item, Passage):
         item = {"text": item.text, "id": item.id, "score": item.score, "page": item.page, "doc": item.document}
     if isinstance(item, (str, int, float)) or item is None:
@@ -94,7 +94,7 @@ def _passage(item: Any, column: str, place: Place, depth: int = 0) -> Passage:
     )
 
 
-def _fields(item: Any) -> dict[str, Any]:
+def _fields(item: object) -> dict[str, Any]:
     """What a dict or an object says of a passage, its metadata included; what the item itself says counts first."""
     if is_mapping(item):
         own = {str(key): value for key, value in item.items() if value is not None}
@@ -127,7 +127,7 @@ def _named(found: Mapping[str, Any], names: Iterable[str]) -> str | None:
     return None
 
 
-def _unreadable(item: Any, column: str, place: Place) -> InputError:
+def _unreadable(item: object, column: str, place: Place) -> InputError:
     if is_mapping(item):
         keys = ", ".join(str(key) for key in list(item)[:8])
         return InputError(
@@ -158,7 +158,7 @@ def place_id(document: str | None, page: str | None) -> str:
     return f"{document}#{page}" if document and page else page or document or ""
 
 
-def as_ids(value: Any, column: str, place: Place) -> tuple[str, ...]:
+def as_ids(value: object, column: str, place: Place) -> tuple[str, ...]:
     """Ids of pages or documents, best first; one without a value (`N/A`) keeps its rank as ""."""
     if isinstance(value, str) and value.strip().startswith("{"):
         value = literal(value, column, place)
@@ -167,7 +167,7 @@ def as_ids(value: Any, column: str, place: Place) -> tuple[str, ...]:
     return tuple(one for item in items_of(value, column, place) for one in _ids(item, column, place))
 
 
-def as_labels(value: Any, column: str, place: Place) -> dict[str, float]:
+def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
     """The grade of each relevant id: from a list (each 1), `{id: grade}`, `{"doc", "pages"}`, or a list of these."""
     if isinstance(value, str) and value.strip().startswith("{"):
         value = literal(value, column, place)
@@ -198,7 +198,7 @@ def _is_page_of_document(item: Mapping[str, Any]) -> bool:
     )
 
 
-def _ids(item: Any, column: str, place: Place) -> list[str]:
+def _ids(item: object, column: str, place: Place) -> list[str]:
     """The ids that one item names: `{"doc", "pages": [..]}` names several."""
     if isinstance(item, Passage):
         return [passage_id(item)]
@@ -224,7 +224,7 @@ def passage_id(passage: Passage) -> str:
     return place_id(passage.document, passage.page) if passage.page else passage.id or passage.document or ""
 
 
-def as_sources(value: Any, column: str, place: Place) -> tuple[str, ...]:
+def as_sources(value: object, column: str, place: Place) -> tuple[str, ...]:
     """What the bot named as its sources, as text: `manual.pdf#34 (https://…)`.
 
     >>> as_sources([{"doc": "psoc.pdf", "page": 0, "url": "https://x.org/p"}], "sources", LIVE)
@@ -233,8 +233,8 @@ def as_sources(value: Any, column: str, place: Place) -> tuple[str, ...]:
     return tuple(_source(item, column, place) for item in items_of(value, column, place))
 
 
-def _source(item: Any, column: str, place: Place) -> str:
-    if not isinstance(item, (Mapping, Passage)) and not _has_text(item):
+def _source(item: object, column: str, place: Place) -> str:
+    if not is_mapping(item) and not isinstance(item, Passage) and not _has_text(item):
         try:
             return as_text(item, column, place)
         except InputError:

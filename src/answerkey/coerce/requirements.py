@@ -34,7 +34,7 @@ _KEYS = {
 _BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
 
 
-def as_requirements(value: Any, column: str, place: Place) -> tuple[Requirement, ...]:
+def as_requirements(value: object, column: str, place: Place) -> tuple[Requirement, ...]:
     """The requirements of a cell: a sentence, lines with bullets, or a list of sentences and tables.
 
     A bare number is a score from an earlier run, and no requirement.
@@ -54,7 +54,7 @@ def as_requirements(value: Any, column: str, place: Place) -> tuple[Requirement,
     return tuple(requirement_of(item, f"{column}[{n}]", place, f"c{n}") for n, item in enumerate(items, start=1))
 
 
-def requirement_of(item: Any, column: str, place: Place, default_name: str = "") -> Requirement:
+def requirement_of(item: object, column: str, place: Place, default_name: str = "") -> Requirement:
     """One requirement: a sentence, or a table with `ask` and `kind`, or with promptfoo's `type` and `value`."""
     if isinstance(item, str) and item.strip():
         return Requirement(as_text(item, column, place), default_name)
@@ -99,7 +99,7 @@ def _judged(
     return Requirement(ask, name, kind, **options)
 
 
-def _texts(value: Any, kind: str, column: str, place: Place) -> tuple[str, ...]:
+def _texts(value: object, kind: str, column: str, place: Place) -> tuple[str, ...]:
     if kind in _WITHOUT_VALUE:
         return ()
     if isinstance(value, str) and kind.endswith(("-any", "-all")) and not value.strip().startswith("["):
@@ -116,5 +116,5 @@ def _texts(value: Any, kind: str, column: str, place: Place) -> tuple[str, ...]:
     return texts
 
 
-def _is_number_text(value: Any) -> bool:
+def _is_number_text(value: object) -> bool:
     return isinstance(value, str) and bool(re.fullmatch(r"\s*[-+]?[\d.,]+(?:e[-+]?\d+)?\s*|nan|n/a", value.lower()))

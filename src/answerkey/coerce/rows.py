@@ -113,7 +113,7 @@ def _read(readers: Mapping[str, tuple[str, CellReader]], row: Mapping[str, Any],
     return given
 
 
-def as_criteria(value: Any, column: str, place: Place) -> AnswerCriteria:
+def as_criteria(value: object, column: str, place: Place) -> AnswerCriteria:
     """`answer_criteria` of a row, every key checked."""
     kept: dict[str, Any] = {}
     for key, cell in as_mapping(value, column, place).items():
@@ -132,7 +132,7 @@ def _question_num(value: Any) -> int | None:
         return None
 
 
-def _as_range(value: Any, column: str, place: Place) -> tuple[float, float]:
+def _as_range(value: object, column: str, place: Place) -> tuple[float, float]:
     if is_list(value) and len(value) == 2:
         low, high = (as_number(end, column, place) for end in value)
         if low is not None and high is not None and low <= high and math.isfinite(low + high):
@@ -140,14 +140,14 @@ def _as_range(value: Any, column: str, place: Place) -> tuple[float, float]:
     raise place.error(column, value, "two numbers [low, high]")
 
 
-def _as_pattern(value: Any, column: str, place: Place) -> str:
+def _as_pattern(value: object, column: str, place: Place) -> str:
     pattern = as_text(value, column, place)
     if problem := pattern_problem(pattern):
         raise place.error(column, value, "a regular expression", problem)
     return pattern
 
 
-def _as_error(value: Any, column: str, place: Place) -> str | None:
+def _as_error(value: object, column: str, place: Place) -> str | None:
     if not place.live:
         return as_name(value, column, place)
     return valid_text(str(value)).strip() or None if value else None

@@ -36,7 +36,7 @@ def is_table(data: Mapping[str, Any]) -> bool:
     return any(isinstance(rows, list) and (not rows or isinstance(rows[0], dict)) for rows in lists)
 
 
-def rows_of_value(data: Any, name: str) -> Iterator[Row]:
+def rows_of_value(data: object, name: str) -> Iterator[Row]:
     """The rows of a parsed value: a list of objects, an object that holds one under a usual key, or `{id: row}`."""
     if is_mapping(data):
         listed = next((data[key] for key in LIST_KEYS if is_list(data.get(key))), None)

@@ -87,7 +87,7 @@ def valid_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def as_text(value: Any, column: str, place: Place) -> str:
+def as_text(value: object, column: str, place: Place) -> str:
     """Text, stripped; a number is written as people write it; nothing is the empty text."""
     if isinstance(value, str):
         return valid_text(value).strip()
@@ -105,7 +105,7 @@ def number_text(value: float) -> str:
     return str(value) if abs(value) <= LARGEST else shown(value)
 
 
-def as_name(value: Any, column: str, place: Place) -> str | None:
+def as_name(value: object, column: str, place: Place) -> str | None:
     """Text, or None where it is empty or "N/A"."""
     text = as_text(value, column, place)
     return None if has_no_value(text) else text
@@ -116,7 +116,7 @@ def has_no_value(text: str) -> bool:
     return text.strip().lower() in {"", "n/a", "na", "null", "none", "nan"}
 
 
-def as_texts(value: Any, column: str, place: Place) -> tuple[str, ...]:
+def as_texts(value: object, column: str, place: Place) -> tuple[str, ...]:
     """One string or a list of strings; a cell with a list in it is read as that list. Null is none, "" is one empty string."""
     if value is None:
         return ()
@@ -126,12 +126,12 @@ def as_texts(value: Any, column: str, place: Place) -> tuple[str, ...]:
     return (as_text(value, column, place),)
 
 
-def as_list(value: Any, column: str, place: Place) -> tuple[str, ...]:
+def as_list(value: object, column: str, place: Place) -> tuple[str, ...]:
     """A list of short texts: a real list, a list in a cell, or separated by `,` `;` `|`."""
     return tuple(as_text(item, column, place) for item in items_of(value, column, place))
 
 
-def items_of(value: Any, column: str, place: Place) -> list[Any]:
+def items_of(value: object, column: str, place: Place) -> list[Any]:
     """The items of a list, of a list in a cell, or of a cell separated by `,` `;` `|`; one value is a list of one."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return []
@@ -151,7 +151,7 @@ def items_of(value: Any, column: str, place: Place) -> list[Any]:
     return [value]
 
 
-def unpacked(value: Any, column: str, place: Place) -> Any:
+def unpacked(value: object, column: str, place: Place) -> Any:
     """A list that is written in a text cell, or else the value as it is; a list that was begun and not ended is an error."""
     if not isinstance(value, str) or not value.strip().startswith("["):
         return value
@@ -176,7 +176,7 @@ def is_set(value: object) -> TypeGuard[AbstractSet[Any]]:
     return isinstance(value, (set, frozenset))
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Whether it is a number of any kind, numpy's included; true and false are not."""
     return not isinstance(value, bool) and isinstance(value, Real)
 
@@ -196,18 +196,18 @@ def as_number(value: Any, column: str, place: Place) -> float | None:
     raise place.error(column, value, "a finite number" if isinstance(value, float) else "a number")
 
 
-def as_amount(value: Any, column: str, place: Place) -> float | None:
+def as_amount(value: object, column: str, place: Place) -> float | None:
     """A time or a cost; below zero means unknown, as many logs write it."""
     number = as_number(value, column, place)
     return None if number is None or number < 0 else number
 
 
-def as_count(value: Any, column: str, place: Place) -> int | None:
+def as_count(value: object, column: str, place: Place) -> int | None:
     amount = as_amount(value, column, place)
     return None if amount is None else int(amount)
 
 
-def as_mapping(value: Any, column: str, place: Place) -> Mapping[str, Any]:
+def as_mapping(value: object, column: str, place: Place) -> Mapping[str, Any]:
     if value is None or value == "":
         return {}
     if isinstance(value, str):
@@ -217,7 +217,7 @@ def as_mapping(value: Any, column: str, place: Place) -> Mapping[str, Any]:
     return value
 
 
-def as_truth(value: Any, column: str, place: Place) -> bool:
+def as_truth(value: object, column: str, place: Place) -> bool:
     if isinstance(value, bool):
         return value
     text = str(value).strip().lower()
@@ -226,7 +226,7 @@ def as_truth(value: Any, column: str, place: Place) -> bool:
     raise place.error(column, value, "true or false")
 
 
-def as_turns(value: Any, column: str, place: Place) -> tuple[Turn, ...]:
+def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
     """Earlier turns: `{user, answer}`, `{role, content}`, pairs, or the user's lines alone."""
     if value is None or value == "":
         return ()
@@ -271,7 +271,7 @@ def plain_json(extra: Mapping[Any, Any]) -> dict[str, Any]:
     return {valid_text(str(key)): _json_value(value) for key, value in extra.items()}
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> Any:
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError, OverflowError):
@@ -279,7 +279,7 @@ def _json_value(value: Any) -> Any:
     return json.loads(valid_text(text)) if len(text) <= _LARGEST_EXTRA else valid_text(text)[:_LARGEST_EXTRA]
 
 
-def _safe_text(value: Any) -> str:
+def _safe_text(value: object) -> str:
     try:
         return str(value)
     except Exception:  # a bot's own object, a whole number of too many digits

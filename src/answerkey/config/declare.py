@@ -48,7 +48,7 @@ class Setting:
     expected: str
     checks: tuple[Check, ...]
 
-    def read(self, value: Any, where: str) -> Any:
+    def read(self, value: object, where: str) -> Any:
         """The value in its type, or an error that says what was expected."""
         try:
             read: Any = msgspec.convert(value, self.limited, dec_hook=_path)
@@ -71,7 +71,7 @@ def about(help: str, **limits: Any) -> msgspec.Meta:
 
 
 def read_table(
-    kind: type[TableType], given: Any, where: str, folder: Path | None = None, others: Iterable[str] = ()
+    kind: type[TableType], given: object, where: str, folder: Path | None = None, others: Iterable[str] = ()
 ) -> TableType:
     """The settings of a table, checked. Paths are relative to `folder`; keys named in `others` are left to the caller."""
     if not is_mapping(given):
@@ -108,7 +108,7 @@ def settings_of(kind: type[Table]) -> Mapping[str, Setting]:
     return {field.name: _setting(field, hints[field.name]) for field in msgspec.structs.fields(kind)}
 
 
-def _setting(field: msgspec.structs.FieldInfo, annotated: Any) -> Setting:
+def _setting(field: msgspec.structs.FieldInfo, annotated: object) -> Setting:
     base, *notes = get_args(annotated) if get_origin(annotated) is Annotated else (annotated,)
     metas = [note for note in notes if isinstance(note, msgspec.Meta)]
     help = next((meta.description for meta in metas if meta.description), "")
@@ -117,7 +117,7 @@ def _setting(field: msgspec.structs.FieldInfo, annotated: Any) -> Setting:
     return Setting(field.name, base, _limited(base, metas), default, help, _expected(base, metas), checks)
 
 
-def _limited(kind: Any, metas: Iterable[msgspec.Meta]) -> Any:
+def _limited(kind: object, metas: Iterable[msgspec.Meta]) -> Any:
     """The type with its limits, which belong to the value and not to `None`."""
     options = [option for option in _options(kind) if option is not type(None)]
     limited: Any = Union[tuple(options)]  # noqa: UP007  made of a list
@@ -126,7 +126,7 @@ def _limited(kind: Any, metas: Iterable[msgspec.Meta]) -> Any:
     return limited if len(options) == len(_options(kind)) else limited | None
 
 
-def _expected(kind: Any, metas: Iterable[msgspec.Meta]) -> str:
+def _expected(kind: object, metas: Iterable[msgspec.Meta]) -> str:
     """What a value of this type is called."""
     options = [option for option in _options(kind) if option is not type(None)]
     if choices := list(choices_of(kind)):
@@ -141,7 +141,7 @@ def _expected(kind: Any, metas: Iterable[msgspec.Meta]) -> str:
     return names + "".join(_limits(metas))
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: object) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
@@ -162,22 +162,22 @@ _NAMES: Mapping[Any, str] = {
 _PLURALS: Mapping[Any, str] = {str: "strings", int: "whole numbers", float: "numbers"}
 
 
-def _options(kind: Any) -> tuple[Any, ...]:
+def _options(kind: object) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
-def choices_of(kind: Any) -> tuple[str, ...]:
+def choices_of(kind: object) -> tuple[str, ...]:
     """The values of a setting that has a fixed list of them."""
     return tuple(c for o in _options(kind) if get_origin(o) is Literal for c in get_args(o))
 
 
-def _path(kind: Any, value: Any) -> Any:
+def _path(kind: object, value: object) -> Any:
     if kind is Path and isinstance(value, str | Path) and str(value) and "\0" not in str(value):
         return Path(value)
     raise ValueError
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value as TOML writes it, on one short line without control characters."""
     if isinstance(value, bool):
         return str(value).lower()

@@ -192,7 +192,7 @@ class Endpoint:
             raise Rejected("no tool call in the reply", body)
         return reply
 
-    def _tokens(self, usage: Any) -> dict[str, Any]:
+    def _tokens(self, usage: object) -> dict[str, Any]:
         """Tokens as the endpoint reports them, and their cost where both prices are known."""
         found: Mapping[str, Any] = usage if is_mapping(usage) else {}
         read, written = (_count(found.get(name)) for name in ("prompt_tokens", "completion_tokens"))
@@ -249,7 +249,7 @@ def _refusal(choice: dict[str, Any]) -> str:
     return str(choice["message"].get("refusal") or "")
 
 
-def _count(value: Any) -> int | None:
+def _count(value: object) -> int | None:
     """A count of tokens; None for what is none, and for one that no float can hold."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
 

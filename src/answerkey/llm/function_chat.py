@@ -74,7 +74,7 @@ class FunctionChat:
                 raise EndpointError(f"{self._failures} calls in a row failed, the last with: {why}")
 
 
-def text_of(reply: Any) -> str | None:
+def text_of(reply: object) -> str | None:
     """The text of what a function returned; None where there is none."""
     if isinstance(reply, str):
         return reply

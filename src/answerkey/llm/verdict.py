@@ -169,7 +169,7 @@ def _repeated(text: str, item: Found, candidate: str) -> bool:
     return bool(candidate) and text[item.start : item.end] in candidate and len(text.strip()) > item.end - item.start
 
 
-def _pick(value: Any, names: Sequence[str], depth: int = 0) -> dict[str, Any] | None:
+def _pick(value: object, names: Sequence[str], depth: int = 0) -> dict[str, Any] | None:
     """The object that holds a criterion: this one, or the one nested in it; None when two nested ones differ."""
     if is_mapping(value):
         plain = plain_keys(value)

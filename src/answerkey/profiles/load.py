@@ -11,10 +11,10 @@ from dataclasses import asdict, fields, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from answerkey.coerce.decode import parse_toml
-from answerkey.coerce.values import shown
+from answerkey.coerce.values import is_list, is_mapping, shown
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import LARGEST, Band, Criterion, Profile, ScoringRules
 
@@ -250,13 +250,13 @@ def _check_kinds(table: Table, source: str) -> None:
             _check_kinds(item, f"{source}, {what}")
 
 
-def _is_kind(value: Any, expected: str) -> bool:
+def _is_kind(value: object, expected: str) -> bool:
     if expected == "a number":
         return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST
     if expected == "a whole number":
         return isinstance(value, int) and not isinstance(value, bool)
     if expected == "a list of tables":
-        return isinstance(value, list) and all(isinstance(item, Mapping) for item in cast("list[Any]", value))
+        return is_list(value) and all(is_mapping(item) for item in value)
     return isinstance(value, {"a string": str, "true or false": bool, "a table": Mapping}[expected])
 
 
@@ -267,8 +267,7 @@ def _within(value: float, source: str, key: str, *, above: float, below: float =
     return float(value)
 
 
-def _strings(value: Any, source: str, key: str) -> tuple[str, ...]:
-    listed = cast("Sequence[Any]", value)
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in listed):
+def _strings(value: object, source: str, key: str) -> tuple[str, ...]:
+    if not is_list(value) or not all(isinstance(item, str) for item in value):
         raise SettingsError(f"profile {source}: {key} is {shown(value)}, expected a list of strings")
-    return tuple(listed)
+    return tuple(value)

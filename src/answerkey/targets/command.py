@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import IO, Any
 
+from answerkey.coerce.values import is_mapping
 from answerkey.config.declare import read_table, shown
 from answerkey.config.target_tables import CommandTable
 from answerkey.errors import SettingsError
@@ -75,11 +76,11 @@ class CommandTarget:
         if isinstance(reply, Response):
             process.kill()  # after a line that is no reply, which line answers which question is anybody's guess
             return reply
-        if isinstance(reply, dict) and reply.get("id") not in (None, question_id):
-            process.kill()
-            return content_error("a reply to another question", f"id {reply['id']!r}, expected {question_id!r}")
-        if isinstance(reply, dict):
-            reply.pop("id", None)
+        if is_mapping(reply):
+            if reply.get("id") not in (None, question_id):
+                process.kill()
+                return content_error("a reply to another question", f"id {reply['id']!r}, expected {question_id!r}")
+            reply = {key: value for key, value in reply.items() if key != "id"}
         return self._fields.read(reply)
 
     def _parse(self, line: bytes) -> Any:

@@ -31,7 +31,7 @@ class Fields:
 
     paths: Mapping[str, JsonPath]
 
-    def read(self, reply: Any) -> Response:
+    def read(self, reply: object) -> Response:
         found = {name: path.find(reply) for name, path in self.paths.items()}
         if "answer" not in self.paths:
             return as_response({**reply, **found} if found and is_mapping(reply) else reply)
@@ -63,11 +63,11 @@ def parse(text: str) -> Any:
         return content_error("the reply is not JSON", f'{error}: "{" ".join(text.split())[:150]}"')
 
 
-def _piece(item: Any) -> str:
+def _piece(item: object) -> str:
     return str(item.get("text", "")) if is_mapping(item) else str(item)
 
 
-def _outline(reply: Any) -> str:
+def _outline(reply: object) -> str:
     if is_mapping(reply):
         return f"an object with {', '.join(str(key)[:40] for key in list(reply)[:12]) or 'nothing in it'}"
     return f"{type(reply).__name__}: {json.dumps(reply)[:100]}"
@@ -80,7 +80,7 @@ class JsonPath:
     text: str
     steps: tuple[Any, ...]
 
-    def find(self, value: Any) -> Any:
+    def find(self, value: object) -> Any:
         found = [item for item in _walk(value, self.steps) if item is not None]
         if EVERY in self.steps:
             return found
@@ -112,7 +112,7 @@ def _step(match: re.Match[str]) -> Any:
     return next(name for name in (match["single"], match["double"], match["name"]) if name is not None)
 
 
-def _walk(value: Any, steps: tuple[Any, ...]) -> Iterator[Any]:
+def _walk(value: object, steps: tuple[Any, ...]) -> Iterator[Any]:
     if not steps:
         yield value
         return

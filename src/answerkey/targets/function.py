@@ -86,13 +86,13 @@ def make(table: Mapping[str, Any], folder: Path, timeout: float) -> PythonTarget
     return function_target(load_object(spec, folder, "[target] call"), timeout, spec)
 
 
-def function_target(function: Any, timeout: float, spec: str) -> PythonTarget:
+def function_target(function: object, timeout: float, spec: str) -> PythonTarget:
     if not callable(function):
         raise SettingsError(f'[target] call = "{spec}": {type(function).__name__} cannot be called')
     return PythonTarget(_adapt(function, spec), timeout, _is_async(function))
 
 
-def object_target(made: Any, timeout: float, spec: str) -> MadeTarget:
+def object_target(made: object, timeout: float, spec: str) -> MadeTarget:
     """The bot that a factory made: an object with ask(question) and perhaps close()."""
     if not callable(getattr(made, "ask", None)):
         raise SettingsError(
@@ -126,7 +126,7 @@ def _adapt(function: Callable[..., Any], spec: str) -> Call:
     return lambda question: function(question.text)
 
 
-def _is_async(call: Any) -> bool:
+def _is_async(call: object) -> bool:
     while isinstance(call, partial):
         call = call.func
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(type(call).__call__)

@@ -143,7 +143,7 @@ def with_variables(text: str, secrets: Secrets) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _body(given: Any) -> Any:
+def _body(given: object) -> Any:
     """The template: a table, a list, or text (JSON text is read as JSON, so that the question is quoted right)."""
     body = {"question": "{question}"} if given is None else given
     if not isinstance(body, str):

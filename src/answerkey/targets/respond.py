@@ -48,7 +48,7 @@ def _failure(kind: ErrorKind, name: str, detail: str) -> Response:
     return Response(error=error, error_kind=kind, error_name=name)
 
 
-def as_response(value: Any) -> Response:
+def as_response(value: object) -> Response:
     """The response in text, a dict or an object with the usual names, or a `Response`.
 
     None, empty text, what is too large and what cannot be read is a response with an error.
@@ -62,7 +62,7 @@ def as_response(value: Any) -> Response:
         return content_error(str(error))
 
 
-def _read(value: Any) -> Response:
+def _read(value: object) -> Response:
     if value is None:
         raise InputError("the target returned None, expected an answer")
     if isinstance(value, str):

@@ -30,7 +30,7 @@ def messages(question: Question, system: str = "", asked: str | None = None) -> 
     return [*listed, {"role": "user", "content": question.text if asked is None else asked}]
 
 
-def fill(template: Any, question: Question) -> Any:
+def fill(template: object, question: Question) -> Any:
     """The template with its places filled. `"{history}"` alone is the list itself; inside other text, its words."""
 
     def filled(text: str) -> Any:
@@ -46,7 +46,7 @@ def fill_address(url: str, question: Question) -> str:
     return _PLACE.sub(lambda match: quote(_text(match, question), safe=""), url)
 
 
-def each_text(template: Any, change: Callable[[str], Any]) -> Any:
+def each_text(template: object, change: Callable[[str], Any]) -> Any:
     """The template with every text in it changed, however deep."""
     if isinstance(template, str):
         return change(template)
@@ -57,7 +57,7 @@ def each_text(template: Any, change: Callable[[str], Any]) -> Any:
     return template
 
 
-def check_places(template: Any, key: str) -> None:
+def check_places(template: object, key: str) -> None:
     """At least one placeholder for the question; a typo such as `{qustion}` is an error with a hint."""
     names = set(_names(template))
     for name in names - set(PLACES):
@@ -73,7 +73,7 @@ def _text(match: re.Match[str], question: Question) -> str:
     return {"question": question.text, "id": question.id}.get(match[1], match[0])
 
 
-def _names(template: Any) -> list[str]:
+def _names(template: object) -> list[str]:
     found: list[str] = []
     each_text(template, lambda text: found.extend(_PLACE.findall(text)))
     return found

@@ -61,7 +61,7 @@ class Wire:
 
     @contextmanager
     def stream(
-        self, method: str, url: str, params: Mapping[str, Any] | None = None, body: Any = None
+        self, method: str, url: str, params: Mapping[str, Any] | None = None, body: object = None
     ) -> Generator[httpcore2.Response]:
         """The reply as it comes; not followed to another address, which our headers are not meant for."""
         headers, content = dict[str, str](), None

@@ -239,5 +239,5 @@ def _amount(value: float | None) -> str:
     return "unknown" if value is None else f"{value:,.4g}" if value < 100 else f"{value:,.0f}"
 
 
-def _figure(value: Any) -> str:
+def _figure(value: object) -> str:
     return f"{value:.2f}" if isinstance(value, int | float) else "unknown"

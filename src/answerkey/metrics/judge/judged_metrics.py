@@ -35,7 +35,7 @@ class Judge(Protocol):
     def close(self) -> None: ...
 
 
-def load_judge(settings: Any, embed: Any = None, folder: Path | None = None) -> Judge:
+def load_judge(settings: object, embed: object = None, folder: Path | None = None) -> Judge:
     """The judge for a suite's [judge] table, a preset, "module:function", a function, or "local", which uses `embed`.
 
     Files and modules are looked for in `folder`.

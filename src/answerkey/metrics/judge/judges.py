@@ -77,7 +77,7 @@ def _endpoint_judge(table: Mapping[str, Any], folder: Path) -> Judge:
 
 
 def function_judge(
-    function: Any, name: str = "", settings: JudgeTable | None = None, frame: Frame | None = None
+    function: object, name: str = "", settings: JudgeTable | None = None, frame: Frame | None = None
 ) -> Judge:
     """A judge from a function of the prompt, sync or async, or from a chat model with `invoke`. Its replies are not cached."""
     called = function if inspect.isroutine(function) else getattr(function, "invoke", function)
@@ -90,12 +90,12 @@ def function_judge(
     return ModelJudge(chat, votes=read.votes, concurrency=read.concurrency, frame=frame, window=read.context_window)
 
 
-def name_of(thing: Any) -> str:
+def name_of(thing: object) -> str:
     """How a function or object is called in reports."""
     return str(getattr(thing, "__name__", None) or type(thing).__name__)
 
 
-def _jury(table: Mapping[str, Any], embed: Any, folder: Path) -> Judge:
+def _jury(table: Mapping[str, Any], embed: object, folder: Path) -> Judge:
     members, others = table["jury"], {key: value for key, value in table.items() if key != "jury"}
     if not isinstance(members, list | tuple) or len(cast("Sequence[Any]", members)) < 2:
         raise SettingsError('[judge] jury: expected a list of two judges or more, such as ["groq", "ollama"]')
@@ -116,7 +116,7 @@ def _frame(table: Mapping[str, Any], folder: Path) -> Frame | None:
     return read_frame(folder / given) if given else None
 
 
-def _is_table(given: Any) -> TypeGuard[Mapping[str, Any]]:
+def _is_table(given: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(given, Mapping)
 
 

@@ -174,7 +174,7 @@ def _keys(requirements: Sequence[Requirement]) -> dict[str, str]:
     return keys
 
 
-def _named(value: Any, keys: Mapping[str, str], depth: int = 0) -> dict[str, Any]:
+def _named(value: object, keys: Mapping[str, str], depth: int = 0) -> dict[str, Any]:
     """The object that has criteria as its keys, or the list of verdicts in it."""
     if depth > 4:
         return {}
@@ -203,7 +203,7 @@ def _numbered(plain: Mapping[str, Any], keys: Mapping[str, str]) -> str | None:
     return keys.get(plain_key(str(written))) if written is not None else None
 
 
-def _value(found: Any, requirement: Requirement) -> float | str:
+def _value(found: object, requirement: Requirement) -> float | str:
     if is_mapping(found):
         plain = plain_keys(found)
         first = ("score", "points", "value") if requirement.kind == "0-5" else ("met",)
@@ -214,7 +214,7 @@ def _value(found: Any, requirement: Requirement) -> float | str:
     return float(text in _YES) if text in _YES | _NO else f"{str(found)[:40]!r} is neither true nor false"
 
 
-def _quote(found: Any) -> str:
+def _quote(found: object) -> str:
     if not is_mapping(found):
         return NO_QUOTE
     plain = plain_keys(found)
@@ -276,7 +276,7 @@ def _read_preference(reply: Reply, marker: str, duel: Duel) -> Read:
     return Read({}, {"better": parsed.problem or unread}, reasoning=parsed.reasoning)
 
 
-def _picked(value: Any, depth: int = 0) -> dict[str, Any]:
+def _picked(value: object, depth: int = 0) -> dict[str, Any]:
     """The object that holds a choice: this one, or one nested in it."""
     if not is_mapping(value) or depth > 3:
         return {}

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,5 +141,5 @@ def _count_above(table: Floats, query: Ints, score: Floats) -> tuple[Ints, Ints]
     return above, equal
 
 
-def _places(query: Any, rank: Any, grade: Any) -> Places:
+def _places(query: object, rank: object, grade: object) -> Places:
     return Places(np.array(query, np.int64), np.array(rank, np.int64), np.array(grade, np.float64))
