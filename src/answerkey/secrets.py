@@ -76,7 +76,8 @@ def _spellings(value: str) -> Iterator[str]:
     yield value
     for ascii_only in (True, False):
         escaped = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
-        yield from (escaped, escaped.replace("/", "\\/"))
+        yield from (escaped, escaped.replace("/", "\\/"), json.dumps(escaped, ensure_ascii=ascii_only)[1:-1])
+    yield "".join(f"\\u{ord(char):04x}" for char in value)
     yield from (quote(value, safe=""), quote(value), quote_plus(value), escape(value))
     yield repr(value)[1:-1]
     raw = value.encode("utf-8", "replace")

@@ -17,7 +17,7 @@ from answerkey.llm.endpoint import Endpoint, Failure, raise_for
 from answerkey.llm.loose_json import find_objects
 from answerkey.llm.verdict import read_verdict
 from answerkey.metrics.judge.prompt import Frame
-from answerkey.metrics.judge.questions import CriteriaQuestion, Duel, PreferenceQuestion
+from answerkey.metrics.judge.questions import Duel, criteria_question, preference_question
 from answerkey.net import retry_after
 from answerkey.quality.assess import assess_answer
 from answerkey.runs.records import to_json
@@ -121,8 +121,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "verdict": _verdict,
     "one score": lambda body: read_verdict(Reply(body, truncated=True), {"score": (1.0, 10.0)}),
     "objects": find_objects,
-    "criteria": lambda body: CriteriaQuestion(REQUIREMENTS, PAIR, Frame("{instructions}")).read(Reply(body), "MARK"),
-    "prefer": lambda body: PreferenceQuestion(Duel(PAIR[0], ANSWER, Response(body)), Frame("{instructions}")).read(
+    "criteria": lambda body: criteria_question(REQUIREMENTS, PAIR, Frame("{instructions}")).read(Reply(body), "MARK"),
+    "prefer": lambda body: preference_question(Duel(PAIR[0], ANSWER, Response(body)), Frame("{instructions}")).read(
         Reply(body), "MARK"
     ),
     "endpoint": _endpoint,

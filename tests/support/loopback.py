@@ -12,7 +12,8 @@ from typing import Any
 
 
 class Bot:
-    """`reply(body)` gives the JSON to send; or (status, content type, bytes) to send exactly that."""
+    """`reply(body)` gives the JSON to send; or (status, content type, bytes) to send exactly that,
+    with an address as fourth where it redirects."""
 
     def __init__(self, reply: Callable[[Any], Any] | None = None, delay: float = 0.0, port: int = 0) -> None:
         self.reply = reply or (lambda body: {"answer": f"About {body['question']}"})
@@ -67,14 +68,14 @@ def _handler(bot: Bot) -> type[BaseHTTPRequestHandler]:
             bot.took({"method": self.command, "path": self.path, "headers": dict(self.headers), "body": body})
             time.sleep(bot.delay)
             reply = bot.reply(body if raw else self.path)
-            if not (isinstance(reply, tuple) and len(reply) == 3):
+            if not (isinstance(reply, tuple) and len(reply) in (3, 4)):
                 reply = (200, "application/json", json.dumps(reply).encode())
-            status, kind, content = reply
+            status, kind, content, *where = reply
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
             if status // 100 == 3:
-                self.send_header("Location", "http://elsewhere.invalid/")
+                self.send_header("Location", *where or ["http://elsewhere.invalid/"])
             self.end_headers()
             self.wfile.write(content)
 

@@ -161,6 +161,8 @@ def _of_the_system(error: OSError | MemoryError | RuntimeError) -> tuple[str, in
     if isinstance(error, MemoryError):
         return "not enough memory; use fewer workers or a smaller model", EXIT_INCOMPLETE
     if isinstance(error, RuntimeError):
+        if "Symlink loop" in str(error):
+            return str(error), EXIT_INPUT
         no_thread = "can't start new thread" in str(error)
         return ("no more threads; use fewer workers" if no_thread else ""), EXIT_INCOMPLETE
     where = error.filename or "standard output"

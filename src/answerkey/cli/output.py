@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -41,7 +42,8 @@ def _echo(text: str) -> None:
 
 def drop_output() -> None:
     """Discard standard output from now on; what is buffered would fail again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError, ValueError):  # a stream that stands for standard output may have no number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 _ended = False

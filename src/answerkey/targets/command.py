@@ -26,6 +26,7 @@ from answerkey.targets.fields import Fields, read_fields
 from answerkey.targets.respond import MAX_SIZE, content_error, infrastructure_error
 from answerkey.targets.template import turns
 from answerkey.types import Question, Response
+from answerkey.user_code import environment_secrets
 
 _GRACE = 2.0
 _PIPE = 16_384  # the least that a pipe holds
@@ -205,7 +206,7 @@ class Process:
             return "it closed its output"
         self._words.join(_GRACE)
         ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        words = " | ".join(self._last_words)
+        words = environment_secrets().hide(" | ".join(self._last_words))
         return f"{ended}: {words}" if words else ended
 
 
