@@ -3,7 +3,8 @@
 import pytest
 
 from answerkey.metrics.criteria import number_close
-from answerkey.metrics.quantities import Date, dates, figures, figures_agree
+from answerkey.metrics.dates import Date, dates
+from answerkey.metrics.quantities import figures, figures_agree
 from answerkey.types import Case, Response
 
 SAME = [

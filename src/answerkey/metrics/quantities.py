@@ -1,4 +1,4 @@
-"""Figures with their units, and dates, as people write them; and when two of them are the same.
+"""Figures with their units as people write them, and when two of them are the same.
 
 3 km are 3000 m and 90 minutes 1.5 hours; another unit or currency is another value. Units are data: `words/units.toml`.
 """
@@ -9,32 +9,15 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from answerkey.metrics.dates import clock_times, frequencies
+from answerkey.metrics.number_words import ORDER, SPELLED, in_digits
 from answerkey.text import numbers
 
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
-_MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in MONTHS) + "|sept"
-_DATE = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_MONTH})(?:\.|\b)"
-    rf"(?:\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s*(?P<year>[12]\d{{3}}))?"
-    rf"|(?<![\d.])(?P<n1>\d{{1,2}})(?P<mark>[./])(?P<n2>\d{{1,2}})(?P=mark)(?P<n3>(?:19|20)\d\d)(?!\d)|(?P<iso>[12]\d{{3}}-\d{{2}}-\d{{2}})|(?<![\d,.$])(?P<only>1[0-9]{{3}}|20[0-9]{{2}})(?![,.]?\d{{2}}|%)",
-    re.IGNORECASE,
-)
-_COUNTS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
-    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
-)  # fmt: skip
-SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {"thirty": 30.0, "forty": 40.0, "fifty": 50.0}
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_ORDER = {word: float(value) for value, word in enumerate(_ORDINALS, start=1)}
-COUNTED = {word: int(value) for word, value in {**SPELLED, **_ORDER}.items()}  # `second` and `two` are both 2
-_AMBIGUOUS_MONTHS = {"may", "mar", "march", "sep", "dec", "jan"}  # also a verb, names, or the end of another word
 TOLERANCE = 0.002
 _DEGREES = 2.0  # between scales: 350 °F are given as 175 °C
 _POUND = 0.45359237  # kilograms
@@ -42,17 +25,16 @@ _SCALED = re.compile(r"thousand|million|billion|trillion|\d\s?(?:bn|[kmb])$", re
 _UNIT = re.compile(
     r"\bin (?:units of )?(?:USD |US ?dollars? |US\$ ?|\$ ?)?(thousand|million|billion)s?\b", re.IGNORECASE
 )
-_PERIOD = re.compile(
-    r"\b(?P<decade>[12]\d\d0)['’]?s\b|\b(?P<century>\d{1,2})(?:st|nd|rd|th)[\s-]+centur", re.IGNORECASE
-)
 _RANGE = re.compile(r"\s?(?:to|and|or|bis|à|a|-|–|—)\s?", re.IGNORECASE)
-_TIMES = r"hours?|years?|days?|minutes?|months?|weeks?|miles?|kilomet(?:er|re)s?|km|met(?:er|re)s?"
-_HALF = re.compile(
-    rf"\b(?:(?P<half>half an?)(?=\s(?:{_TIMES})\b)"
-    rf"|(?:an?|one)\s(?P<unit>{_TIMES}) and a half\b|(?P<count>\w+) and a half(?=\s(?:{_TIMES})\b))",
+_PLUS = re.compile(r",?\s+(?:and\s+)?", re.IGNORECASE)  # between the parts of `2 hours and 15 minutes`
+_SPELLED = re.compile(rf"\b(?:{'|'.join(SPELLED)})\b", re.IGNORECASE)
+_ORDERED = re.compile(rf"\b({'|'.join(ORDER)})\b|\b(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
+_RATE = re.compile(
+    r"\s*(?:(?:/|per|an?|each|every)\s?(?P<unit>hour|h|day|week|month|quarter|year|annum)\b|(?P<periodic>hourly|dai|week|month|quarter|year|annual)ly\b|p\.?\s?a\b)",
     re.IGNORECASE,
 )
-_WORDY = re.compile(r"\b(" + "|".join([*SPELLED, *_ORDER]) + r")\b|\b(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
+_DURATIONS = {"h": 1 / 8766, "d": 1 / 365.25, "w": 1 / 52.18, "m": 1 / 12, "q": 0.25, "y": 1.0, "a": 1.0}  # years
+CLOCK, FREQUENCY = "clock", "frequency"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +54,8 @@ class Figure:
     dimension: str = ""
     size: float = 1.0
     offset: float = 0.0
+    per: float = 0.0  # years: 1/12 for `9 euros a month`, 0 without a rate
+    span: tuple[int, int] = field(default=(0, 0), compare=False)  # its place in the text, with its unit
 
     def __str__(self) -> str:
         unit = self.dimension.removeprefix("currency ") if self.money else self.dimension and f"({self.dimension})"
@@ -113,42 +97,47 @@ class Figure:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Date:
-    year: int | None = None
-    month: int | None = None
-    day: int | None = None
-
-    @property
-    def parts(self) -> int:
-        return sum(part is not None for part in (self.year, self.month, self.day))
-
-    def agrees(self, other: Date) -> float:
-        """1 when the parts that both give are the same, 0 when one differs, 0.5 when they share none."""
-        both = [
-            (mine, theirs)
-            for mine, theirs in ((self.year, other.year), (self.month, other.month), (self.day, other.day))
-            if mine is not None and theirs is not None
-        ]
-        return 0.5 if not both else float(all(mine == theirs for mine, theirs in both))
-
-    def shared(self, other: Date) -> int:
-        """How many parts are the same; none where one differs."""
-        return min(self.parts, other.parts) if self.agrees(other) == 1.0 else 0
-
-
 @lru_cache(maxsize=4096)
 def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure, ...]:
-    """Every number of the text with its unit, those spelled out too, unless `spelled` is false.
+    """Every number of the text with its unit, every time of day and frequency; `spelled` also reads number words.
 
-    >>> [(figure.value, figure.dimension) for figure in figures("ten days, RM 5")]
-    [(5.0, 'currency MYR'), (10.0, 'time')]
+    >>> [(figure.value, figure.dimension) for figure in figures("ten days, RM 5, at 8 pm")]
+    [(10.0, 'time'), (5.0, 'currency MYR'), (1200.0, 'clock')]
     """
     found: list[Figure] = []
-    last = 0
+    if spelled:
+        text = in_digits(text)
+        found += _times(text)
+        for figure in found:  # their digits are no figures of their own
+            start, end = figure.span
+            text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+        found += [
+            Figure(ORDER[match[1].lower()] if match[1] else float(match[2]), 1.0, span=match.span())
+            for match in _ORDERED.finditer(text)
+        ]
+        # As many characters as before, so that places stay the same.
+        text = _SPELLED.sub(lambda match: f"{SPELLED[match[0].lower()]:g}".rjust(len(match[0])), text)
+    return tuple(sorted([*found, *_in_digits_only(text, decimal)], key=lambda figure: figure.span))
+
+
+def _times(text: str) -> list[Figure]:
+    """Times of day in minutes (`size` is 720 where it may be morning or evening), and frequencies per year."""
+    often = [
+        Figure(per_year, 0.01, dimension=FREQUENCY, span=(start, end)) for start, end, per_year in frequencies(text)
+    ]
+    clock = [
+        Figure(minutes, 1.0, dimension=CLOCK, size=1440.0 if sure else 720.0, span=(start, end))
+        for start, end, minutes, sure in clock_times(text)
+    ]
+    return often + clock
+
+
+def _in_digits_only(text: str, decimal: str) -> list[Figure]:
+    found: list[Figure] = []
     for number in numbers(text, decimal):
         if abs(number.value) >= 1e18:
             continue
+        start = number.end - len(number.text)
         figure = Figure(
             number.value,
             _step(number.text, number.value),
@@ -156,36 +145,46 @@ def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure
             number.value == int(number.value),
             bool(_SCALED.search(number.text)),
             number.currency,
+            span=(start, number.end),
         )
-        figure = _with_unit(figure, text, number.end, _currency_before(number.text) if number.currency else "")
-        ranged = bool(found) and _RANGE.fullmatch(text[last : number.end - len(number.text)])
-        if ranged and figure.dimension and not found[-1].dimension:  # the first of `2 to 8 °C`
-            found[-1] = replace(found[-1], dimension=figure.dimension, size=figure.size, offset=figure.offset)
+        figure = _with_unit(figure, text, _currency_before(number.text) if number.currency else "")
+        previous = found[-1] if found else None
+        between = text[previous.span[1] : start] if previous else ""
+        if (
+            previous and _RANGE.fullmatch(between) and figure.dimension and not previous.dimension
+        ):  # the first of `2 to 8 °C`
+            found[-1] = replace(previous, dimension=figure.dimension, size=figure.size, offset=figure.offset)
+        if previous and _continues(previous, figure) and _PLUS.fullmatch(between):
+            total = previous.value + figure.value * figure.size / previous.size
+            step = figure.step * figure.size / previous.size
+            found[-1] = replace(previous, value=total, step=step, whole=False, span=(previous.span[0], figure.span[1]))
+            continue
         found.append(figure)
-        last = number.end
-    if not spelled:
-        return tuple(found)
-    for match in _WORDY.finditer(text):
-        word = match[1].lower() if match[1] else ""
-        value = float(match[2]) if match[2] else SPELLED.get(word, _ORDER.get(word, 0.0))
-        found.append(_with_unit(Figure(value, 1.0), text, match.end()) if word in SPELLED else Figure(value, 1.0))
-    for match in _HALF.finditer(text):
-        count = match["count"].lower() if match["count"] else ""
-        whole = 0.0 if match["half"] else float(count) if count.isdigit() else SPELLED.get(count, 1.0)
-        figure = Figure(whole + 0.5, 0.5, whole=False)
-        found.append(_with_unit(figure, text, match.start("unit") if match["unit"] else match.end()))
-    return tuple(found)
+    return found
 
 
-def _with_unit(figure: Figure, text: str, end: int, currency: str = "") -> Figure:
-    """The figure with the unit that stands after it, or the currency before it."""
+def _continues(first: Figure, second: Figure) -> bool:
+    """`2 hours 15 minutes` and `5 feet 10 inches` are one quantity."""
+    same = first.dimension == second.dimension and first.dimension in {"time", "length", "mass"}
+    return same and second.size < first.size and second.base < first.size
+
+
+def _with_unit(figure: Figure, text: str, currency: str = "") -> Figure:
+    """The figure with the unit that stands after it, or the currency before it, and its rate."""
+    start, end = figure.span
     if currency:
-        return replace(figure, dimension=f"currency {currency}", money=True)
-    if figure.percent or not (match := _units()[0].match(text, end)):
-        return figure
-    unit = _units()[1][match.lastgroup or ""]
-    money = unit.dimension.startswith("currency")
-    return replace(figure, dimension=unit.dimension, size=unit.size, offset=unit.offset, money=figure.money or money)
+        figure = replace(figure, dimension=f"currency {currency}", money=True)
+    elif not figure.percent and (match := _units()[0].match(text, end)):
+        unit = _units()[1][match.lastgroup or ""]
+        money = figure.money or unit.dimension.startswith("currency")
+        end = match.end()
+        figure = replace(
+            figure, dimension=unit.dimension, size=unit.size, offset=unit.offset, money=money, span=(start, end)
+        )
+    if (figure.dimension or figure.percent) and (rate := _RATE.match(text, end)):
+        per = _DURATIONS[(rate["unit"] or rate["periodic"] or "a")[0].lower()]
+        figure = replace(figure, per=per, span=(start, rate.end()))
+    return figure
 
 
 def _currency_before(written: str) -> str:
@@ -253,8 +252,12 @@ def figures_agree(wanted: Figure, given: Figure) -> bool:
     Counts and years must be the same, and so must units: 90 minutes are 1.5 hours, but not 90 seconds. The sign is not
     compared: a loss of 5 is written both ways.
     """
+    if CLOCK in (wanted.dimension, given.dimension):
+        return _same_time(wanted, given)
     if wanted.other_unit(given):
         return False
+    if wanted.per and given.per and not math.isclose(wanted.per, given.per):
+        return math.isclose(wanted.base / wanted.per, given.base / given.per, rel_tol=0.02) and not wanted.percent
     if wanted.dimension and given.dimension and (wanted.size, wanted.offset) != (given.size, given.offset):
         if "currency GBP" in (wanted.dimension, given.dimension):
             return wanted.value == given.value
@@ -272,6 +275,14 @@ def figures_agree(wanted: Figure, given: Figure) -> bool:
     if wanted.percent != given.percent:
         scales = (*scales, 100.0, 0.01)
     return any(_near(a, wanted.step, b * scale, given.step * scale) for scale in scales)
+
+
+def _same_time(wanted: Figure, given: Figure) -> bool:
+    """20:00 is 8 pm, and may be `at 8`."""
+    if wanted.dimension == given.dimension:
+        return (wanted.value - given.value) % min(wanted.size, given.size) == 0
+    bare, time = (wanted, given) if given.dimension == CLOCK else (given, wanted)
+    return bare.count and (60 * bare.value - time.value) % 720 == 0
 
 
 def within(wanted: Figure, given: Figure, tolerance: float) -> bool:
@@ -292,47 +303,3 @@ def _near(a: float, step_a: float, b: float, step_b: float) -> bool:
     """Within half of the coarser step, but never more than 5 % apart; or within the tolerance."""
     apart = abs(a - b)
     return apart <= TOLERANCE * a or (apart <= 0.5001 * max(step_a, step_b) and apart < 0.05 * max(a, b))
-
-
-@lru_cache(maxsize=4096)
-def dates(text: str) -> tuple[Date, ...]:
-    """Every date of the text, complete or in part."""
-    found: list[Date] = []
-    for match in _DATE.finditer(text):
-        if match["iso"]:
-            year, month, day = (int(part) for part in match["iso"].split("-"))
-            found.append(Date(year, month, day))
-        elif match["n1"]:
-            found += _numeric(int(match["n1"]), int(match["n2"]), int(match["n3"]), match["mark"])
-        elif match["only"]:
-            found.append(Date(year=int(match["only"])))
-        elif match["year"] or match["day"] or match["day2"] or match["month"].lower() not in _AMBIGUOUS_MONTHS:
-            day = match["day"] or match["day2"]
-            month = next(n for n, name in enumerate(MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
-            found.append(Date(int(match["year"]) if match["year"] else None, month, int(day) if day else None))
-    return tuple(found)
-
-
-def _numeric(one: int, two: int, year: int, mark: str) -> list[Date]:
-    """`03.07.2020` is a day in July; `03/07/2020` may also be one in March."""
-    orders = ((one, two),) if mark == "." else ((one, two), (two, one))
-    return [Date(year, month, day) for day, month in dict.fromkeys(orders) if 1 <= month <= 12 and 1 <= day <= 31]
-
-
-def without_dates(text: str) -> str:
-    """The text without its dates, but with its bare years."""
-    return _DATE.sub(lambda match: match[0] if match["only"] else " ", text)
-
-
-@lru_cache(maxsize=4096)
-def periods(text: str) -> tuple[tuple[int, int], ...]:
-    """Every decade and century of the text as its first and last year: `1920s`, `16th century`."""
-    found: list[tuple[int, int]] = []
-    for match in _PERIOD.finditer(text):
-        if match["decade"]:
-            first = int(match["decade"])
-            found.append((first, first + (99 if first % 100 == 0 else 9)))
-        else:
-            last = int(match["century"]) * 100
-            found.append((last - 100, last))
-    return tuple(found)

@@ -55,6 +55,22 @@ def refusal(answer: str) -> Refusal:
     return "partial" if refused * _REMARK >= substance and refused else "none"
 
 
+@lru_cache(maxsize=4096)
+def answering_part(answer: str) -> str:
+    """A partial refusal without the clauses that decline; any other answer as it is.
+
+    >>> answering_part("I can't give tax advice, but costs up to 500 euros are deductible.")
+    'costs up to 500 euros are deductible.'
+    """
+    if refusal(answer) != "partial":
+        return answer
+    kept: list[str] = []
+    for start, end in sentence_spans(answer, longest=2_000):
+        parts = [part for part in _TURN.split(answer[start:end]) if part.strip()]
+        kept += [part for part in parts if not _matches("refuses", fold(part).strip(" -*•\t"))]
+    return " ".join(kept) or answer
+
+
 def should_decline(case: Case) -> bool:
     """Whether declining is the right answer: the case is out of scope, or its expected answer is a refusal."""
     return case.criteria.out_of_scope or any(refusal(expected) == "full" for expected in case.expected)

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-from answerkey.metrics.quantities import SPELLED
+from answerkey.metrics.number_words import SPELLED
 from answerkey.text import MARKS, UNSPACED, bigrams, numbers
 
 _TOKEN = re.compile(rf"[{UNSPACED}]+|\d+(?:[.,]\d+)*|(?:[^\W\d_{UNSPACED}]|[{MARKS}])+|\d+")
@@ -51,14 +51,29 @@ def word_groups(name: str) -> tuple[str, ...]:
 
 
 @cache
+def poles() -> dict[str, tuple[tuple[int, int], ...]]:
+    """For each stem the axes that it is on, and the side: (n, 1) or (n, -1). Relations have negative numbers."""
+    found: dict[str, tuple[tuple[int, int], ...]] = {}
+    lists = [(n, pair) for n, pair in enumerate(_lists()["poles"], start=1)]
+    lists += [(-n, pair) for n, pair in enumerate(_lists()["relations"], start=1)]
+    for axis, pair in lists:
+        for side, words in zip((1, -1), pair.split(" | "), strict=True):
+            for word in sorted({stem(word) for word in words.split()}):
+                found[word] = (*found.get(word, ()), (axis, side))
+    return found
+
+
+@cache
 def opposites() -> dict[str, frozenset[str]]:
-    """For each stem the stems of its opposites."""
-    found: dict[str, set[str]] = {}
-    for pair in _lists()["opposites"]:
-        one, other = (stem(word) for word in pair.split())
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in found.items()}
+    """For each stem the stems on the other side of one of its axes."""
+    sides: dict[tuple[int, int], set[str]] = {}
+    for word, places in poles().items():
+        for place in places:
+            sides.setdefault(place, set()).add(word)
+    return {
+        word: frozenset(other for axis, side in places for other in sides[axis, -side]) - {word}
+        for word, places in poles().items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

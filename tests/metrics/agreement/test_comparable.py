@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.metrics.agreement.comparable import plainly, read
-from answerkey.metrics.quantities import Date, Figure, dates, figures, figures_agree, periods
+from answerkey.metrics.dates import Date, dates, periods
+from answerkey.metrics.quantities import Figure, figures, figures_agree
 
 
 class TestWording:

@@ -6,8 +6,10 @@ figures, dates, names, refusals and negations; how well it agrees with people is
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from answerkey.metrics.agreement.features import compare, repeats, says_more
 from answerkey.metrics.agreement.rules import log_odds
 from answerkey.metrics.boosted_trees import load_fitted
 from answerkey.metrics.facts import fact_recalls
-from answerkey.metrics.refusal import refusal, should_decline
+from answerkey.metrics.refusal import answering_part, refusal, should_decline
 from answerkey.metrics.registry import metric
 from answerkey.metrics.sentences import language
 from answerkey.types import Case, Pair, Response, Score
@@ -26,6 +28,14 @@ FACTS = 3.0  # log-odds between all facts found and none
 LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
+WORDS, ALONE, ASKED, MEANT = (
+    0.48,
+    2.2,
+    14.7,
+    12.85,
+)  # a logistic fit of the odds and two cosines on answers in other words
+SURE = 3.5  # log-odds that the meaning doesn't change
+BRIEF = math.log1p(40)  # words of an answer that a vector can hold
 _OFFERS = re.compile(r"\bor\b", re.IGNORECASE)
 _INVERTED = re.compile(r"^([^\s,]+(?: [^\s,]+)?), ([^\s,]+(?: [^\s,]+)?)$")
 _SURNAME = re.compile(r"(?:[A-Z]\.\s?)+[A-Z][\w'’-]+$")
@@ -39,21 +49,49 @@ _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
-    version=4,
+    version=5,
 )
-def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
-    """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
+def answer_agreement(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]:
+    """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`.
+
+    With an embedding model, an answer in other words is compared by its meaning.
+    """
     compared = [_compared(*pair) for pair in pairs]
     rows = [features_of(each) for each in compared if each]
     model = load_fitted("agreement/agreement")
     matrix = np.array([[row[name] for name in model.features] for row in rows], dtype=np.float32)
-    fitted = iter(model.log_odds(matrix) if rows else ())
-    given = iter(rows)
+    odds = [float(fitted) + log_odds(f) for fitted, f in zip(model.log_odds(matrix) if rows else (), rows, strict=True)]
+    answered = [pair for pair, each in zip(pairs, compared, strict=True) if each]
+    given = iter(zip(rows, _by_meaning(answered, rows, odds, embed) if embed else odds, strict=True))
     recalls = _recalls(pairs)
     return [
-        _score(pair, next(given), float(next(fitted)), recall) if each else Score(0.0, "the answer is empty")
+        _score(pair, *next(given), recall) if each else Score(0.0, "the answer is empty")
         for pair, each, recall in zip(pairs, compared, recalls, strict=True)
     ]
+
+
+def _by_meaning(
+    pairs: Sequence[Pair], rows: Sequence[Mapping[str, float]], odds: Sequence[float], embed: Any
+) -> list[float]:
+    """The log-odds, with the cosine of both answers, alone and after the question, where it is all a matter of words."""
+    chosen = [n for n, (f, odd) in enumerate(zip(rows, odds, strict=True)) if _is_open(f) and abs(odd) < SURE]
+    texts: list[str] = []
+    for n in chosen:
+        case, response = pairs[n]
+        answer, expected = answering_part(response.answer or ""), case.expected[0]
+        texts += [answer, expected, f"{case.question} {answer}", f"{case.question} {expected}"]
+    vectors = np.asarray(embed.embed(texts), dtype=np.float64) if texts else np.zeros((0, 1))
+    found = list(odds)
+    for place, n in enumerate(chosen):
+        one, other, asked_one, asked_other = vectors[4 * place : 4 * place + 4]
+        found[n] = float(WORDS * odds[n] + ALONE * (one @ other) + ASKED * (asked_one @ asked_other) - MEANT)
+    return found
+
+
+def _is_open(f: Mapping[str, float]) -> bool:
+    """Whether no figure, date, name, list, negation or near copy tells."""
+    told = f["exact"] or f["contains"] or f["opposed_side"] or f["same_side"] > 0 or f["other_of_kind"]
+    return bool(f["plain_words"]) and not told and f["answer_length"] <= BRIEF
 
 
 def _recalls(pairs: Sequence[Pair]) -> list[float | None]:
@@ -67,10 +105,11 @@ def _recalls(pairs: Sequence[Pair]) -> list[float | None]:
 
 def _compared(case: Case, response: Response) -> list[dict[str, float]]:
     """The features against each expected answer; none for an empty answer."""
-    answer = response.answer or ""
+    answer = answering_part(response.answer or "")
     if not any(ch.isalnum() for ch in answer):
         return []
-    return compared_with(answer, case.expected, case.question)
+    part = float(answer != response.answer)
+    return [{**f, "declines_in_part": part} for f in compared_with(answer, case.expected, case.question)]
 
 
 def compared_with(answer: str, expected: Sequence[str], question: str) -> list[dict[str, float]]:
@@ -128,9 +167,9 @@ def _nearness(f: Mapping[str, float]) -> float:
     return words + 0.5 * (f["figures_found"] + f["date"])
 
 
-def _score(pair: Pair, f: Mapping[str, float], fitted: float, recall: float | None) -> Score:
+def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: float | None) -> Score:
     case, response = pair
-    total = fitted + log_odds(f) + (FACTS * (recall - 0.5) if recall is not None else 0.0)
+    total = odds + (FACTS * (recall - 0.5) if recall is not None else 0.0)
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(total, -30, 30)))), 6)
     notes = _notes(f)
     if recall is not None:
@@ -164,18 +203,16 @@ def _notes(f: Mapping[str, float]) -> list[str]:
         )
     if f["date_parts"] and f["date"] != 0.5:
         notes.append("the date agrees" if f["date"] == 1.0 else "the date differs")
-    if f["yes_no"]:
-        notes.append("the same yes or no" if f["yes_no"] > 0 else "yes against no")
+    if f["same_side"]:
+        notes.append("the same yes or no" if f["same_side"] > 0 else "yes against no")
+    elif f["opposed_side"]:
+        notes.append("says the opposite")
     if f["declines"]:
         notes.append("the answer declines")
     if f["replaced_name"] == 1.0:
         notes.append("a different name next to the expected words")
-    if f["moves"] < 0:
-        notes.append("goes up where the expected answer goes down, or the reverse")
     if f["other_sign"]:
         notes.append("the figure is on the other side of zero")
-    if f["opposed"]:
-        notes.append("has the opposite of an expected word")
-    if f["negation_differs"] and not f["exact"]:
-        notes.append("only one of the two is negated")
+    if f["other_of_kind"] or f["item_replaced"]:
+        notes.append("another item in place of an expected one")
     return notes

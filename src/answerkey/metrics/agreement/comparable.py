@@ -7,8 +7,10 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from answerkey.metrics.quantities import COUNTED, Date, Figure, dates, figures, periods, unit_asked
-from answerkey.metrics.sentences import Piece, pieces
+from answerkey.metrics.dates import Date, dates, periods
+from answerkey.metrics.number_words import COUNTED, in_digits
+from answerkey.metrics.quantities import Figure, figures, unit_asked
+from answerkey.metrics.sentences import Piece, pieces, word_list
 
 END_READ = 8_000  # characters
 FIGURES_READ = 200
@@ -20,12 +22,6 @@ _GLUED = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z][a-z])|(?<=[^\W\d_]{3})(?=\d)|(?<=\
 _GLUED_NOTE = re.compile(r"\b((?:1[5-9]|20)\d\d)(\d{1,3})(?=[\s.,;]|$)(?![.,]\d)")
 _BELOW_ZERO = re.compile(r"([$€£])\s?\(([\d.,]+)\)")  # as accountants write it
 _IN_NUMBER = re.compile(r"(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d))")
-_TENS = {
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
-}  # fmt: skip
-_UNITS = "one two three four five six seven eight nine first second third fourth fifth sixth seventh eighth ninth"
-_COMPOUND = re.compile(rf"\b({'|'.join(_TENS)})(?:[-\s]({_UNITS.replace(' ', '|')}))?\b", re.IGNORECASE)
-_SCALED = re.compile(rf"\b({'|'.join(COUNTED)})(?=\s(?:thousand|million|billion|trillion)\b)", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t]{2,}")
 _SPLIT_DECIMAL = re.compile(r"(?<=\d)\. (?=\d)")
 _DOTTED = re.compile(r"\b[A-Z]\.(?:\s{0,2}[A-Z]\.)+")
@@ -64,6 +60,7 @@ class Word:
     capital: bool
     sentence: int
     before: str
+    negates: bool = False
 
     def linked_like(self, other: Word) -> bool:
         """Whether both are linked to their previous word in the same way: by a space or hyphen, or by a comma."""
@@ -128,14 +125,9 @@ def plainly(text: str) -> str:
     plain = _BLANKS.sub(" ", unicodedata.normalize("NFKC", _IN_NUMBER.sub("", text)))
     plain = _USA.sub("USA", _BELOW_ZERO.sub(r"-\1\2", plain))
     plain = _GLUED.sub(" ", _GLUED_NOTE.sub(r"\1 \2", _SPLIT_DECIMAL.sub(".", plain)))
-    plain = _COMPOUND.sub(_in_digits, _INITIALS.sub("", plain))
-    plain = _SCALED.sub(lambda found: str(COUNTED[found[1].lower()]), plain)
+    plain = in_digits(_INITIALS.sub("", plain))
     plain = _DOTTED.sub(lambda found: re.sub(r"[.\s]", "", found[0]), plain)
     return _UK.sub("UK", plain)
-
-
-def _in_digits(found: re.Match[str]) -> str:
-    return str(_TENS[found[1].lower()] + (COUNTED[found[2].lower()] if found[2] else 0))
 
 
 def unaccented(text: str) -> str:
@@ -159,7 +151,8 @@ def _words(piece: Piece, text: str, sentence: int) -> list[Word]:
         capital = written[0].isupper() and content
         numeral = _numeral(written, bool(words) and words[-1].capital)
         token = numeral or _SHORT.get(stem_, stem_)
-        words.append(Word(token, content or bool(numeral), capital, sentence, between))
+        negates = written.lower() in word_list("negators") or (written in "tT" and between[-1:] in {"'", "’"})
+        words.append(Word(token, content or bool(numeral), capital, sentence, between, negates))
     return words
 
 

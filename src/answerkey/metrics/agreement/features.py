@@ -46,6 +46,7 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     f |= _manner(said, wanted)
     f |= conclusions(said, wanted, asked, key, near)
     f |= {f"asks_{name}": float(bool(pattern.search(question))) for name, pattern in _ASKS.items()}
+    f["declines_in_part"] = 0.0
     f["answer_length"] = math.log1p(len(said.tokens))
     f["reference_length"] = math.log1p(len(wanted.tokens))
     return f

@@ -10,36 +10,35 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 
-from answerkey.metrics.agreement.comparable import Text, Word, read
-from answerkey.metrics.agreement.stance import direction, moved, other_sign, same_stance, stance
-from answerkey.metrics.agreement.word_match import NEAR, Near, closest
-from answerkey.metrics.quantities import MONTHS, Figure, figures, figures_agree, without_dates
-from answerkey.metrics.sentences import stem, stem_list, word_list
+from rapidfuzz import fuzz
 
-YES_NO = 4.0  # for the same yes or no, against the other; half of it where it is only implied
-OTHER_WAY = 5.0  # against a rise where a fall is expected, or a figure on the other side of zero
+from answerkey.metrics.agreement.comparable import Text, Word, read
+from answerkey.metrics.agreement.stance import focus, moved, other_sign, relation, stance
+from answerkey.metrics.agreement.word_match import NEAR, Near, closest
+from answerkey.metrics.dates import MONTHS, without_dates
+from answerkey.metrics.quantities import Figure, figures, figures_agree
+from answerkey.metrics.sentences import stem, stem_list, word_groups, word_list
+
+YES_NO = 4.0  # for the same yes or no, against the other; less where it is only implied
+OTHER_WAY = 6.0  # against the opposite: not allowed for allowed, a fall for a rise, A over B for B over A
 WRONG_COPY = 8.0  # against a near copy of the expected answer that has another figure
 FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
 OTHER_FIGURE = 2.5  # against another figure in place of the expected one, in an expected sentence
 OTHER_UNIT = 6.0  # against the expected digits with another unit or currency
+SAME_QUANTITY = 6.0  # for the expected figures in an expected answer that says nothing else
 SAME_FACTS = 1.5  # for the expected figures, whatever their unit, or all the expected names, in an expected sentence
-OTHER_NAME = 0.5  # against `David Coleman` for `David Vine`; the fitted data is more lenient than quizzes
+OTHER_NAME = 0.5  # against another name next to an expected one; the fitted data is more lenient than quizzes
+OTHER_PERSON = 5.0  # against `David Coleman` for `David Vine`
 OTHER_NAMES = 3.5  # against other names in place of all the expected ones, in an expected sentence
 OTHER_NUMBER = 2.0  # against `James V` for `James IV`
+OTHER_OF_KIND = 5.0  # against another weekday, colour or the like, of which only one can be true
 ITEMS_SHORT = 4.0  # against an answer that has none of the items of an expected list; less for some of them
+ITEM_REPLACED = 4.0  # against a list in which another item takes the place of an expected one
 SWAPPED = 4.0  # against the expected sentence with one name exchanged; a third of it for another word
-SAME_SIDE = 2.0  # for an answer to a yes-or-no question that implies the expected side
-NEGATED = (
-    1.5  # against a sentence of which one side is negated; more where a figure is missing or the words are the same
-)
 DECLINED = 1.0  # against an answer that declines and gives nothing expected
 _COPY, _COPIED = 0.9, 0.7
 _PHRASE, _SENTENCE, _LONG = math.log1p(5), math.log1p(6), math.log1p(20)
 _NOT_NAMES = frozenset(stem(word) for word in MONTHS)
-_LIMIT = re.compile(
-    r"\b(?:no|not|never|cannot|\w+n't)\b(?:\s+\w+){0,2}?\s+(?:more|less|later|fewer|exceed\w*|only|until)\b",
-    re.IGNORECASE,
-)
 _ITEM = re.compile(r",\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
 
 
@@ -52,18 +51,20 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
     names = _names(wanted.words, asked)
     rivals = [name for name in _names(said.words, asked) if closest(name, wanted, wanted)[0] < NEAR]
     listed = items(wanted.plain)
-    held = [_holds(said, item) for item in listed]
+    missing = [item for item in listed if not _holds(said, item)]
+    side = stance(said, asked) * stance(wanted, asked)
+    opposed = side == 0 and relation(focus(said, wanted, sought), wanted, asked.vocabulary) < 0
     return {
-        "yes_no": same_stance(said, wanted, asked),
-        "same_side": float(stance(said, asked) * stance(wanted, asked) > 0),
-        "moves": direction(said) * direction(wanted),
+        "plain_words": float(not (names or sought or wanted.dates or listed)),
+        "same_side": side,
+        "opposed_side": float(side <= -0.5 or opposed),
         "other_sign": float(other_sign(said, wanted, sought)),
         "reversed": float(bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))),
         "same_quantity": float(bool(sought) and all(found) and not any(figure.count for figure in sought)),
+        "only_quantity": float(bool(sought or wanted.dates) and all(found) and _only_quantities(wanted, asked)),
         "other_figure": float(bool(sought) and not any(found) and any(f.value not in given for f in said.figures)),
         "same_names": float(bool(names) and not rivals and all(near[name][0] >= NEAR for name in names)),
         "swapped": swapped(said, wanted),
-        "one_negated": float(_is_negated(said) != _is_negated(wanted)),
         "other_unit": float(
             any(
                 not hit and any(one.value == other.value and one.other_unit(other) for other in said.figures)
@@ -71,8 +72,62 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
             )
         ),
         "other_names": float(bool(names and rivals) and all(near[name][0] < NEAR for name in names)),
-        "items_found": sum(held) / len(held) if held else 1.0,
+        "other_person": float(_other_person(said, wanted, asked)),
+        "other_of_kind": float(_other_of_kind(said, wanted, asked)),
+        "items_found": 1 - len(missing) / len(listed) if listed else 1.0,
+        "item_replaced": float(
+            bool(missing) and any(not _holds(wanted, item) and not _holds(asked, item) for item in items(said.plain))
+        ),
     }
+
+
+def _full_names(text: Text) -> list[list[str]]:
+    """Runs of two or more words with a capital, without titles: first names with their surname."""
+    runs: list[list[str]] = [[]]
+    for word in text.words:
+        named = word.capital and word.stem not in stem_list("titles") and not word.stem[0].isdigit()
+        if not (named and word.before == " "):
+            runs.append([])
+        if named:
+            runs[-1].append(word.stem)
+    return [run for run in runs if len(run) >= 2]
+
+
+def _other_person(said: Text, wanted: Text, asked: Text) -> bool:
+    """The same surname with another first name, or the reverse, and the expected one nowhere in the answer."""
+
+    def differs(one: str, other: str) -> bool:
+        alike = one.startswith(other) or other.startswith(one) or fuzz.ratio(one, other) >= 100 * NEAR
+        return not alike and other not in wanted.vocabulary and closest(one, said, wanted)[0] < NEAR
+
+    pairs = [(ours, theirs) for ours in _full_names(wanted) for theirs in _full_names(said)]
+    return any(
+        ours[same] == theirs[same] and ours[same] not in asked.vocabulary and differs(ours[other], theirs[other])
+        for ours, theirs in pairs
+        for same, other in ((0, -1), (-1, 0))
+    )
+
+
+def _only_quantities(wanted: Text, asked: Text) -> bool:
+    """Whether an expected answer has no word of its own beside its figures and dates."""
+    plain = list(wanted.plain)
+    for figure in wanted.figures:
+        plain[slice(*figure.span)] = " " * (figure.span[1] - figure.span[0])
+    rest = read(without_dates("".join(plain), years=True))
+    own = {word.stem for word in rest.words if word.content} - asked.vocabulary - stem_list("around_figures")
+    return not any(closest(word, asked, asked)[0] < NEAR for word in own)
+
+
+def _other_of_kind(said: Text, wanted: Text, asked: Text) -> bool:
+    """Another word of a list of which only one can be true, and not the expected one."""
+    for group in word_groups("exclusive"):
+        kind = {stem(word) for word in group.split()} - asked.vocabulary
+        sought = kind & wanted.vocabulary
+        if sought and not sought & said.vocabulary and kind & said.vocabulary:
+            return True
+        if sought - said.vocabulary and (kind & said.vocabulary) - wanted.vocabulary:
+            return True
+    return False
 
 
 def _names(words: Sequence[Word], asked: Text) -> list[str]:
@@ -109,11 +164,6 @@ def swapped(said: Text, wanted: Text) -> float:
     return 1.0 if any(word.capital for word in ours) and any(word.capital for word in theirs) else 1 / 3
 
 
-def _is_negated(text: Text) -> bool:
-    """Whether the text negates something; `not more than` is a limit."""
-    return text.negations > 0 and read(_LIMIT.sub(" ", text.plain)).negations > 0
-
-
 def items(text: str) -> list[str]:
     """The items of `X, Y and Z` in a text, three or more; none for a text without such a list."""
     for sentence in re.split(r"(?<=[.!?])\s+", text):
@@ -134,38 +184,30 @@ def log_odds(f: Mapping[str, float]) -> float:
     phrase, sentence = f["reference_length"] >= _PHRASE, f["reference_length"] >= _SENTENCE
     same = f["contains"] or f["exact"]
     found = same or (f["figures"] and f["figures_found"] == 1)
-    brief = phrase and not f["one_negated"] and f["answer_length"] <= _LONG
-    short = f["figures"] >= 2 and not (brief and f["same_side"]) and 1 - f["figures_found"]
+    brief = phrase and not f["opposed_side"] and f["answer_length"] <= _LONG
+    short = f["figures"] >= 2 and not (brief and f["same_side"] > 0) and 1 - f["figures_found"]
     other_name = f["replaced_name"] == 1 and not found and not f["best_contains"]
+    other_way = bool(f["other_sign"] or f["reversed"] or f["opposed_side"])
     against = (
-        OTHER_WAY * bool(f["other_sign"] or f["reversed"] or f["moves"] < 0)
+        OTHER_WAY * other_way
         + WRONG_COPY * _wrong_copy(f)
         + FIGURES_SHORT * short
         + OTHER_FIGURE * bool(sentence and f["other_figure"] and not same)
         + OTHER_UNIT * f["other_unit"]
-        + DECLINED * bool(f["declines"] and not found)
+        + DECLINED * (bool(f["declines"]) + 2 * f["declines_in_part"]) * (not found)
         + OTHER_NUMBER * bool(f["replaced_number"] and not found and f["date"] != 1)
         + OTHER_NAME * bool(other_name) * (3 if phrase else 1)
+        + OTHER_PERSON * bool(f["other_person"] and not same and not f["best_contains"])
         + OTHER_NAMES * bool(sentence and f["other_names"] and not same)
-        + ITEMS_SHORT * (1 - f["items_found"]) * (not same)
+        + OTHER_OF_KIND * bool(f["other_of_kind"] and not same)
+        + (ITEMS_SHORT * (1 - f["items_found"]) + ITEM_REPLACED * f["item_replaced"]) * (not same)
         + SWAPPED * f["swapped"]
-        + NEGATED * _negated(f)
     )
     same_facts = brief and (f["same_quantity"] or f["same_names"] or f["date_shared"] == 3)
-    implied = brief and f["same_side"] and not f["yes_no"]
-    return YES_NO * f["yes_no"] + SAME_FACTS * bool(same_facts) + SAME_SIDE * bool(implied) - against
-
-
-def _negated(f: Mapping[str, float]) -> float:
-    """How much a negation on one side counts; not at all in long texts, which may negate something else."""
-    one = (
-        f["reference_length"] >= _PHRASE
-        and max(f["reference_length"], f["answer_length"]) <= _LONG
-        and f["one_negated"]
-    )
-    if not one or f["same_side"] or f["contains"] or f["exact"]:
-        return 0.0
-    return 1 + f["figures_none"] + 2 * (f["recall"] >= _COPIED)
+    quantity = f["only_quantity"] and not other_way and (f["date"] == 1 or not f["date_parts"])
+    told = f["same_side"] == 1 or (f["answer_length"] <= _LONG and not f["declines"])
+    agreed = YES_NO * max(0.0, f["same_side"]) if told else 0.0
+    return agreed + SAME_FACTS * bool(same_facts) + SAME_QUANTITY * bool(quantity) - against
 
 
 def _wrong_copy(f: Mapping[str, float]) -> bool:

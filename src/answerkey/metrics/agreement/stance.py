@@ -1,72 +1,232 @@
-"""The conclusion of an answer: yes or no, up or down, below or above zero."""
+"""The conclusion of an answer: yes or no, for or against, up or down, who did it to whom, below or above zero.
+
+Opposite words are data (`poles` and `relations` in `words/english.toml`). A negation puts a word on the other side, and so does
+another order of the two things that a relation is about.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-from answerkey.metrics.agreement.comparable import Text, read
+from answerkey.metrics.agreement.comparable import Text, Word, read
 from answerkey.metrics.quantities import Figure, figures, figures_agree
-from answerkey.metrics.sentences import opposites, stem_list
+from answerkey.metrics.sentences import poles, sentence_spans, stem, stem_list
 
 _SAID = re.compile(
-    r"(?:^\W*|\b(?:so|thus|hence|therefore|answer\ is|conclusion|overall)\b[\s,:*]*)(yes|no|true|false)\b"
-    r"(?!\.?\s*\d|\s+(?:one|matter|longer|match|answer|information|data|problem|doubt|wonder|worr(?:y|ies)|idea)\b)",
+    r"(?:^\W*|\b(?:so|thus|hence|therefore|answer\ is|conclusion|overall)\b[\s,:*]*)(yes|no|true|false|correct|nope|yeah)\b"
+    r"(?!\.?\s*\d|\s+(?:one|matter|longer|match|answer|information|data|problem|doubt|wonder|worr(?:y|ies)|idea)\b)"
+    r"(?=[\W]*$|[.,;:!\s]*\W|\s+(?:it|they|you|we|he|she|there|this|that)\b)",
     re.IGNORECASE,
 )
 _ASKS_YES_NO = re.compile(
-    r"(?:^|[.,?!:]\s+)(?:and\s+)?(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should)\s+(?!not\b)[^?]*\?",
+    r"(?:^|[.,?!:]\s+)(?:and\s+)?(?:is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|shall|must|may|might)"
+    r"\s+(?!not\b)(?:(?!\bor\b)[^?])*\?",
     re.IGNORECASE,
 )
-_UP = re.compile(r"\b(?:went|go|goes|gone|moved|is|was|were|are) up\b|\bup (?:by|from|\d)", re.IGNORECASE)
-_DOWN = re.compile(r"\b(?:went|go|goes|gone|moved|is|was|were|are) down\b|\bdown (?:by|from|\d)", re.IGNORECASE)
+_PHRASES = [
+    (re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), put)
+    for pattern, put in (
+        (r"(?:have|has|had|having|need|needs|needed) to", "must"),
+        (r"free of charge|(?:at )?no (?:extra |additional )?(?:charge|cost|fee)|without charge", "free"),
+        (r"out of stock|sold out", "unavailable"),
+        (
+            r"(?:not|no|never|cannot|\w+n't) (?:\w+ ){0,2}?"
+            r"(?:more|less|later|fewer|earlier|faster|slower|higher|lower|exceed\w*|only|just|until)",
+            " ",
+        ),
+    )
+]
 _AMOUNT = r"([$€£]?\d[\d.,]*%?(?: (?:thousand|million|billion|trillion))?)"
 _FROM_TO = re.compile(rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE)
 _TO_FROM = re.compile(rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE)
-_SIDES = {"yes": 1.0, "true": 1.0, "no": -1.0, "false": -1.0}
-_IMPLIED = 0.5  # the weight of a yes or no that only the wording implies
+_SIDES = {"yes": 1.0, "yeah": 1.0, "correct": 1.0, "true": 1.0, "no": -1.0, "nope": -1.0, "false": -1.0}
+_IMPLIED, _STATED = 0.75, 0.25  # the weight of a yes or no in other words, and of a statement without any
 _REACH = 5  # words after a `not` that it negates
 _BRIEF = 4  # words of an expected answer that is little more than a figure
+_PREFIX = re.compile(r"(?:un|in|im|ir|il|non|dis)(?=\w{4})")
+_BE = frozenset({"is", "was", "were", "are", "be", "been", "being"})
+_ALLOW, _RISE = (poles()[stem(word)][-1][0] for word in ("forbid", "decline"))
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A word on an axis: `side` is 1 or -1 after negation; `left` and `right` are the content words around it in the sentence."""
+
+    stem: str
+    axis: int
+    side: int
+    left: frozenset[str]
+    right: frozenset[str]
+
+
+def _breaks(word: Word) -> bool:
+    return any(mark in word.before for mark in ',;:.!?–—()"”') or word.stem in stem_list("contrasts")
+
+
+def _is_negated(words: Sequence[Word], at: int) -> bool:
+    """Whether an odd number of negations precede the word in its clause, or one follows it: `can't`."""
+    count = 0
+    for n in range(at - 1, max(-1, at - 1 - _REACH), -1):
+        if words[n].sentence != words[at].sentence or _breaks(words[n + 1]):
+            break
+        # The `no` of `no, …` is an answer, and a negated modal verb negates what follows.
+        count += words[n].negates
+    return (count + _negated_after(words, at)) % 2 == 1
+
+
+def _negated_after(words: Sequence[Word], at: int) -> bool:
+    following = words[at + 1] if at + 1 < len(words) else None
+    return bool(
+        following
+        and following.negates
+        and following.stem in {"t", "not"}
+        and following.sentence == words[at].sentence
+        and not _breaks(following)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _wording(plain: str) -> Text:
+    for pattern, put in _PHRASES:
+        plain = pattern.sub(put, plain)
+    return read(plain)
+
+
+@lru_cache(maxsize=1024)
+def marks(plain: str) -> tuple[Mark, ...]:
+    """Every word of a text that has an opposite, with its side."""
+    words = _wording(plain).words
+    found: list[Mark] = []
+    for at, word in enumerate(words):
+        places = poles().get(word.stem, ())
+        if not places or (word.stem == "may" and word.capital and at):
+            continue
+        flip = -1 if _is_negated(words, at) else 1
+        must_not = word.stem in {"must", "mustn"} and _negated_after(words, at)
+        left, right = _around(words, at)
+        if must_not:
+            found.append(Mark(word.stem, _ALLOW, -1, left, right))
+            continue
+        found += [Mark(word.stem, axis, side * flip, left, right) for axis, side in places]
+    return tuple(found)
+
+
+def _around(words: Sequence[Word], at: int) -> tuple[frozenset[str], frozenset[str]]:
+    """The content words before and after one in its sentence, the other way round for `was bought by`."""
+    inside = [n for n, word in enumerate(words) if word.sentence == words[at].sentence]
+    left = frozenset(words[n].stem for n in inside if n < at and words[n].content)
+    right = frozenset(words[n].stem for n in inside if n > at and words[n].content)
+    passive = any(words[n].stem == "by" for n in inside if at < n <= at + 3) and any(
+        words[n].stem in _BE for n in inside if at - 3 <= n < at
+    )
+    return (right, left) if passive else (left, right)
+
+
+def _order(
+    one: tuple[frozenset[str], frozenset[str]], other: tuple[frozenset[str], frozenset[str]], names: frozenset[str]
+) -> int:
+    """1 where both have the same things on the same sides, -1 where they are exchanged, 0 where it can't be seen."""
+    (l1, r1), (l2, r2) = ((left - right, right - left) for left, right in (one, other))
+    if len(names) >= 2:
+        l1, r1, l2, r2 = l1 & names, r1 & names, l2 & names, r2 & names
+    same, crossed = len(l1 & l2) + len(r1 & r2), min(1, len(l1 & r2)) + min(1, len(r1 & l2))
+    if crossed == 2 and crossed > same:
+        return -1
+    return 1 if same and not crossed else 0
+
+
+def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> int:
+    """1 where two texts are on the same side of what both are about, -1 where they are opposed, 0 where nothing tells.
+
+    `echo` are words of the question, which an answer may repeat without saying anything.
+    """
+    names = said.names & wanted.names
+    sides: set[int] = set(_exchanged(said, wanted, names))
+    given, sought = [mark for mark in marks(said.plain) if mark.axis < 0 or mark.stem not in echo], marks(wanted.plain)
+    for axis in {mark.axis for mark in given} & {mark.axis for mark in sought}:
+        ours, theirs = ([mark for mark in some if mark.axis == axis] for some in (sought, given))
+        if axis < 0 and len(ours) == len(theirs) == 1:
+            order = _order((ours[0].left, ours[0].right), (theirs[0].left, theirs[0].right), names)
+            sides.add(order * ours[0].side * theirs[0].side)
+        elif len({mark.side for mark in ours}) == len({mark.side for mark in theirs}) == 1:
+            sides.add(ours[0].side * theirs[0].side)
+        else:
+            sides.add(0)  # a text that has both
+    if sides:
+        return -1 if -1 in sides else max(sides)
+    if echo & {"not", "no", "never"}:
+        return 0
+    ours, theirs = negated(wanted, said.vocabulary), negated(said, wanted.vocabulary)
+    return 0 if not (ours or theirs) else 1 if ours and theirs else -1
+
+
+def _exchanged(said: Text, wanted: Text, names: frozenset[str]) -> Iterator[int]:
+    """-1 for each verb of both texts with the same two names on the other sides: `Orion acquired Delta`."""
+    if len(names) < 2:
+        return
+    verbs = {word.stem for word in wanted.words if word.content and not word.capital and word.stem not in poles()}
+    for verb in verbs & {word.stem for word in said.words if not word.capital}:
+        sides = [
+            _around(text.words, next(n for n, word in enumerate(text.words) if word.stem == verb))
+            for text in (wanted, said)
+        ]
+        if _order(sides[0], sides[1], names) < 0:
+            yield -1
+
+
+def negated(text: Text, known: frozenset[str]) -> frozenset[str]:
+    """The words that a negation or a prefix negates, among those known: `roaming` of `no roaming`, `lock` of `unlocked`."""
+    words = _wording(text.plain).words
+    places = [(at, word.stem) for at, word in enumerate(words) if word.content and word.stem in known]
+    found = {token for at, token in places if _is_negated(words, at)}
+    found -= {token for at, token in places if not _is_negated(words, at)}
+    bare = {
+        _PREFIX.sub("", word.stem, count=1) for word in words if word.stem not in known and _PREFIX.match(word.stem)
+    }
+    return frozenset(found | (bare & known))
+
+
+def focus(text: Text, wanted: Text, key: Sequence[Figure]) -> Text:
+    """The sentence of a text that has most of the expected figures and words; the first of several."""
+    sought = frozenset(wanted.content)
+
+    def shared(sentence: Text) -> tuple[bool, int]:
+        has = bool(key) and any(figures_agree(key[0], figure) for figure in sentence.figures)
+        return has, len(sought & sentence.vocabulary)
+
+    return max(sentences(text), key=shared, default=text)
+
+
+def sentences(text: Text) -> list[Text]:
+    if not text.words or text.words[-1].sentence == 0:
+        return [text]
+    return [read(text.plain[start:end]) for start, end in sentence_spans(text.plain)]
 
 
 def stance(text: Text, question: Text) -> float:
-    """1 for yes, -1 for no, half of it where only the wording implies it, else 0."""
+    """1 for yes, -1 for no, less where only the wording implies it, else 0."""
     said = _SAID.search(text.plain)
     if said:
         return _SIDES[said[1].lower()]
     asked = _ASKS_YES_NO.search(question.plain)
-    about = frozenset(read(asked[0]).content) if asked else frozenset[str]()
-    if about.isdisjoint(text.content):
-        return 0.0  # a sentence about something else is neither
-    return -_IMPLIED if _denies(text, about) else _IMPLIED
-
-
-def same_stance(said: Text, wanted: Text, question: Text) -> float:
-    """1 where both are yes or both no, down to -1 where they differ, 0 where one of them is neither."""
-    both = stance(said, question) * stance(wanted, question)
-    return both if both < 0 or both == 1 else 0.0
-
-
-def _denies(text: Text, asked: frozenset[str]) -> bool:
-    """Whether a word of the question follows a `not` within a few words, or its opposite or `prohibited` is there."""
-    contrary = frozenset[str]().union(*(opposites().get(word, frozenset()) for word in asked))
-    if text.vocabulary & (stem_list("denials") | contrary) and not text.negations:
-        return True
-    negations = stem_list("negations") | {"t"}
-    return any(
-        word.stem in asked
-        for n, denial in enumerate(text.words)
-        if denial.stem in negations
-        for word in text.words[n + 1 : n + 1 + _REACH]
-        if word.sentence == denial.sentence
-    )
+    if not asked:
+        return 0.0
+    topic = read(asked[0])
+    shared = [(len(frozenset(topic.content) & sentence.vocabulary), sentence) for sentence in sentences(text)]
+    most = max(count for count, _ in shared)
+    sides = {relation(sentence, topic) for count, sentence in shared if count >= most / 2}
+    if sides & {1, -1}:
+        return -_IMPLIED if -1 in sides else _IMPLIED
+    return _STATED if most else 0.0  # a sentence about something else is neither
 
 
 def direction(text: Text) -> float:
     """1 where everything goes up, -1 where everything goes down, 0 for none or both."""
-    up = text.vocabulary & stem_list("upward") or _UP.search(text.plain)
-    down = text.vocabulary & stem_list("downward") or _DOWN.search(text.plain)
-    return float(bool(up)) - float(bool(down))
+    sides = {mark.side for mark in marks(text.plain) if mark.axis == _RISE}
+    return float(sum(sides))
 
 
 def moved(text: Text) -> frozenset[tuple[float, float]]:

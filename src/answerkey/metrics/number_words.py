@@ -1,0 +1,80 @@
+"""Numbers in words as digits: `two and a half hours` is `2.5 hours`, `a fifth of` is `20 % of`, `a dozen` is `12`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_COUNTS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
+_TENS = {
+    word: 10 * n
+    for n, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2)
+}
+SPELLED = {word: float(value) for value, word in enumerate(_COUNTS)} | {"thirty": 30.0, "forty": 40.0, "fifty": 50.0}
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+ORDER = {word: float(value) for value, word in enumerate(_ORDINALS, start=1)}
+COUNTED = {word: int(value) for word, value in {**SPELLED, **ORDER}.items()}  # `second` and `two` are both 2
+_PARTS = {"half": 2, "halve": 2, "quarter": 4} | {word: int(n) for word, n in ORDER.items() if n > 2}
+_COUNT, _UNDER_TEN = "|".join(_COUNTS), "|".join(_COUNTS[1:10])
+_MEASURES = r"(?:hour|year|day|minute|month|week|mile|pound|kilo)s?|(?:kilo)?met(?:er|re)s?|km|lit(?:er|re)s?"
+_COMPOUND = re.compile(rf"\b({'|'.join(_TENS)})(?:[-\s]({_UNDER_TEN}|{'|'.join(_ORDINALS[:9])}))?\b", re.IGNORECASE)
+_HUNDREDS = re.compile(
+    rf"\b(an?|{_UNDER_TEN}|\d) hundred\b(?!\s?(?:thousand|million))(?:(?: and)? (\d{{1,2}}|{_COUNT})\b(?!,))?",
+    re.IGNORECASE,
+)
+_SCALED = re.compile(rf"\b({_COUNT})(?=\s(?:thousand|million|billion|trillion)\b)", re.IGNORECASE)
+_AND_A_HALF = re.compile(
+    rf"\b(?:an?|one)\s(?P<unit>{_MEASURES}) and a half\b|\b(?P<count>{_COUNT}|\d+) and a (?P<part>half|quarter)\b",
+    re.IGNORECASE,
+)
+_PART = re.compile(
+    rf"\b(?P<many>an?|{_UNDER_TEN})[\s-](?P<part>{'|'.join(_PARTS)})s?(?P<of>\s+of\b)?(?P<unit>\s+an?\s+(?:{_MEASURES}))?(?=(?P<after>.?))"
+    rf"|\bhalf(?P<half>\s+an?\s+(?=(?:{_MEASURES})\b)|\s+(?=of\b|the\b|its\b|their\b|all\b))",
+    re.IGNORECASE,
+)  # fmt: skip
+_DOZEN = re.compile(rf"\b(?:(an?|{_UNDER_TEN})\s)?dozen\b", re.IGNORECASE)
+_POINTS = re.compile(r"(\d[\d.,]*)\s?(?:basis points?|bps)\b", re.IGNORECASE)
+_PERCENTAGE_POINTS = re.compile(r"(?<=\d)\s?(?:percentage points?|per cent|pct)\b", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def in_digits(text: str) -> str:
+    """Compound numbers, halves, fractions, dozens and basis points in digits; single words such as `two` stay.
+
+    >>> in_digits("Twenty-seven people waited an hour and a half for a fifth of the price")
+    '27 people waited 1.5 hour for 20 % of the price'
+    """
+    text = _COMPOUND.sub(lambda m: str(_TENS[m[1].lower()] + (COUNTED[m[2].lower()] if m[2] else 0)), text)
+    text = _HUNDREDS.sub(lambda m: str(100 * _count(m[1]) + (_count(m[2]) if m[2] else 0)), text)
+    text = _SCALED.sub(lambda m: str(COUNTED[m[1].lower()]), text)
+    text = _AND_A_HALF.sub(_with_half, text)
+    text = _PART.sub(_share, text)
+    text = _DOZEN.sub(lambda m: str(12 * _count(m[1] or "a")), text)
+    text = _POINTS.sub(lambda m: f"{float(m[1].rstrip('.,').replace(',', '')) / 100:g} %", text)
+    return _PERCENTAGE_POINTS.sub(" %", text)
+
+
+def _count(word: str) -> int:
+    return int(word) if word.isdigit() else COUNTED.get(word.lower(), 1)
+
+
+def _with_half(found: re.Match[str]) -> str:
+    if found["unit"]:
+        return f"1.5 {found['unit']}"
+    return f"{_count(found['count']) + (0.5 if found['part'].lower() == 'half' else 0.25):g}"
+
+
+def _share(found: re.Match[str]) -> str:
+    """`a quarter of an hour` is `0.25 hour`, `two thirds` `66.7 %`; `a third person` and `one second` are no shares."""
+    if found["half"]:
+        return "0.5 " if found["half"].strip() else "50 % "
+    many, part = _count(found["many"]), _PARTS[found["part"].lower()]
+    plural = found[0].lower().rstrip().endswith(("s", "s of"))
+    if many >= part or not (found["of"] or (plural and many > 1) or part == 2):
+        return found[0]
+    if found["unit"]:
+        return f"{many / part:g} {found['unit'].split()[-1]}"
+    return f"{100 * many / part:.3g} %{found['of'] or ''}"
