@@ -23,7 +23,7 @@ from answerkey.metrics.sentences import language
 from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
-LONG_FROM = 15  # words of an expected answer from which its facts count
+LONG_FROM, LONG_TO = 15, 400  # words of an expected answer of which the facts count
 FACTS = 3.0  # log-odds between all facts found and none
 LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 ALIASES = 2  # this many more make a list of names for one thing
@@ -96,7 +96,8 @@ def _is_open(f: Mapping[str, float]) -> bool:
 
 def _recalls(pairs: Sequence[Pair]) -> list[float | None]:
     """The share of facts found where the expected answer is long; None where it is short."""
-    long = [n for n, (case, _) in enumerate(pairs) if min(len(text.split()) for text in case.expected) > LONG_FROM]
+    lengths = [min(len(text.split()) for text in case.expected) for case, _ in pairs]
+    long = [n for n, length in enumerate(lengths) if LONG_FROM < length <= LONG_TO]
     recalls: list[float | None] = [None] * len(pairs)
     for n, recall in zip(long, fact_recalls([pairs[n] for n in long]), strict=True):
         recalls[n] = recall

@@ -36,7 +36,8 @@ ITEMS_SHORT = 4.0  # against an answer that has none of the items of an expected
 ITEM_REPLACED = 4.0  # against a list in which another item takes the place of an expected one
 SWAPPED = 4.0  # against the expected sentence with one name exchanged; a third of it for another word
 DECLINED = 1.0  # against an answer that declines and gives nothing expected
-_COPY, _COPIED = 0.9, 0.7
+_NAMES_READ = 40
+_COPY = 0.9
 _PHRASE, _SENTENCE, _LONG = math.log1p(5), math.log1p(6), math.log1p(20)
 _NOT_NAMES = frozenset(stem(word) for word in MONTHS)
 _ITEM = re.compile(r",\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
@@ -90,7 +91,7 @@ def _full_names(text: Text) -> list[list[str]]:
             runs.append([])
         if named:
             runs[-1].append(word.stem)
-    return [run for run in runs if len(run) >= 2]
+    return [run for run in runs if len(run) >= 2][:_NAMES_READ]
 
 
 def _other_person(said: Text, wanted: Text, asked: Text) -> bool:
@@ -149,6 +150,8 @@ def _names(words: Sequence[Word], asked: Text) -> list[str]:
 
 def swapped(said: Text, wanted: Text) -> float:
     """1 for the expected words with one name exchanged, a third for another word, else 0."""
+    if abs(len(wanted.tokens) - len(said.tokens)) > 1 or len(wanted.tokens) > 200:
+        return 0.0
     codes = SequenceMatcher(None, wanted.tokens, said.tokens, autojunk=False).get_opcodes()
     changes = [code for code in codes if code[0] != "equal"]
     if len(changes) != 1 or changes[0][0] != "replace" or len(wanted.tokens) < 4:

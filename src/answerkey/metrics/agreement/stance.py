@@ -23,7 +23,7 @@ _SAID = re.compile(
 )
 _ASKS_YES_NO = re.compile(
     r"(?:^|[.,?!:]\s+)(?:and\s+)?(?:is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|shall|must|may|might)"
-    r"\s+(?!not\b)(?:(?!\bor\b)[^?])*\?",
+    r"\s+(?!not\b)(?:(?!\bor\b)[^?]){0,300}\?",
     re.IGNORECASE,
 )
 _PHRASES = [
@@ -44,6 +44,7 @@ _FROM_TO = re.compile(rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},
 _TO_FROM = re.compile(rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE)
 _SIDES = {"yes": 1.0, "yeah": 1.0, "correct": 1.0, "true": 1.0, "no": -1.0, "nope": -1.0, "false": -1.0}
 _IMPLIED, _STATED = 0.75, 0.25  # the weight of a yes or no in other words, and of a statement without any
+LONGEST = 80  # words of a text that is about one thing
 _REACH = 5  # words after a `not` that it negates
 _BRIEF = 4  # words of an expected answer that is little more than a figure
 _PREFIX = re.compile(r"(?:un|in|im|ir|il|non|dis)(?=\w{4})")
@@ -143,6 +144,8 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> in
 
     `echo` are words of the question, which an answer may repeat without saying anything.
     """
+    if max(len(said.words), len(wanted.words)) > LONGEST:
+        return 0
     names = said.names & wanted.names
     sides: set[int] = set(_exchanged(said, wanted, names))
     given, sought = [mark for mark in marks(said.plain) if mark.axis < 0 or mark.stem not in echo], marks(wanted.plain)
