@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from answerkey.distributions import normal_cdf, t_quantile
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -65,9 +67,7 @@ def interval_from_moments(n: int, mean: float, sd: float) -> Interval | None:
     """Student's t interval from the size, mean and sample standard deviation (ddof = 1) alone."""
     if n < 2:
         return None
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * sd / math.sqrt(n)
+    half = float(t_quantile(n - 1, (1 + LEVEL) / 2)) * sd / math.sqrt(n)
     return Interval(mean - half, mean + half, "t")
 
 
@@ -95,7 +95,6 @@ def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bo
     0.0
     """
     import numpy as np
-    from scipy.special import ndtr, stdtrit
 
     sizes, totals = np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64)
     groups = sizes.size
@@ -107,7 +106,7 @@ def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bo
     error = cluster_error(sizes, totals - mean * sizes)
     if error <= 1e-12 * max(1.0, abs(mean)):
         return Interval(mean, mean, "cluster bootstrap")
-    critical = float(stdtrit(groups - 1, (1 + LEVEL) / 2))
+    critical = float(t_quantile(groups - 1, (1 + LEVEL) / 2))
     if groups > BOOTSTRAP_LIMIT:
         low, high, method = mean - critical * error, mean + critical * error, "cluster t"
     else:
@@ -116,7 +115,7 @@ def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bo
         if (
             np.mean(errors == 0.0) > 0.01
         ):  # too few clusters differ to studentise: percentiles, widened for few clusters
-            tail = 100 * float(ndtr(-math.sqrt(groups / (groups - 1)) * critical))
+            tail = 100 * float(normal_cdf(-math.sqrt(groups / (groups - 1)) * critical))
             low, high = (float(end) for end in np.percentile(means, [tail, 100 - tail]))
         else:
             spread = (means - mean)[errors > 0] / errors[errors > 0]

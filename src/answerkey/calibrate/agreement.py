@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from answerkey.distributions import average_ranks
 from answerkey.intervals import SEED, Interval, rate_interval
 
 if TYPE_CHECKING:
@@ -26,13 +27,11 @@ class Agreement:
 
 def auroc(values: NDArray[Any], positive: NDArray[Any]) -> float | None:
     """Chance that a random positive has a higher value than a random negative, ties counting half."""
-    from scipy.stats import rankdata
-
     count = int(positive.sum())
     others = len(positive) - count
     if count == 0 or others == 0:
         return None
-    ranks = rankdata(values)
+    ranks = average_ranks(values)
     return float((ranks[positive].sum() - count * (count + 1) / 2) / (count * others))
 
 
@@ -90,11 +89,10 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
 def spearman(values: NDArray[Any], labels: NDArray[Any]) -> float | None:
     """Rank correlation; None where one side is constant or there are fewer than three rows."""
     import numpy as np
-    from scipy.stats import rankdata
 
     if len(values) < 3 or np.ptp(values) == 0 or np.ptp(labels) == 0:
         return None
-    return float(np.corrcoef(rankdata(values), rankdata(labels))[0, 1])
+    return float(np.corrcoef(average_ranks(values), average_ranks(labels))[0, 1])
 
 
 FOLDS = 5

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
+from answerkey.distributions import chi2_tail
 from answerkey.intervals import CorrectedRate, ppi_rate
 
 STRATA = 5
@@ -91,12 +92,10 @@ def rate_of_cases(
 
 def _spread_evenly(counts: Sequence[tuple[int, int]]) -> bool:
     """Whether the labels per stratum could be those of a random sample: a χ² test at 1 %."""
-    from scipy.special import chdtrc
-
     total, given = sum(size for size, _ in counts), sum(labels for _, labels in counts)
     expected = [size * given / total for size, _ in counts]
     statistic = sum((labels - want) ** 2 / want for (_, labels), want in zip(counts, expected, strict=True))
-    return len(counts) < 2 or float(chdtrc(len(counts) - 1, statistic)) > 0.01
+    return len(counts) < 2 or (chi2_tail(len(counts) - 1, statistic)) > 0.01
 
 
 def stratified_rate(strata: Sequence[Sequence[int]], labels: Mapping[int, float]) -> CorrectedRate:

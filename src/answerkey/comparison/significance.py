@@ -1,6 +1,6 @@
 """Is a difference between paired numbers more than chance? Every figure, or a note that says why it is missing.
 
-Conventions: the difference is B − A; two-sided tests; Student's paired t; Wilcoxon as scipy chooses its form;
+Conventions: the difference is B − A; two-sided tests; Student's paired t; Wilcoxon exact for few pairs, otherwise normal;
 McNemar exact under 25 discordant pairs, otherwise χ² with continuity correction; Holm over the metrics. Dependent cases:
 cluster-robust t with (clusters − 1) degrees of freedom, Wilcoxon over cluster means, bootstrap over clusters.
 """
@@ -12,6 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from answerkey.distributions import (
+    average_ranks,
+    binomial_cdf,
+    chi2_tail,
+    noncentrality,
+    normal_cdf,
+    normal_quantile,
+    t_cdf,
+    t_quantile,
+)
 from answerkey.intervals import Interval, cluster_error, cluster_interval, mean_interval
 from answerkey.types import Better
 
@@ -160,39 +170,47 @@ def _clustered(d: NDArray[Any], clear: NDArray[Any], clusters: NDArray[Any], fou
 
 def cases_needed(found: Difference, margin: float) -> int | None:
     """How many cases show with 80 % power that an equally good B is within the margin; None if it cannot be estimated."""
-    from scipy.special import ndtri
-
     if not found.error or margin <= 0:
         return None
     spread = found.error * math.sqrt(found.units)
-    units = ((ndtri(1 - ALPHA / 2) + ndtri(POWER)) * spread / margin) ** 2
+    units = ((normal_quantile(1 - ALPHA / 2) + normal_quantile(POWER)) * spread / margin) ** 2
     return math.ceil(max(units, MIN_UNITS) * found.n / found.units)
 
 
 def t_test_p(t: float, n: int) -> float:
     """Two-sided p of Student's t over n pairs."""
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(n - 1, -abs(t)))
+    return float(2 * t_cdf(n - 1, -abs(t)))
 
 
 def wilcoxon_p(d: NDArray[Any]) -> float:
     """Two-sided p of the signed-rank test without the equal pairs; 1 if all are equal."""
     import numpy as np
-    from scipy.stats import wilcoxon
 
-    if not np.any(d):
+    unequal = d[d != 0]
+    n = len(unequal)
+    if n == 0:
         return 1.0
-    p = float(np.asarray(wilcoxon(d))[1])
-    return min(p, 1.0)
+    ranks = average_ranks(np.abs(unequal))
+    above = float(ranks[unequal > 0].sum())
+    counts = np.unique(ranks, return_counts=True)[1]
+    if len(d) <= 13 or (len(d) <= 50 and n == len(d) == len(counts)):
+        # How often each sum of ranks comes up when every sign is drawn; ranks are doubled to be whole.
+        sums = np.ones(1)
+        for rank in (2 * ranks).astype(int).tolist():
+            grown = np.zeros(len(sums) + rank)
+            grown[: len(sums)] += sums / 2
+            grown[rank:] += sums / 2
+            sums = grown
+        place = round(2 * above)
+        return min(1.0, 2 * float(min(sums[: place + 1].sum(), sums[place:].sum())))
+    spread = n * (n + 1) * (2 * n + 1) - float((counts**3 - counts).sum()) / 2
+    return min(1.0, 2 * normal_cdf(-abs(above - n * (n + 1) / 4) / math.sqrt(spread / 24)))
 
 
 def smallest_detectable(n: int, sd: float) -> float:
     """The true mean difference that the paired t-test detects with 80 % power at α = 0.05, given the observed spread."""
-    from scipy.special import nctdtrinc, stdtrit
-
-    critical = stdtrit(n - 1, 1 - ALPHA / 2)
-    return float(nctdtrinc(n - 1, 1 - POWER, critical)) * sd / math.sqrt(n)
+    critical = t_quantile(n - 1, 1 - ALPHA / 2)
+    return float(noncentrality(n - 1, 1 - POWER, critical)) * sd / math.sqrt(n)
 
 
 def effect_size(d: float | None) -> str:
@@ -226,27 +244,24 @@ def mcnemar(passed_a: NDArray[Any], passed_b: NDArray[Any], clusters: NDArray[An
 
 
 def _mcnemar_p(only_a: int, only_b: int) -> tuple[float, str]:
-    from scipy.special import bdtr, chdtrc
-
     discordant = only_a + only_b
     if discordant == 0:
         return 1.0, "no case changed between pass and fail"
     if discordant < EXACT_BELOW:
-        return min(1.0, 2 * float(bdtr(min(only_a, only_b), discordant, 0.5))), "exact"
+        return min(1.0, 2 * float(binomial_cdf(min(only_a, only_b), discordant, 0.5))), "exact"
     statistic = (abs(only_a - only_b) - 1) ** 2 / discordant
-    return float(chdtrc(1, statistic)), "chi2"
+    return float(chi2_tail(1, statistic)), "chi2"
 
 
 def _clustered_mcnemar_p(change: NDArray[Any], clusters: NDArray[Any]) -> tuple[float, str]:
     """Durkalski's test: (Σ of the net changes per cluster)² / Σ of their squares is χ² with 1 degree of freedom."""
     import numpy as np
-    from scipy.special import chdtrc
 
     net = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=change)
     squares = float((net * net).sum())
     if squares == 0:
         return 1.0, "no cluster changed between pass and fail"
-    return float(chdtrc(1, float(net.sum()) ** 2 / squares)), "clustered"
+    return float(chi2_tail(1, float(net.sum()) ** 2 / squares)), "clustered"
 
 
 def _ratio(value: float, spread: float) -> float | None:

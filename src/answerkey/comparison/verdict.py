@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from answerkey.comparison.changed import Changed
 from answerkey.comparison.pair import Noise
 from answerkey.comparison.significance import ALPHA, MIN_UNITS, Difference, cases_needed
+from answerkey.distributions import t_quantile
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
 from answerkey.metrics.registry import find
 from answerkey.text import counted
@@ -247,9 +248,7 @@ def _upper_end(d: Difference) -> float:
 
 
 def _half(d: Difference, *, upper: bool) -> float:
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(d.units - 1, 1 - ALPHA / 2)) * (d.error or 0.0)
+    half = float(t_quantile(d.units - 1, 1 - ALPHA / 2)) * (d.error or 0.0)
     if d.interval is None:
         return half
     low, high = d.interval.low - (d.diff or 0.0), d.interval.high - (d.diff or 0.0)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from answerkey.comparison.significance import difference
+from answerkey.distributions import binomial_cdf
 from answerkey.experiments.evidence import DEEP, MEASURE, MEASURE_K, RetrievalEvidence, RetrievalFinding, share
 from answerkey.experiments.label_check import SHIFTS, PageNames, check_labels, matching_shift, natural_order, shifted
 from answerkey.metrics.ranking.hits import Floats
@@ -71,15 +72,13 @@ def _beyond_chance(evidence: RetrievalEvidence, shift: int) -> bool:
 
     An off-by-one is a common mistake, so only the two of them count as tried; of other shifts all do.
     """
-    from scipy.special import bdtrc
-
     queries = [query for query in evidence.labelled if evidence.rankings.get(query)]
     moved = shifted({query: evidence.labels[query] for query in queries}, shift)
     first = sum(moved[query].get(evidence.rankings[query][0], 0.0) > 0 for query in queries)
     pages = len({*(evidence.index_ids or ()), *(page for query in queries for page in evidence.rankings[query])})
     relevant = max((len(evidence.relevant(query)) for query in queries), default=1)
     tried = 2 if abs(shift) == 1 else len(SHIFTS)
-    return first > 0 and tried * float(bdtrc(first - 1, len(queries), min(1.0, relevant / max(pages, 1)))) <= 0.05
+    return first > 0 and tried * (1 - binomial_cdf(first - 1, len(queries), min(1.0, relevant / max(pages, 1)))) <= 0.05
 
 
 def _shift_by_index(evidence: RetrievalEvidence) -> RetrievalFinding | None:

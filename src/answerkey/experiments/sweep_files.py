@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from answerkey.distributions import t_quantile
 from answerkey.experiments.choice import Best, Conclusions
 from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Place, Sweep
@@ -202,9 +203,7 @@ def intervals(table: Floats) -> Floats:
     """(column, 2): percentile bootstrap of the mean, one set of draws for all columns; Student's t for many queries."""
     queries = len(table)
     if queries > BOOTSTRAP_LIMIT:
-        from scipy.special import stdtrit
-
-        half = stdtrit(queries - 1, (1 + LEVEL) / 2) * table.std(axis=0, ddof=1) / np.sqrt(queries)
+        half = t_quantile(queries - 1, (1 + LEVEL) / 2) * table.std(axis=0, ddof=1) / np.sqrt(queries)
         return np.stack([table.mean(axis=0) - half, table.mean(axis=0) + half], axis=1)
     shares = np.random.default_rng(SEED).multinomial(queries, np.full(queries, 1 / queries), size=DRAWS) / queries
     ends = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]

@@ -18,7 +18,7 @@ import numpy as np
 from answerkey.cache import digest, kept_file
 from answerkey.config.tables import Bm25Formula
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.retrieval.top import Top, merge_blocks, select_top
+from answerkey.retrieval.top import Floats, Ints, Top, merge_blocks, select_top
 from answerkey.text import bigrams, fold, words
 
 _NUMBERS_AT_ONCE = 8_000_000
@@ -56,37 +56,33 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """`weights` has one row per word and one column per chunk."""
+    """The word with number n has the `weights` from `starts[n]` to `starts[n + 1]`, in the chunks at the same `places`."""
 
     vocabulary: dict[str, int]
-    weights: Any
+    weights: Floats
+    places: Ints
+    starts: Ints
     chunks: int
     language: str = ""
 
     def search(self, questions: Sequence[str], pool: int) -> Top:
         """The best chunks of each question; a score of 0 is no hit."""
-        asked = self._counts(questions)
         step = max(1, _NUMBERS_AT_ONCE // max(self.chunks, 1))
         parts: list[Top] = []
         for start in range(0, len(questions), step):
-            scores = (asked[start : start + step] @ self.weights).toarray()
+            scores = np.stack([self._scores(question) for question in questions[start : start + step]])
             scores[scores <= 0.0] = -np.inf
             parts.append(select_top(scores, pool))
         return merge_blocks(parts, pool)
 
-    def _counts(self, questions: Sequence[str]) -> Any:
-        from scipy.sparse import csr_array
-
-        rows: list[int] = []
-        columns: list[int] = []
-        counts: list[float] = []
-        for row, question in enumerate(questions):
-            for word, count in Counter(question_words(question, self.language)).items():
-                if word in self.vocabulary:
-                    rows.append(row)
-                    columns.append(self.vocabulary[word])
-                    counts.append(float(count))
-        return csr_array((counts, (rows, columns)), shape=(len(questions), max(len(self.vocabulary), 1)))
+    def _scores(self, question: str) -> Floats:
+        """The score of each chunk: the weights of the question's words, as often as they occur in it."""
+        scores = np.zeros(self.chunks)
+        for word, count in Counter(question_words(question, self.language)).items():
+            if (row := self.vocabulary.get(word)) is not None:
+                start, end = self.starts[row], self.starts[row + 1]
+                scores[self.places[start:end]] += count * self.weights[start:end]
+        return scores
 
 
 def search_words(text: str, language: str = "") -> list[str]:
@@ -158,7 +154,8 @@ def build_bm25(texts: Sequence[str], formula: Formula) -> Bm25:
     with np.load(io.BytesIO(kept_file("bm25", key, make)), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in ("data", "indices", "indptr")}
         vocabulary: list[str] = json.loads(stored["words"].tobytes())
-    return _assembled(arrays, vocabulary, len(texts), formula.language)
+    numbers = {word: number for number, word in enumerate(vocabulary)}
+    return Bm25(numbers, arrays["data"], arrays["indices"], arrays["indptr"], len(texts), formula.language)
 
 
 def _weigh(tokens: list[list[str]], formula: Formula) -> tuple[dict[str, Any], list[str]]:
@@ -172,11 +169,3 @@ def _weigh(tokens: list[list[str]], formula: Formula) -> tuple[dict[str, Any], l
     model = bm25s.BM25(k1=formula.k1, b=formula.b, method=formula.variant, dtype="float64")
     model.index((ids, dict(vocabulary)), create_empty_token=False, show_progress=False)
     return {name: np.asarray(model.scores[name]) for name in ("data", "indices", "indptr")}, list(vocabulary)
-
-
-def _assembled(arrays: dict[str, Any], vocabulary: list[str], chunks: int, language: str) -> Bm25:
-    from scipy.sparse import csr_array
-
-    shape = (max(len(vocabulary), 1), chunks)
-    weights = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-    return Bm25({word: row for row, word in enumerate(vocabulary)}, weights, chunks, language)
