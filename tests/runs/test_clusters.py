@@ -59,6 +59,15 @@ def test_the_interval_of_a_run_is_by_cluster(summary_of, column, more, clusters)
         assert summary["pass_rate_ci95"][1] - summary["pass_rate_ci95"][0] > 2.5 * 0.13
 
 
+def test_a_column_that_no_case_has_is_refused(summary_of, cli, write):
+    write("rows.jsonl", rows("customer"))
+    write("words.toml", PROFILE)
+    suite = write("bot.toml", SUITE.format(more='[statistics]\ncluster = "custmer"'))
+    shown = cli("run", suite)
+    assert shown.code == 2
+    assert 'no case has this column; did you mean "customer"?' in shown.last_line
+
+
 def test_gates_and_compare_use_the_clusters(summary_of, cli):
     summary, _, folder = summary_of(rows(), 'gate.require = ["pass_rate >= 0.5"]')
     (gate,) = summary["gates"]

@@ -12,6 +12,7 @@ from contextlib import closing
 
 import pytest
 from tests.support.results import latest_run
+from tests.support.viewer_asking import ask
 
 from answerkey import evaluate, open_run
 from answerkey.reports.write import write_reports
@@ -22,6 +23,8 @@ from answerkey.runs.prepare import prepare
 from answerkey.runs.resume import new_manifest
 from answerkey.runs.store import read_outcomes, write_manifest
 from answerkey.runs.suite import load_suite
+from answerkey.viewer.app import make_app
+from answerkey.viewer.guard import Rules
 
 # The answer depends on the question and on how often it was asked before: 10110 of c3 is right, wrong, right, right, wrong.
 BOT = """
@@ -220,6 +223,20 @@ def test_a_worker_of_a_cluster_repeats_too(cli, suite):
     assert there["totals"]["cases"] == 7
     assert there["repeats"]["answers"] == here["repeats"]["answers"] == 35
     assert len(next(iter(read_outcomes(folder))).attempts) == 5
+
+
+def test_the_viewer_shows_the_repeats(cli, suite):
+    _, folder = run(cli, suite())
+    app = make_app(folder.parent, Rules())
+    page = ask(app, f"/run/{folder.name}").text
+    assert "pass^5" in page
+    assert "4 flaky cases: c2, c3, c4, c6" in page
+    place = next(
+        case["n"] for case in ask(app, f"/run/{folder.name}?format=json").json()["cases"] if case["id"] == "c3"
+    )
+    case = ask(app, f"/run/{folder.name}/case/{place}?format=json").json()["case"]
+    assert [attempt["status"] for attempt in case["attempts"]] == ["FAILED", "PASSED", "FAILED", "FAILED", "FAILED"]
+    assert "Repeats" in ask(app, f"/run/{folder.name}/case/{place}").text
 
 
 def test_repeats_from_python():

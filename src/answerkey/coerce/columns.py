@@ -45,7 +45,7 @@ _CANONICAL = {name: column for column, names in COLUMNS.items() for name in name
 # What our own result files write beside these, and what other tools write for themselves: no notice is needed.
 _EXPECTED_BESIDE = frozenset(
     {"source_file", "question_num", "scores", "verdict", "label", "group", "config_name", "quote", "quotes"}
-    | {"conversation", "messages", "sequence", "success_criteria"}
+    | {"cluster", "conversation", "messages", "sequence", "success_criteria"}
 )
 
 

@@ -83,10 +83,14 @@ def _add(side: Side, outcome: Outcome) -> None:
     if is_flaky(attempt.verdict for attempt in outcome.attempts):
         side.flaky.add(case.id)
     side.cases.append(_case_hash(case))
-    answer = response.answer or ""
-    side.answers.append(_hash(f"{response.answer is None} {response.error is None} {answer}"))
-    side.wordings.append(_hash(" ".join(words(answer))) if answer else side.answers[-1])
-    side.evidence.append(_evidence_hash(response))
+    replies = [attempt.response for attempt in outcome.attempts] or [response]
+    texts = [reply.answer or "" for reply in replies]
+    given = [f"{reply.answer is None} {reply.error is None} {reply.answer or ''}" for reply in replies]
+    side.answers.append(_hash("\x1f".join(given)))
+    side.wordings.append(
+        _hash("\x1f".join(" ".join(words(text)) for text in texts)) if any(texts) else side.answers[-1]
+    )
+    side.evidence.append(_hash("".join(map(_evidence, replies))))
     side.statuses.append(verdict.status)
     side.score.append(nan if verdict.score is None else verdict.score)
     side.quality.append(nan if verdict.quality is None else verdict.quality)
@@ -112,10 +116,10 @@ def _case_hash(case: Case) -> bytes:
     return _hash(repr((known, case.criteria, case.history)))
 
 
-def _evidence_hash(response: Response) -> bytes:
+def _evidence(response: Response) -> str:
     """What the bot returned besides the answer: route, sources, passages, ranking."""
     passages = [(passage.id, passage.page, passage.text) for passage in response.passages]
-    return _hash(repr((response.route, response.sources, response.retrieved, passages)))
+    return repr((response.route, response.sources, response.retrieved, passages))
 
 
 def _hash(text: str) -> bytes:

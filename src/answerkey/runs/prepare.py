@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from answerkey.cases import load_cases, read_responses
-from answerkey.errors import InputError, SettingsError
+from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.profiles import load_profile
 from answerkey.profiles.load import profile_table
 from answerkey.runs.ask import attempts
 from answerkey.runs.control import Selection
 from answerkey.runs.gates import KnownGroups, check_gates, parse_gates
-from answerkey.runs.records import SetDigest, add_case, digest_of, digest_of_metrics, to_json
+from answerkey.runs.records import SetDigest, add_case, cluster_of, digest_of, digest_of_metrics, to_json
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import Scorer, make_scorer
 from answerkey.runs.suite import Suite
@@ -83,14 +83,22 @@ def prepare(
         raise SettingsError("[run] repeats needs a target that can be asked; recorded answers are always the same")
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
     digest, count, has_criteria = SetDigest(), 0, False
+    cluster, clustered, columns = suite.statistics.cluster, False, set[str]()
     known = KnownGroups(whole=selection.whole, open=_may_report_any_route(suite))
     for _, case in source():
         add_case(digest, case)
         known.add(case)
         count += 1
+        if cluster and not clustered:
+            clustered = cluster == "none" or cluster_of(case, cluster) is not None
+            columns.update(case.extra)
         has_criteria = has_criteria or bool(case.requirements)
     if count == 0:
         raise InputError(f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --tag")
+    if cluster and not clustered:
+        raise SettingsError(
+            f'[statistics] cluster = "{cluster}": no case has this column{did_you_mean(cluster, columns)}'
+        )
     if has_criteria and not (suite.metrics or suite.profile or suite.criteria):
         suite = replace(suite, metrics=("criteria",))
     scorer = make_scorer(suite, profile, judge)
