@@ -46,7 +46,7 @@ def test_the_last_line_agrees_with_the_exam_of_the_local_judge(pass_mark: int, m
     def graded(judge: Judge) -> Exam:
         return replace(take_exam(judge), pass_mark=pass_mark)
 
-    monkeypatch.setattr("answerkey.metrics.judge.exam.take_exam", graded)
+    monkeypatch.setattr("answerkey.cli.doctor.take_exam", graded)
     result = doctor()
     last = result.stdout.splitlines()[-1]
     assert result.exit_code == 0

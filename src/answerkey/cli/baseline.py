@@ -7,6 +7,9 @@ from pathlib import Path
 import click
 
 from answerkey.cli.output import done, json_option, print_json, show
+from answerkey.comparison.baseline import find_baseline, set_baseline
+from answerkey.errors import StorageError
+from answerkey.runs.store import DAMAGED, is_run, open_run, read_manifest
 
 _folder_option = click.option(
     "--folder",
@@ -37,10 +40,6 @@ def set_command(run: Path, folder: Path) -> None:
     Example:
       answerkey baseline set results/bot_20260102_030405
     """
-    from answerkey.comparison.baseline import set_baseline
-    from answerkey.errors import StorageError
-    from answerkey.runs.store import DAMAGED, open_run, read_manifest
-
     partial = read_manifest(run).get("partial", "")
     if partial.startswith(DAMAGED):
         raise StorageError(f"{run}: {partial}; resume it first, or choose another run")
@@ -58,9 +57,6 @@ def show_command(folder: Path, as_json: bool) -> None:
     Example:
       answerkey baseline show --json
     """
-    from answerkey.comparison.baseline import find_baseline
-    from answerkey.runs.store import is_run
-
     path, kept = find_baseline(folder)
     there = is_run(path)
     if as_json:

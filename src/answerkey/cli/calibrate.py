@@ -7,18 +7,23 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
+from answerkey.calibrate.calibration import Calibration, CalibrationOptions, LabelColumns, calibrate_metric
+from answerkey.calibrate.calibration_report import calibration_json, calibration_text, write_threshold
+from answerkey.calibrate.labelled import measure, read_labelled
 from answerkey.cli.output import json_option, print_json, say, show
 from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
 from answerkey.errors import StorageError
+from answerkey.metrics.judge.card import is_judged
+from answerkey.metrics.judge.judged_metrics import load_judge
+from answerkey.metrics.judge.track_record import remember
+from answerkey.metrics.registry import find
 from answerkey.reports.charts.style import BLUE, GREY, RED, Spec, layer, number, over, png, titled
-
-if TYPE_CHECKING:
-    from answerkey.calibrate.calibration import Calibration
-    from answerkey.runs.suite import Suite
+from answerkey.runs.store import is_run, read_manifest
+from answerkey.runs.suite import Suite, load_suite, suite_of
 
 _SECONDS_BETWEEN_LINES = 5
 
@@ -84,8 +89,6 @@ def command(**given: Any) -> None:
       answerkey calibrate results/bot_20260102_030405 --metric rubric.accuracy --plot reliability.png
     """
     options = CalibrateOptions(**given)
-    from answerkey.calibrate.calibration_report import calibration_json
-
     if (options.plot or options.profile) and len(options.metrics) > 1:
         raise click.UsageError("--plot and --write-threshold need exactly one --metric")
     calibrations = _calibrations(options)
@@ -94,24 +97,15 @@ def command(**given: Any) -> None:
         rows = {calibration.metric: calibration_json(calibration) for calibration in calibrations}
         print_json(rows[first.metric] if len(rows) == 1 else {"metrics": rows})
     else:
-        from answerkey.calibrate.calibration_report import calibration_text
-
         show("\n".join(map(calibration_text, calibrations)).rstrip("\n"))
     if options.plot:
         _plot(first, options.plot)
     if options.profile:
-        from answerkey.calibrate.calibration_report import write_threshold
-
         floor = write_threshold(options.profile, first)
         say(f"{options.profile}: floor of {first.metric} set to {floor:g}")
 
 
 def _calibrations(options: CalibrateOptions) -> list[Calibration]:
-    from answerkey.calibrate.calibration import CalibrationOptions, LabelColumns, calibrate_metric
-    from answerkey.calibrate.labelled import measure, read_labelled
-    from answerkey.metrics.registry import find
-    from answerkey.runs.suite import load_suite, suite_of
-
     table: dict[str, Any] = {
         "name": "calibrate",
         "cases": [str(options.labelled)],
@@ -142,12 +136,6 @@ def _calibrations(options: CalibrateOptions) -> list[Calibration]:
 
 def _remember(calibrations: list[Calibration], labelled: Path, suite: Suite) -> None:
     """Keep what is known about a judge for its card in later reports."""
-    from answerkey.calibrate.calibration_report import calibration_json
-    from answerkey.metrics.judge.card import is_judged
-    from answerkey.metrics.judge.judged_metrics import load_judge
-    from answerkey.metrics.judge.track_record import remember
-    from answerkey.runs.store import is_run, read_manifest
-
     judged = {each.metric: each for each in calibrations if is_judged(each.metric)}
     fingerprint = "none"
     if judged and suite.judge is not None:

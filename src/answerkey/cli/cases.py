@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
+from answerkey.cases import load_cases
 from answerkey.cli.output import done, json_option, print_json, show
+from answerkey.text import counted
 from answerkey.types import Case, Json
 
 
@@ -22,9 +24,6 @@ def command(paths: tuple[str, ...], as_json: bool) -> None:
       answerkey cases qa/*.md
       answerkey cases questions.csv --json
     """
-    from answerkey.cases import load_cases
-    from answerkey.text import counted
-
     if as_json:
         print_json([case_listing(case) for case in load_cases(paths, Path())])
         return

@@ -7,6 +7,11 @@ from pathlib import Path
 import click
 
 from answerkey.cli.output import end, json_option, print_json, say, show
+from answerkey.comparison.baseline import find_baseline
+from answerkey.comparison.comparison import compare_runs, comparison_json
+from answerkey.comparison.verdict import CompareGate, end_of_comparison, gate_failures
+from answerkey.reports.comparison import comparison_markdown, comparison_text
+from answerkey.reports.write import write_comparison
 
 
 @click.command("compare")
@@ -51,10 +56,6 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
       answerkey compare results/bot_20260102_030405 results/bot_20260103_030405
       answerkey compare results/bot_20260103_030405 --gate --margin 0.02
     """
-    from answerkey.comparison.comparison import compare_runs, comparison_json
-    from answerkey.comparison.verdict import CompareGate, end_of_comparison, gate_failures
-    from answerkey.reports.comparison import comparison_markdown, comparison_text
-
     limits = {"--margin": margin, "--max-new-failures": max_new_failures, "--max-errors": max_errors}
     for name, value in limits.items():
         if value is not None and not gate:
@@ -73,8 +74,6 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
     else:
         show(comparison_text(comparison, cases).rstrip("\n"))
     if out:
-        from answerkey.reports.write import write_comparison
-
         write_comparison(comparison, out, cases)
         say(f"wrote comparison.html, .md, .txt, .json and plots/ to {out}")
     end(ending)
@@ -82,8 +81,6 @@ def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[
 
 
 def _baseline(run: Path) -> Path:
-    from answerkey.comparison.baseline import find_baseline
-
     path, _ = find_baseline(Path(), run.parent)
     say(f"comparing with the baseline {path}")
     return path

@@ -12,9 +12,14 @@ import click
 
 from answerkey.cli.output import done, end, json_option, print_json, say, show
 from answerkey.cli.run.loop import interactive
+from answerkey.comparison.comparison import compare_runs, comparison_json
 from answerkey.demo import FOLDER
 from answerkey.display import rate_text
 from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, Ending, StorageError
+from answerkey.reports.write import write_comparison, write_reports
+from answerkey.runs.execute import run_suite
+from answerkey.runs.store import new_folder
+from answerkey.runs.suite import load_suite
 
 BOTS = {
     "faq": "a FAQ bot that returns the answer to the most similar known question",
@@ -104,10 +109,6 @@ def _copy_world(out: Path) -> Path:
 
 
 def _run(suite: Path, out: Path) -> DemoRun:
-    from answerkey.reports.write import write_reports
-    from answerkey.runs.execute import run_suite
-    from answerkey.runs.suite import load_suite
-
     with interactive(quiet=False) as (watch, stop):
         finished = run_suite(load_suite(suite, {"run.out": str(out.resolve())}), watch=watch, stop=stop)
     if finished.interrupted or finished.partial:
@@ -120,9 +121,6 @@ def _run(suite: Path, out: Path) -> DemoRun:
 
 
 def _compare(a: DemoRun, b: DemoRun, folder: Path) -> dict[str, str]:
-    from answerkey.comparison.comparison import compare_runs, comparison_json
-    from answerkey.reports.write import write_comparison
-
     comparison = compare_runs(a.folder, b.folder)
     write_comparison(comparison, folder)
     data = comparison_json(comparison)
@@ -133,8 +131,6 @@ def _sweep(suite: Path, out: Path) -> dict[str, str]:
     from answerkey.experiments.choice import conclude
     from answerkey.experiments.sweep import prepare, run_sweep
     from answerkey.reports.sweep_report import write_sweep
-    from answerkey.runs.store import new_folder
-    from answerkey.runs.suite import load_suite
 
     loaded = load_suite(suite)
     sweep = run_sweep(prepare(loaded))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.runs.store import is_run
 
 if TYPE_CHECKING:
     from answerkey.experiments.diagnose import Diagnosis
@@ -49,7 +50,6 @@ def _evidence(
     source: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None
 ) -> RetrievalEvidence:
     from answerkey.experiments.evidence import from_files, from_run, from_suite
-    from answerkey.runs.store import is_run
 
     qrels = qrels or run_file
     if (source is None) == (qrels is None):

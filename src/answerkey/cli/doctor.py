@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -18,11 +18,11 @@ from answerkey.cli.judge_exam import give_large_exam
 from answerkey.cli.output import end, json_option, print_json, say, show
 from answerkey.cli.scoring_options import judge_model_option, judge_settings
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, AnswerkeyError, Ending, IncompleteError, SettingsError
+from answerkey.metrics.judge.exam import Exam, take_exam
+from answerkey.metrics.judge.judged_metrics import Judge, load_judge
+from answerkey.runs.store import read_manifest
+from answerkey.runs.suite import load_suite
 from answerkey.types import Json
-
-if TYPE_CHECKING:
-    from answerkey.metrics.judge.exam import Exam
-    from answerkey.metrics.judge.judged_metrics import Judge
 
 OF_SUITE = "the judge of the suite"
 OK, MISSING, ERROR = "ok", "not installed", "error"
@@ -173,9 +173,6 @@ def is_run(path: Path) -> bool:
 
 def _judge_settings(suite: Path | None, judge: str | None, model: str | None, key: str | None) -> JudgeSettings | None:
     if suite is not None:
-        from answerkey.runs.store import read_manifest
-        from answerkey.runs.suite import load_suite
-
         if judge is not None:
             raise SettingsError("give a suite or --judge, not both")
         found = read_manifest(suite)["settings"].get("judge") if is_run(suite) else load_suite(suite).judge
@@ -239,8 +236,6 @@ def _check_extra(name: str, module: str, package: str, purpose: str) -> Check:
 
 def _open_judge(settings: JudgeSettings, folder: Path) -> Judge:
     """The judge without its cache: the exam is about its replies now."""
-    from answerkey.metrics.judge.judged_metrics import load_judge
-
     if settings in ("local", {"preset": "local"}):
         return load_judge("local")
     if isinstance(settings, str):
@@ -250,8 +245,6 @@ def _open_judge(settings: JudgeSettings, folder: Path) -> Judge:
 
 def examine(judge: Judge) -> JudgeTest:
     """Give the judge its exam; an endpoint that does not respond is reported, not raised."""
-    from answerkey.metrics.judge.exam import take_exam
-
     try:
         exam = take_exam(judge)
     except IncompleteError as error:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from answerkey.cli.output import say, show
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, IncompleteError
+from answerkey.files import json_text, write_file
+from answerkey.metrics.judge.exam import Exam, take_exam
+from answerkey.metrics.judge.judged_metrics import Judge
+from answerkey.metrics.judge.track_record import remember
 from answerkey.types import Json
-
-if TYPE_CHECKING:
-    from answerkey.metrics.judge.exam import Exam
-    from answerkey.metrics.judge.judged_metrics import Judge
 
 BESIDE_RUN = "judge_exam.json"
 
 
 def give_large_exam(judge: Judge, run: Path | None, as_json: bool, chosen: bool) -> tuple[int, str, Json]:
     """The exit code, the last line and the JSON. An endpoint that does not respond is reported, not raised."""
-    from answerkey.metrics.judge.exam import take_exam
-    from answerkey.metrics.judge.track_record import remember
-
     if judge.name != "local":
         say("asking the judge sixty questions …")
     try:
@@ -66,8 +62,6 @@ def show_large_exam(exam: Exam) -> None:
 
 
 def _keep(exam: Exam, run: Path) -> None:
-    from answerkey.files import json_text, write_file
-
     write_file(run / BESIDE_RUN, json_text(exam.to_json()))
     say(f"result: {run / BESIDE_RUN}")
 

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import click
 
+from answerkey.calibrate.label_order import label_order, rate_of_cases
+from answerkey.calibrate.labels import all_labels
 from answerkey.cli.output import done, json_option, print_json, show
+from answerkey.reports.rows import read_rows
+from answerkey.reports.text import corrected_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +41,6 @@ def command(run: Path, count: int, labels: Path | None, as_json: bool) -> None:
     Example:
       answerkey label-next results/support-bot_20260102_030405 --count 20
     """
-    from answerkey.calibrate.label_order import label_order, rate_of_cases
-    from answerkey.calibrate.labels import all_labels
-    from answerkey.reports.rows import read_rows
-    from answerkey.reports.text import corrected_line
-
     rows, known = read_rows(run), all_labels(run, labels)
     places = {n: known[case] for n, case in enumerate(rows.id) if case in known}
     order = islice(label_order(rows.quality, rows.passed, places), count)

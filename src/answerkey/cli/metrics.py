@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from answerkey.cli.output import json_option, print_json, show
+from answerkey.metrics.registry import Metric, all_metrics, load_modules
 from answerkey.types import Json
-
-if TYPE_CHECKING:
-    from answerkey.metrics.registry import Metric
 
 
 @click.command("metrics")
@@ -26,8 +22,6 @@ def command(modules: tuple[str, ...], as_json: bool) -> None:
       answerkey metrics
       answerkey metrics --module my_metrics --json
     """
-    from answerkey.metrics.registry import all_metrics, load_modules
-
     load_modules(modules)
     listed = [metric_listing(metric) for metric in all_metrics()]
     if as_json:

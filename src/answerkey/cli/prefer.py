@@ -9,6 +9,10 @@ import click
 
 from answerkey.cli.output import json_option, print_json, say, show
 from answerkey.cli.scoring_options import judge_model_option, judge_option, judge_settings
+from answerkey.comparison.prefer import prefer_runs, preference_text
+from answerkey.files import json_text, write_file
+from answerkey.metrics.judge.judged_metrics import load_judge
+from answerkey.runs.store import read_manifest
 
 
 @click.command("prefer")
@@ -31,11 +35,6 @@ def command(
     Example:
       answerkey prefer results/bot_20260102_030405 results/bot_20260103_030405 --judge groq
     """
-    from answerkey.comparison.prefer import prefer_runs, preference_text
-    from answerkey.files import json_text, write_file
-    from answerkey.metrics.judge.judged_metrics import load_judge
-    from answerkey.runs.store import read_manifest
-
     settings = judge_settings(judge, judge_model) or read_manifest(run_b)["settings"].get("judge") or "local"
     with closing(load_judge(settings)) as opened:
         if opened.name != "local":

@@ -7,6 +7,8 @@ from dataclasses import asdict
 import click
 
 from answerkey.cli.output import json_option, print_json, show
+from answerkey.profiles import builtin_names, load_profile
+from answerkey.profiles.load import builtin_text, words_text
 from answerkey.types import Json, Profile
 
 
@@ -23,8 +25,6 @@ def command(ctx: click.Context, as_json: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from answerkey.profiles import builtin_names, load_profile
-
     listed = [profile_listing(load_profile(name)) for name in builtin_names()]
     if as_json:
         print_json(listed)
@@ -48,8 +48,6 @@ def show_one(name: str, words: bool) -> None:
     Example:
       answerkey profiles show rubric
     """
-    from answerkey.profiles.load import builtin_text, words_text
-
     text = builtin_text(name)
     show(text.rstrip() + (f"\n\n[words]\n{words_text()}".rstrip() if words else ""))
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.coerce.figures import read_figures
+from answerkey.comparison.significance import difference
 
 if TYPE_CHECKING:
     from answerkey.coerce.figures import RecordedFigures
@@ -35,7 +37,6 @@ def command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as_json
     A file with a column `config_name` gives one result per configuration, and a comparison with the best of them. A table of
     figures per configuration is shown as it was recorded.
     """
-    from answerkey.coerce.figures import read_figures
     from answerkey.metrics.ranking.rank import rank
     from answerkey.retrieval.rankings import read_configurations, read_labels
 
@@ -80,8 +81,6 @@ def _as_json(result: Ranked) -> dict[str, Any]:
 
 def _compared(results: Mapping[str, Ranked], names: Sequence[str]) -> dict[str, Any]:
     """The best configuration by the first metric, and how far each other one is from it over the same queries."""
-    from answerkey.comparison.significance import difference
-
     best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
     labelled = [query for query in results[best].ids if query not in set(results[best].unlabelled)]
     told: dict[str, Any] = {}

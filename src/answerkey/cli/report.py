@@ -8,6 +8,10 @@ import click
 
 from answerkey.cli.output import end, json_option, print_json, show
 from answerkey.cli.scoring_options import charts_option
+from answerkey.reports.text import text_report
+from answerkey.reports.write import write_reports
+from answerkey.runs.conclusion import end_of_reading
+from answerkey.runs.store import open_run
 
 
 @click.command("report")
@@ -21,11 +25,6 @@ def command(run: Path, charts: bool | None, as_json: bool) -> None:
     Example:
       answerkey report results/support-bot_20260102_030405
     """
-    from answerkey.reports.text import text_report
-    from answerkey.reports.write import write_reports
-    from answerkey.runs.conclusion import end_of_reading
-    from answerkey.runs.store import open_run
-
     summary = write_reports(run, charts=charts)
     if as_json:
         print_json(summary.to_json())

@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from answerkey.cli.output import json_option
+from answerkey.cli.run.finish import finish_run, same_command
+from answerkey.cli.run.loop import rescore_with_progress
 from answerkey.cli.scoring_options import ScoringOptions, scoring_options
 
 
@@ -29,9 +31,6 @@ def command(run: Path, scoring: ScoringOptions, out: Path | None, resume: bool, 
     changes = scoring.settings()
     if scoring.without:
         changes["profile"] = scoring.profile_without(changes.get("profile"))
-    from answerkey.cli.run.finish import finish_run, same_command
-    from answerkey.cli.run.loop import rescore_with_progress
-
     finished = rescore_with_progress(run, changes, out, resume=resume, quiet=quiet)
     again = f"{same_command('rescore', run)} --resume"
     raise click.exceptions.Exit(finish_run(finished, again, as_json=as_json, quiet=quiet, charts=scoring.charts))

@@ -7,8 +7,13 @@ from pathlib import Path
 import click
 
 from answerkey.cli.output import json_option
+from answerkey.cli.run.finish import finish_run, same_command
+from answerkey.cli.run.loop import interactive
 from answerkey.cli.scoring_options import ScoringOptions, scoring_options
 from answerkey.errors import SettingsError
+from answerkey.runs.control import Options
+from answerkey.runs.execute import run_suite
+from answerkey.runs.suite import suite_of
 
 
 @click.command("score")
@@ -35,12 +40,6 @@ def command(
       answerkey score answers.jsonl --metrics exact_match,keyword_recall
       answerkey score answers.csv --profile route-aware --out results
     """
-    from answerkey.cli.run.finish import finish_run, same_command
-    from answerkey.cli.run.loop import interactive
-    from answerkey.runs.control import Options
-    from answerkey.runs.execute import run_suite
-    from answerkey.runs.suite import suite_of
-
     table = scoring.settings()
     if "profile" not in table and "metrics" not in table:
         raise SettingsError("nothing to measure; give --metrics keyword_recall,… or --profile route-aware")

@@ -10,6 +10,12 @@ import click
 
 from answerkey.cli.output import end, json_option, print_json, show
 from answerkey.errors import InputError, SettingsError, did_you_mean
+from answerkey.files import read_json
+from answerkey.reports.text import text_report
+from answerkey.runs.conclusion import end_of_reading
+from answerkey.runs.store import open_run, read_manifest, read_outcomes
+from answerkey.runs.summary import Summary
+from answerkey.text import counted
 from answerkey.types import Json, Outcome, Status
 
 COLUMNS: dict[str, Callable[[Outcome], str | None]] = {
@@ -65,8 +71,6 @@ def group_by(folder: Path, column: str) -> list[GroupFigures]:
     if column not in COLUMNS:
         known = ", ".join(COLUMNS)
         raise SettingsError(f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}')
-    from answerkey.runs.store import read_outcomes
-
     groups: dict[str | None, GroupFigures] = {}
     value_of = COLUMNS[column]
     for outcome in read_outcomes(folder):
@@ -101,13 +105,6 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
       answerkey summary results/support-bot_20260102_030405 --json
       answerkey summary results/support-bot_20260102_030405 --by source_file
     """
-    from answerkey.files import read_json
-    from answerkey.reports.text import text_report
-    from answerkey.runs.conclusion import end_of_reading
-    from answerkey.runs.store import open_run, read_manifest
-    from answerkey.runs.summary import Summary
-    from answerkey.text import counted
-
     partial: str = read_manifest(run).get("partial", "")
     if by is not None:
         groups = group_by(run, by)

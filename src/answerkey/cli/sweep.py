@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from answerkey.cli.output import done, json_option, print_json, say, show
+from answerkey.cli.run.options import with_collection
 from answerkey.errors import SettingsError
+from answerkey.reports.charts.style import INSTALL
+from answerkey.runs.store import new_folder
+from answerkey.runs.suite import load_suite
 
 if TYPE_CHECKING:
     from answerkey.experiments.choice import Conclusions
@@ -46,14 +50,10 @@ def command(
 
     Without α and K, the standard tests: five named methods and α from 0 to 1 at K = 5, then K from 3 to 20 at the best α.
     """
-    from answerkey.cli.run.options import with_collection
     from answerkey.experiments.choice import conclude
     from answerkey.experiments.sweep import prepare, run_sweep
     from answerkey.experiments.sweep_files import summary
-    from answerkey.reports.charts.style import INSTALL
     from answerkey.reports.sweep_report import sweep_text, write_sweep
-    from answerkey.runs.store import new_folder
-    from answerkey.runs.suite import load_suite
 
     loaded = load_suite(suite, _settings(given))
     if given["collection"] is not None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from answerkey.cli.output import end, json_option, print_json, say, show
+from answerkey.errors import EXIT_GATE, EXIT_OK, Ending
+from answerkey.runs.suite import load_suite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,9 +36,7 @@ def command(context: click.Context, suite: Path, pdf: Path | None, as_json: bool
     The suite's [retrieval] table names the index or the chunks, and with originals the PDFs. Exit code 1 where a chunk is
     on another page or on none.
     """
-    from answerkey.errors import EXIT_GATE, EXIT_OK, Ending
     from answerkey.experiments.verify import verify_suite
-    from answerkey.runs.suite import load_suite
 
     found = verify_suite(load_suite(suite), pdf, say)
     if as_json:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from answerkey.cli.output import say
+from answerkey.viewer.guard import Rules
 
 
 @click.command("view")
@@ -40,7 +41,6 @@ def command(folder: Path | None, port: int | None, host: str, token: str, **give
       answerkey view results/support-bot_20260102_030405 --port 9000 --open
     """
     from answerkey.viewer.app import serve
-    from answerkey.viewer.guard import Rules
 
     def ready(address: str) -> None:
         if given["labelling"]:

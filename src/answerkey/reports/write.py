@@ -13,6 +13,8 @@ from answerkey.comparison.comparison import Comparison, comparison_json
 from answerkey.errors import StorageError
 from answerkey.files import json_line, json_text, remove_strays, replacing, write_file
 from answerkey.reports.case_files import JunitFile, ResultsCsv
+from answerkey.reports.charts.comparison_charts import comparison_charts
+from answerkey.reports.charts.run_charts import run_charts
 from answerkey.reports.charts.style import can_draw, write_plots
 from answerkey.reports.comparison import SHOWN_CASES, comparison_markdown, comparison_text
 from answerkey.reports.failure_screen import failure_screen
@@ -85,8 +87,6 @@ def write_reports(
 
 def write_run_plots(folder: Path, summary: Summary) -> list[Path]:
     """Write plots/*.png of a run; needs the extra `charts`."""
-    from answerkey.reports.charts.run_charts import run_charts
-
     return write_plots(folder / "plots", run_charts(summary, read_rows(folder), open_run(folder).profile))
 
 
@@ -147,7 +147,6 @@ def _write_failures(
 
 def write_comparison(comparison: Comparison, folder: Path, cases: int = SHOWN_CASES) -> list[Path]:
     """Write comparison.txt, .md, .json and .html, and plots/*.png where the extra `charts` is installed; returns the paths."""
-    from answerkey.reports.charts.comparison_charts import comparison_charts
     from answerkey.reports.html import comparison_page
 
     files = {

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from answerkey.cli.output import json_option, say
+from answerkey.cli.run import finish, loop
+from answerkey.cli.run.finish import finish_run
+from answerkey.cli.run.options import RunOptions, suite_of_run
 from answerkey.cli.scoring_options import ScoringOptions, add_options, scoring_options
-
-if TYPE_CHECKING:
-    from answerkey.cli.run.options import RunOptions
-    from answerkey.runs.control import Finished
+from answerkey.errors import InputError
+from answerkey.runs.control import Finished
+from answerkey.runs.resume import run_to_resume
+from answerkey.runs.store import is_run, read_manifest
 
 _OPTIONS = (
     click.option("--resume", is_flag=True,
@@ -65,19 +68,11 @@ def command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:
       answerkey run suite.toml --resume --resume-limit 1 --stop-on-fail
       answerkey run suite.toml --resume
     """
-    from answerkey.cli.run.options import RunOptions
-
     raise click.exceptions.Exit(run(RunOptions(suite=suite, scoring=scoring, **given)))
 
 
 def run(options: RunOptions) -> int:
     """The exit code of a run, a resumed run, an investigation or a dry run."""
-    from answerkey.cli.run import finish, loop
-    from answerkey.cli.run.options import suite_of_run
-    from answerkey.errors import InputError
-    from answerkey.runs.resume import run_to_resume
-    from answerkey.runs.store import is_run, read_manifest
-
     folder = options.suite if is_run(options.suite) else None
     if options.investigate and folder is not None:
         return loop.investigate(folder, None, options)
@@ -108,8 +103,6 @@ def run(options: RunOptions) -> int:
 
 
 def _finish(finished: Finished, command: str, options: RunOptions) -> int:
-    from answerkey.cli.run.finish import finish_run
-
     return finish_run(
         finished, f"{command} --resume", as_json=options.as_json, quiet=options.quiet, charts=options.scoring.charts
     )

@@ -15,6 +15,7 @@ from answerkey.cli.output import end, print_json, say, separate_streams, show
 from answerkey.profiles.decide import ERROR
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.reports.text import text_report
+from answerkey.reports.write import write_reports
 from answerkey.runs.conclusion import conclude
 from answerkey.runs.control import Finished
 from answerkey.runs.store import last_asked, open_run, read_outcomes
@@ -30,7 +31,6 @@ _ONE_TIME = {
 
 def finish_run(finished: Finished, resume_command: str, *, as_json: bool, quiet: bool, charts: bool | None) -> int:
     """Write the reports, print them, and return the exit code."""
-    from answerkey.reports.write import write_reports
 
     def show_result(summary: Summary) -> None:
         ending = conclude(finished, summary)

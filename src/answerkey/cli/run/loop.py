@@ -19,10 +19,11 @@ from answerkey.cli.run.options import RunOptions, suite_of_run
 from answerkey.errors import EXIT_INTERRUPTED, EXIT_OK, InputError, SettingsError
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.runs.control import Finished, Options, Stop, Watch
-from answerkey.runs.execute import run_suite
+from answerkey.runs.execute import ask_once, run_suite
 from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.progress import make_progress
 from answerkey.runs.records import result_line
+from answerkey.runs.rescore import rescore
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import last_stop, open_run
 from answerkey.runs.suite import Suite
@@ -82,8 +83,6 @@ def rescore_with_progress(
     folder: Path, changes: Mapping[str, Any], out: Path | None, *, resume: bool, quiet: bool
 ) -> Finished:
     """Score the answers of a run again, or continue doing so."""
-    from answerkey.runs.rescore import rescore
-
     with interactive(quiet=quiet) as (watch, stop):
         try:
             return rescore(folder, changes, out, watch, stop, resume=resume)
@@ -194,6 +193,4 @@ def _ask_again(folder: Path, suite: Suite | None, case: Case, options: RunOption
     except (InputError, SettingsError) as error:
         say(f"not asked again: {error}")
         return None
-    from answerkey.runs.execute import ask_once
-
     return ask_once(suite, case)
