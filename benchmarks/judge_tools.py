@@ -22,16 +22,17 @@ def answerkey(url, concurrency, names=("judge.relevance",), of_cases=(), **setti
     from answerkey.metrics.judge.judged_metrics import load_judge
     from answerkey.metrics.judge.own_criteria import read_criteria
     from answerkey.metrics.plan import make_plan
-    from answerkey.types import Case, Response
+    from answerkey.types import Case, Requirement, Response
 
     judge = load_judge({"base_url": url, "model": "fake", "concurrency": concurrency, **settings})
     plan = make_plan(names, {"judge": judge, "criteria": read_criteria(CRITERIA)})
 
+    checks = as_requirements(CHECKS if of_cases else None, "criteria", LIVE)
+
     def run(texts):
         pairs = []
         for n, text in enumerate(texts):
-            own = as_requirements([f"{each} Case {n}." for each in of_cases], "criteria", LIVE)
-            own += as_requirements(CHECKS if of_cases else None, "criteria", LIVE)
+            own = (*(Requirement(f"{each} Case {n}.") for each in of_cases), *checks)
             pairs.append((Case(f"c{n}", QUESTION, expected=(EXPECTED,), requirements=own), Response(text)))
         return sum(all(score.value is not None for score in row.values()) for row in plan.score(pairs))
 

@@ -68,6 +68,7 @@ class DiskCache:
         self._connection: sqlite3.Connection | None = None
         self._process = 0
         self._gone = False
+        self._unchecked = limit_bytes  # bytes written since the size was last looked at; the first write looks
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values that are known, by key."""
@@ -83,7 +84,9 @@ class DiskCache:
     def put(self, values: Mapping[bytes, bytes]) -> None:
         rows = [(key, _sum(value) + value) for key, value in values.items()]
         self._run("INSERT OR REPLACE INTO entries (key, value) VALUES (?, ?)", rows, many=True)
-        self._trim()
+        self._unchecked += sum(len(value) for _, value in rows)
+        if self._unchecked > self.limit_bytes // 64:
+            self._trim()
 
     def drop(self, key: bytes) -> None:
         self._run("DELETE FROM entries WHERE key = ?", (key,))
@@ -96,6 +99,7 @@ class DiskCache:
 
     def _trim(self) -> None:
         """Past the limit the oldest quarter goes; its pages are used again, so the file stops growing."""
+        self._unchecked = 0
         pages = "(SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)"
         size = self._run(f"SELECT ({pages}) * page_size FROM pragma_page_size", ())
         if size and size[0][0] > self.limit_bytes:
