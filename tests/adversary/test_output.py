@@ -114,6 +114,7 @@ def test_full_width_signs_start_no_formula_in_a_csv(tmp_path: Path) -> None:
                 assert cell.lstrip()[:1] not in set("=+-@＝＋－＠") or cell.replace(".", "").lstrip("-").isdigit(), cell
 
 
+@pytest.mark.slow
 def test_eleven_environments_give_the_same_bytes(tmp_path: Path) -> None:
     environments = [
         {}, {"PYTHONHASHSEED": "0"}, {"PYTHONHASHSEED": "4711"}, {"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"},
