@@ -64,14 +64,16 @@ def measured(suite: Path, asked: argparse.Namespace) -> int:
     made: dict[str, Counting] = {}
     module.load_embedder = lambda model, **_: made.setdefault(model, Counting(model))  # type: ignore[assignment]
     prepared = module.prepare(load_suite(suite))
-    chunks = {index.chunking: [chunk.text for chunk in index.chunks] for index in prepared.setups}
-    needed = sum(len(texts) for texts in chunks.values())
+    chunks = {index.chunking: tuple(chunk.text for chunk in index.chunks) for index in prepared.setups}
+    needed = sum(
+        len(texts) for texts in set(chunks.values())
+    )  # the same chunks of two sizes are one index in the cache
     embedded = {model: sum(one.texts.values()) for model, one in made.items()}
     sweep = module.run_sweep(prepared, timed=False)
     seconds = sum(one.seconds for one in made.values())
     what = f"{len(sweep.setups)} indexes x 11 alphas x 6 K, {len(sweep.places)} settings"
     print(f"{asked.pages} pages, {asked.queries} queries, {what}")
-    print(f"embedded {embedded} texts per model; {needed} chunks in {len(chunks)} chunkings")
+    print(f"embedded {embedded} texts per model; {needed} different chunks in {len(chunks)} chunkings")
     print(f"embedding                 {seconds:8.2f} s")
     print(f"search                    {sweep.seconds['search']:8.2f} s (with the questions' embedding)")
     print(f"fusing and measuring      {sweep.seconds['fuse_and_measure']:8.2f} s (target below embedding)")
