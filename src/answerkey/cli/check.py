@@ -63,6 +63,7 @@ def read_interaction(given: bytes) -> dict[str, Any]:
         raise InputError(f"no question in the interaction; the fields are {', '.join(_FIELDS)}")
     _expect(record, "question", (str,), "a string")
     _expect(record, "answer", (str, type(None)), "a string or null")
+    _expect(record, "run_id", (str, int, type(None)), "a string")
     _expect_list(record, "contexts", (str, dict), "a list of strings or objects")
     _expect_list(record, "retrieval_scores", (int, float), "a list of numbers")
     known = {key: record[key] for key in _FIELDS if key in record}

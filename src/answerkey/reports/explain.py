@@ -178,12 +178,17 @@ def answer_pieces(outcome: Outcome, longest: int | None = None) -> list[Json]:
         about = {
             "sentence": number,
             "flag": bool(sentence.get("flag")),
-            "probability": sentence.get("probability"),
-            "reason": sentence.get("reason") or "",
+            "probability": _share(sentence.get("probability")),
+            "reason": str(sentence.get("reason") or ""),
             "passage": _passage_number(sentence),
         }
         found.append((*_place(sentence.get("start"), sentence.get("end"), answer), about))
     return _cut(answer, found, longest)
+
+
+def _share(value: Any) -> float | None:
+    """A probability; None for anything else that a metric may have put in its place."""
+    return value if isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
 def passage_pieces(outcome: Outcome, number: int, longest: int | None = None) -> list[Json]:
