@@ -16,6 +16,8 @@ from answerkey.distributions import normal_cdf, t_quantile
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    NumberArray = NDArray[Any]
+
 LEVEL = 0.95
 DRAWS = 10_000
 SEED = 20_240_101
@@ -49,7 +51,7 @@ def mean_interval(values: Iterable[float]) -> Interval | None:
     return Interval(float(low), float(high), "bootstrap")
 
 
-def bootstrap_means(numbers: NDArray[Any], draws: int = DRAWS, seed: int = SEED) -> NDArray[Any]:
+def bootstrap_means(numbers: NumberArray, draws: int = DRAWS, seed: int = SEED) -> NumberArray:
     """Means of `draws` samples with replacement, each as large as `numbers`."""
     import numpy as np
 
@@ -124,14 +126,14 @@ def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bo
     return Interval(max(low, 0.0), min(high, 1.0), method) if rate else Interval(low, high, method)
 
 
-def cluster_error(sizes: NDArray[Any], residuals: NDArray[Any]) -> float:
+def cluster_error(sizes: NumberArray, residuals: NumberArray) -> float:
     """The cluster-robust standard error of a mean, from the residuals summed per cluster."""
     groups = len(sizes)
     squares = float((residuals * residuals).sum())
     return math.sqrt(groups / (groups - 1) * squares) / float(sizes.sum())
 
 
-def _resampled_clusters(sizes: NDArray[Any], totals: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _resampled_clusters(sizes: NumberArray, totals: NumberArray) -> tuple[NumberArray, NumberArray]:
     """Means and standard errors of samples of clusters with replacement."""
     import numpy as np
 

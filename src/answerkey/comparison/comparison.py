@@ -287,36 +287,19 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> Json:
         "mcnemar": _mcnemar_json(c.mcnemar),
         "smallest_detectable": c.overall.smallest_detectable,
         "noise": _noise_json(c.noise) if c.noise else None,
-        "improved": {"count": len(c.improved), "cases": [_move_json(m) for m in c.improved[:cases]]},
-        "degraded": {"count": len(c.degraded), "cases": [_move_json(m) for m in c.degraded[:cases]]},
+        "improved": _moves_json(c.improved, cases),
+        "degraded": _moves_json(c.degraded, cases),
         "flaky": [m.id for m in c.moves if m.flaky][:cases],
         "lost": {"count": len(c.lost), "cases": c.lost[:cases]},
     }
 
 
 def _difference_json(d: Difference) -> Json:
-    return {
-        "n": d.n,
-        "better": d.better,
-        "mean_a": d.mean_a,
-        "mean_b": d.mean_b,
-        "diff": d.diff,
-        "ci95": [d.interval.low, d.interval.high] if d.interval else None,
-        "ci_method": d.interval.method if d.interval else None,
-        "t": d.t,
-        "p": d.p,
-        "p_holm": d.p_holm,
-        "wilcoxon_p": d.wilcoxon_p,
-        "d_pooled": d.d_pooled,
-        "d_z": d.d_z,
-        "effect": effect_size(d.d_pooled),
-        "wins": d.wins,
-        "losses": d.losses,
-        "ties": d.ties,
-        "smallest_detectable": d.smallest_detectable,
-        "note": d.note,
-        "clusters": d.clusters,
-    }
+    record = asdict(d)
+    interval = record.pop("interval")
+    del record["error"]
+    ends = {"ci95": interval and list(interval[:2]), "ci_method": interval and interval[2]}
+    return record | ends | {"effect": effect_size(d.d_pooled)}
 
 
 def _mcnemar_json(m: McNemar) -> Json:
@@ -330,7 +313,6 @@ def _noise_json(noise: Noise) -> Json:
     return {"runs": noise.runs, "sd_within_case": noise.sd, "floor": noise.floor, "flaky_cases": noise.flaky}
 
 
-def _move_json(m: Move) -> Json:
-    record = asdict(m) | {"diff": m.diff}
-    del record["flaky"]
-    return record
+def _moves_json(moves: Sequence[Move], most: int) -> Json:
+    cases = [{**asdict(move), "diff": move.diff} for move in moves[:most]]
+    return {"count": len(moves), "cases": [{key: case[key] for key in case if key != "flaky"} for case in cases]}

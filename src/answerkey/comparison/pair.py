@@ -20,7 +20,7 @@ from answerkey.text import words
 from answerkey.types import Case, Json, Outcome, Response, Status
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from answerkey.intervals import NumberArray
 
 _SHOWN = 200
 
@@ -126,7 +126,7 @@ def _hash(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-Columns = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]
+Columns = tuple["NumberArray", "NumberArray", "NumberArray | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +138,9 @@ class Pairs:
 
     a: Side
     b: Side
-    rows_a: NDArray[Any]
-    rows_b: NDArray[Any]
-    clusters: NDArray[Any] | None
+    rows_a: NumberArray
+    rows_b: NumberArray
+    clusters: NumberArray | None
     added: tuple[str, ...]
     removed: tuple[str, ...]
     edited: tuple[str, ...]
@@ -228,8 +228,8 @@ class Noise:
     runs: int
     sd: float
     floor: float
-    low: NDArray[Any]
-    high: NDArray[Any]
+    low: NumberArray
+    high: NumberArray
     flaky: tuple[str, ...]
 
     def covers(self, row: int, score: float) -> bool:
@@ -263,7 +263,7 @@ def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
     return Noise(len(columns), math.sqrt(variance), floor, low, high, flaky)
 
 
-def _aligned(pairs: Pairs, repeat: Side) -> tuple[NDArray[Any], NDArray[Any]]:
+def _aligned(pairs: Pairs, repeat: Side) -> tuple[NumberArray, NumberArray]:
     """The repeat's scores and passes in the order of the pairs; NaN and -1 for a case that it lacks."""
     import numpy as np
 

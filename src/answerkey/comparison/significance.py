@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from answerkey.distributions import (
     average_ranks,
@@ -26,7 +26,7 @@ from answerkey.intervals import Interval, cluster_error, cluster_interval, mean_
 from answerkey.types import Better
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from answerkey.intervals import NumberArray
 
 ALPHA = 0.05
 POWER = 0.80
@@ -96,7 +96,7 @@ class McNemar:
 
 
 def difference(
-    a: NDArray[Any], b: NDArray[Any], clusters: NDArray[Any] | None = None, better: Better = "higher"
+    a: NumberArray, b: NumberArray, clusters: NumberArray | None = None, better: Better = "higher"
 ) -> Difference:
     """Every figure of two equally long arrays of finite numbers; `clusters` numbers the clusters of dependent values."""
     import numpy as np
@@ -110,27 +110,24 @@ def difference(
     up, down = int(np.sum(clear > 0)), int(np.sum(clear < 0))
     wins, losses = (down, up) if better == "lower" else (up, down)
     mean_a, mean_b, diff = float(a.mean()), float(b.mean()), float(d.mean())
-    counts: dict[str, Any] = {"wins": wins, "losses": losses, "ties": n - up - down}
-    means: dict[str, Any] = {"mean_a": mean_a, "mean_b": mean_b, "diff": diff}
+    found = Difference(n, better, mean_a, mean_b, diff, wins=wins, losses=losses, ties=n - up - down)
     if n == 1:
-        return Difference(1, better, **means, **counts, note="one case: no test and no interval")
+        return replace(found, note="one case: no test and no interval")
     if clusters is not None and len(np.unique(clusters)) < n:
-        return _clustered(d, clear, clusters, Difference(n, better, **means, **counts))
+        return _clustered(d, clear, clusters, found)
     sd = float(d.std(ddof=1))
     spread = math.sqrt((float(a.var(ddof=1)) + float(b.var(ddof=1))) / 2)
-    common: dict[str, Any] = {**means, **counts, "interval": mean_interval(d), "d_pooled": _ratio(diff, spread)}
+    found = replace(found, interval=mean_interval(d), d_pooled=_ratio(diff, spread))
     if up + down == 0:
         note = f"equal in all {n} cases"
-        return Difference(n, better, **common, p=1.0, wilcoxon_p=1.0, smallest_detectable=0.0, note=note)
+        return replace(found, p=1.0, wilcoxon_p=1.0, smallest_detectable=0.0, note=note)
     if sd <= _FLAT * float(np.abs(d).max()):
         p = wilcoxon_p(clear)
         note = "every case moved by the same amount: p is Wilcoxon's"
-        return Difference(n, better, **common, p=p, wilcoxon_p=p, smallest_detectable=0.0, note=note)
+        return replace(found, p=p, wilcoxon_p=p, smallest_detectable=0.0, note=note)
     t = diff / (sd / math.sqrt(n))
-    return Difference(
-        n,
-        better,
-        **common,
+    return replace(
+        found,
         t=t,
         p=t_test_p(t, n),
         wilcoxon_p=wilcoxon_p(clear),
@@ -140,7 +137,7 @@ def difference(
     )
 
 
-def _clustered(d: NDArray[Any], clear: NDArray[Any], clusters: NDArray[Any], found: Difference) -> Difference:
+def _clustered(d: NumberArray, clear: NumberArray, clusters: NumberArray, found: Difference) -> Difference:
     """The same figures where cases of one cluster depend on each other."""
     import numpy as np
 
@@ -182,7 +179,7 @@ def t_test_p(t: float, n: int) -> float:
     return float(2 * t_cdf(n - 1, -abs(t)))
 
 
-def wilcoxon_p(d: NDArray[Any]) -> float:
+def wilcoxon_p(d: NumberArray) -> float:
     """Two-sided p of the signed-rank test without the equal pairs; 1 if all are equal."""
     import numpy as np
 
@@ -231,7 +228,7 @@ def holm(ps: Sequence[float]) -> list[float]:
     return corrected
 
 
-def mcnemar(passed_a: NDArray[Any], passed_b: NDArray[Any], clusters: NDArray[Any] | None = None) -> McNemar:
+def mcnemar(passed_a: NumberArray, passed_b: NumberArray, clusters: NumberArray | None = None) -> McNemar:
     """From two arrays of 0 and 1 over the same cases. With clusters the test compares the changes per cluster."""
     a, b = passed_a.astype(bool), passed_b.astype(bool)
     both, only_a = int((a & b).sum()), int((a & ~b).sum())
@@ -253,7 +250,7 @@ def _mcnemar_p(only_a: int, only_b: int) -> tuple[float, str]:
     return float(chi2_tail(1, statistic)), "chi2"
 
 
-def _clustered_mcnemar_p(change: NDArray[Any], clusters: NDArray[Any]) -> tuple[float, str]:
+def _clustered_mcnemar_p(change: NumberArray, clusters: NumberArray) -> tuple[float, str]:
     """Durkalski's test: (Σ of the net changes per cluster)² / Σ of their squares is χ² with 1 degree of freedom."""
     import numpy as np
 
