@@ -75,6 +75,18 @@ def test_an_off_by_one_is_found_in_two_queries(queries: int) -> None:
     assert diagnose(RetrievalEvidence(right, rankings, evidence.index_ids)).healthy
 
 
+def test_an_off_by_one_shows_in_labels_outside_the_index(tmp_path: Path) -> None:
+    rows = [{"id": "a", "question": "history of the harbour", "relevant": ["book.txt#0"]},
+            {"id": "b", "question": "repair of the harbour", "relevant": ["1"]}]  # fmt: skip
+    evidence = from_suite(write_suite(tmp_path, rows))
+    assert "page n + 1 of the index" in found(diagnose(evidence), "page_shift").title
+
+
+def test_quotes_are_labels_too(tmp_path: Path) -> None:
+    rows = [{"id": "a", "question": "history of the harbour", "quote": page_texts()[0][:50]}]
+    assert from_suite(write_suite(tmp_path, rows)).labels == {"a": {"1": 1.0}}
+
+
 def test_chunks_without_an_id_and_stop_words() -> None:
     labels = {f"q{n}": {str(n): 1.0} for n in range(1, 5)}
     rankings = {f"q{n}": [str(n)] for n in range(1, 5)}

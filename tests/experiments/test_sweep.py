@@ -260,6 +260,18 @@ def test_chunkings_and_models_are_settings(tmp_path: Path) -> None:
     assert len({row for row, _ in sweep.places}) == 4 * (5 + 1)
 
 
+def test_indexes_of_a_few_chunks_can_be_compared(tmp_path: Path) -> None:
+    more = 'by = ["page", "sentence", "fixed"]\nchunk_sizes = [3, 10]\noverlaps = [0]'
+    suite = write_suite(tmp_path, [{"id": "a", "question": "pump repair", "relevant": ["1"]}], more)
+    (tmp_path / "docs" / "book.txt").write_text(
+        "pump repair text here. It is long.\fvalve price text\fmotor history text"
+    )
+    sweep = run_sweep(prepare(load_suite(suite)))
+    assert len(sweep.setups) == 5
+    assert sweep.ranked_pages(0, 0, 20)[0] == "1"
+    assert conclude(sweep).best.value == 1.0
+
+
 def test_quotes_are_gold_for_every_chunking(tmp_path: Path) -> None:
     """A quote is found wherever the cut goes; a chunk with less than half of it is no hit."""
     rows = [

@@ -10,6 +10,7 @@ from pathlib import Path
 from answerkey.coerce.decode import read_text
 from answerkey.coerce.passages import clean_id
 from answerkey.errors import InputError
+from answerkey.experiments.grid import find_quotes
 from answerkey.experiments.label_check import check_labels, labels_of
 from answerkey.experiments.sweep import prepare
 from answerkey.metrics.ranking.rank import rank, ranking_of
@@ -74,8 +75,16 @@ def from_suite(path: Path, step: Callable[[str], None] = lambda _: None) -> Retr
     alpha = prepared.settings.alpha if index.dense is not None else 0.0
     ranking: list[list[int]] = weighted_sum(candidates, [alpha])[0].tolist()
     found = [[index.chunks[chunk].page for chunk in row if chunk >= 0] for row in ranking]
+    labels = dict(prepared.check.labels)
+    if any(prepared.quotes):  # the pages whose chunks hold the quote
+        held = find_quotes(prepared.quotes, index.chunks, prepared.settings.quote_share).share
+        labels |= {
+            case.id: {index.chunks[n].page: 1.0 for n in found}
+            for case, found in zip(cases, held, strict=True)
+            if found
+        }
     return RetrievalEvidence(
-        prepared.check.labels,
+        labels,
         {case.id: row for case, row in zip(cases, found, strict=True)},
         [chunk.page for chunk in index.chunks],
         [chunk.text for chunk in index.chunks],

@@ -61,8 +61,11 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     peak = means[best] >= 1.2 * second or (len(places) > 1 and places[best] >= 1.2 * nearest)
     lone = means[best] >= 3 * now.mean() and peak
     sure = test.sure and (certain or lone)
-    if means[best] - now.mean() < _LEAST_GAIN or not (sure or (lone and _beyond_chance(evidence, best))):
+    if means[best] - now.mean() < _LEAST_GAIN:
         return None
+    if not (sure or (lone and _beyond_chance(evidence, best))):
+        by_index = _shift_by_index(evidence)  # labels outside the index that the same shift brings in are evidence too
+        return by_index if by_index and f"add {best:+d} to" in by_index.action else None
     shown = f"{MEASURE} goes from {now.mean():.3f} to {means[best]:.3f} ({counted(len(now), 'query', 'queries')})"
     return _shift_finding(best, shown, means[best])
 

@@ -249,6 +249,8 @@ def _measure_setup(prepared: PreparedSweep, setup: int, plan: Plan, pages: list[
     numbers = {page: number for number, page in enumerate(pages)}
     shared = np.array([numbers[page] for page in index.pages], np.int64)
     rankings = np.where(rankings >= 0, shared[rankings], -1)
+    missing = plan.depth - rankings.shape[2]  # an index with few chunks gives short rankings
+    rankings = np.pad(rankings, ((0, 0), (0, 0), (0, max(missing, 0))), constant_values=-1)
     seconds = {"search": searched - began, "fuse_and_measure": time.perf_counter() - searched}
     return _Measured(variants, values, chosen, rankings, labelled, quotes.lost if quotes else [], seconds)
 
