@@ -274,6 +274,17 @@ def test_runs_of_a_suite_have_a_trend_and_a_previous_run(app: Any) -> None:
     assert (chosen["a"], chosen["b"]) == (older, newer)
 
 
+def test_a_sweep_is_shown_by_metric_type_and_k(app: Any) -> None:
+    told = ask(app, "/sweep/bot_sweep_1?metric=recall&k=3&format=json").json()
+    assert [row["k"] for row in told["rows"]] == [3, 3, 3]
+    assert [row["type"] for row in told["rows"]] == ["dense", "hybrid", "sparse"]
+    assert len(told["chosen_charts"]["chosen"]["data"]["values"]) == 3
+    assert len(ask(app, "/sweep/bot_sweep_1?type=hybrid&format=json").json()["rows"]) == 2
+    assert "recall of the chosen settings" in ask(app, "/sweep/bot_sweep_1?metric=recall").text
+    assert ask(app, "/sweep/bot_sweep_1?metric=recal").status == 404
+    assert "did you mean" in html.unescape(ask(app, "/sweep/bot_sweep_1?metric=recal").text)
+
+
 def test_the_best_run_per_metric_and_its_ties_are_marked(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     shifts = (0.0, 0.3, 0.31, 0.05)
@@ -363,4 +374,4 @@ def test_command_serves_until_interrupted(viewed: Path) -> None:
     finally:
         served.kill()
     assert (served.returncode, rest) == (0, "")
-    assert said.strip() == "press Ctrl-C to stop"
+    assert said.splitlines() == ["press Ctrl-C to stop", "DONE: the viewer has stopped"]

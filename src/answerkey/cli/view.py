@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from answerkey.cli.output import say
+from answerkey.cli.output import done, say
 from answerkey.viewer.guard import Rules
 
 
@@ -53,3 +53,4 @@ def command(folder: Path | None, port: int | None, host: str, token: str, **give
     if folder is None:
         folder = Path("results") if Path("results").is_dir() else Path()
     serve(folder, Rules(host, token), port, ready, given["labeller"])
+    done("the viewer has stopped")

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from answerkey.comparison.significance import holm, t_test_p
 from answerkey.errors import AnswerkeyError, InputError, StorageError, did_you_mean
 from answerkey.metrics.registry import find
-from answerkey.reports.charts.style import AMBER, BLUE, Spec, layer, number, over, titled
+from answerkey.reports.charts.style import AMBER, BLUE, Spec, layer, name, number, over, titled
 from answerkey.reports.rows import Rows, journal_state, read_rows
 from answerkey.text import short_label
 from answerkey.types import Json
@@ -28,6 +28,7 @@ CHARTS_FILE = "charts.json"
 FILES = ("report.txt", "report.md", "evaluation_results.csv", "summary_statistics.csv")
 MOST_RUNS = 40
 MOST_COMPARED = 12
+MOST_BARS = 20
 SIGNIFICANT = 0.05
 
 
@@ -72,9 +73,11 @@ def _marks(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[dict[str,
         rows = Rows()
         with suppress(AnswerkeyError, LookupError, ValueError, TypeError, OSError):  # a damaged run has no marks
             rows = read_rows(folder)
-        values.append({name: _known(rows.id, column) for name, column in {"score": rows.score, **rows.metrics}.items()})
+        values.append(
+            {metric: _known(rows.id, column) for metric, column in {"score": rows.score, **rows.metrics}.items()}
+        )
     marks: list[dict[str, str]] = [{} for _ in folders]
-    for metric in dict.fromkeys(name for columns in values for name in columns):
+    for metric in dict.fromkeys(metric for columns in values for metric in columns):
         measured = {n: columns[metric] for n, columns in enumerate(values) if columns.get(metric)}
         sign = {"higher": 1, "lower": -1}.get(_better(metric), 0)
         if len(measured) < 2 or not sign:
@@ -125,10 +128,27 @@ def sweep_page(request: Request) -> Response:
         summary: Json = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StorageError(f"{folder.name}/{SWEEP}: cannot be read: {error}") from None
+    every = _rows(summary)
+    choices = {
+        "metric": list(dict.fromkeys(metric for row in every for metric in row["metrics"])),
+        "type": list(dict.fromkeys(row["type"] for row in every)),
+        "k": list(dict.fromkeys(str(row["k"]) for row in every)),
+    }
+    chosen = {key: request.query_params.get(key, "") for key in choices}
+    for key, value in chosen.items():
+        if value and value not in choices[key]:
+            raise InputError(f'{key}: no "{value[:40]}"{did_you_mean(value, choices[key])}')
+    rows = [row for row in every if chosen["type"] in ("", row["type"]) and chosen["k"] in ("", str(row["k"]))]
+    metric = chosen["metric"]
+    if metric:
+        rows.sort(key=lambda row: -(row["metrics"].get(metric) or 0.0))
     data = {
         "sweep": library.key(folder),
         "summary": summary,
-        "rows": _rows(summary),
+        "choices": choices,
+        "chosen": chosen,
+        "rows": rows,
+        "chosen_charts": setting_chart(rows, metric or "f1") if any(chosen.values()) else {},
         "charts": _charts(folder),
         "files": [name for name in FILES if (folder / name).is_file()],
     }
@@ -149,8 +169,26 @@ def _rows(summary: Json) -> list[Json]:
         metrics = {name.partition("@")[0]: value for name, value in setting.items() if "@" in name}
         about = {name: setting.get(name) for name in ("setting", "alpha", "k", "value", "chunking", "embedding")}
         times = summary.get("milliseconds", {}).get(setting.get("setting"))
-        rows.append({**about, "metrics": metrics, "time": times})
+        rows.append({**about, "type": _type(setting.get("alpha")), "metrics": metrics, "time": times})
     return sorted(rows, key=lambda row: -(row["value"] or row["metrics"].get("f1") or 0.0))
+
+
+def _type(alpha: float | None) -> str:
+    return "fusion" if alpha is None else {0.0: "sparse", 1.0: "dense"}.get(alpha, "hybrid")
+
+
+def setting_chart(rows: Sequence[Json], metric: str) -> dict[str, Spec]:
+    """The best settings by a metric, as bars; empty where no setting has the metric."""
+    values = [
+        {"setting": short_label(f"{row['setting']}, K = {row['k']}"), "value": row["metrics"][metric]}
+        for row in rows
+        if row["metrics"].get(metric) is not None
+    ]
+    y = name("setting", axis={"labelLimit": 260})
+    bars = layer("bar", {"x": number("value", metric), "y": y}, color=BLUE, tooltip=True)
+    shown = {"data": {"values": values[:MOST_BARS]}, "height": {"step": 22}, **bars}
+    more = f"the first {MOST_BARS} of {len(values)} settings" if len(values) > MOST_BARS else f"{len(values)} settings"
+    return {"chosen": titled(f"{metric} of the chosen settings", shown, more)} if values else {}
 
 
 def sweep_file(request: Request) -> Response:
