@@ -250,7 +250,7 @@ def test_a_null_answer_is_an_error(cli: Cli, write: Write, tmp_path: Path) -> No
         ("Error: 500 Internal Server Error", True), ("502 Bad Gateway", True), ("HTTP 503 Service Unavailable", True),
         ("ValueError: cannot convert", True), ("Traceback (most recent call last):\n  File", True), ("<!DOCTYPE html><html>", True),
         ('{"error": "quota"}', True), ("Error: Cannot specify ',' with 's'.", True),
-        ("Errors are listed in chapter 5.", False), ("404 people came.", False), ("The 500 status code means a server error.", False),
+        ("N/A", True), ("N/A is short for not available.", False), ("Errors are listed in chapter 5.", False), ("404 people came.", False), ("The 500 status code means a server error.", False),
     ],
 )  # fmt: skip
 def test_an_answer_that_is_an_error_text_is_flagged(

@@ -28,7 +28,7 @@ _ERROR_TEXT = re.compile(
     r"|[A-Za-z_.]+(?:Error|Exception):\s|\{\s*\"(?:error|detail)\"\s*:"
     r"|(?:HTTP(?:/[\d.]+)?\s+|status(?: code)?\s*:?\s*)?[45]\d\d\s*[:-]?\s*(?:internal server"
     r"|bad (?:gateway|request)|service unavailable|gateway time-?out"
-    r"|too many requests|not found|forbidden|unauthorized|server error|client error)",
+    r"|too many requests|not found|forbidden|unauthorized|server error|client error)|n/a\s*\Z",
     re.IGNORECASE,
 )
 KINDS = ("infrastructure", "content")
