@@ -17,6 +17,7 @@ from answerkey import __version__
 from answerkey.cli.judge_exam import give_large_exam
 from answerkey.cli.output import end, json_option, print_json, say, show
 from answerkey.cli.scoring_options import judge_model_option, judge_settings
+from answerkey.embed import load_embedder
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, AnswerkeyError, Ending, IncompleteError, SettingsError
 from answerkey.metrics.judge.exam import Exam, take_exam
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
@@ -206,8 +207,6 @@ def _try(name: str, check: Callable[[], str]) -> Check:
 
 
 def _check_embedding() -> str:
-    from answerkey.embed import load_embedder
-
     model = load_embedder(cache=False)
     cat, kitten, law = model.embed(["a cat", "a kitten", "tax law"])
     if float(cat @ kitten) <= float(cat @ law):
