@@ -18,7 +18,8 @@ from answerkey.cache import cache_folder
 from answerkey.errors import StorageError
 from answerkey.files import write_file
 from answerkey.runs.engines.parts import PartsIndex, list_parts
-from answerkey.runs.journal import RESPONSES, SCORES, JournalIndex, find_text, has_text, outcome_at
+from answerkey.runs.journal import RESPONSES, SCORES
+from answerkey.runs.journal_index import JournalIndex, find_text, has_text, outcome_at
 from answerkey.runs.store import in_parts, open_index, open_run, repeats_of
 from answerkey.types import Json, Outcome, Status
 

@@ -9,8 +9,9 @@ from answerkey.errors import AnswerkeyError
 from answerkey.intervals import CorrectedRate
 from answerkey.metrics.judge.card import card_lines
 from answerkey.metrics.registry import find
+from answerkey.runs.figures import Figures, MetricMean, Times, Totals
 from answerkey.runs.number_tally import Mean
-from answerkey.runs.summary import Figures, GateResult, MetricMean, Summary, Times, Totals
+from answerkey.runs.summary import GateResult, Summary
 from answerkey.runs.tally import Disagreement
 from answerkey.text import counted, printable
 from answerkey.types import Profile

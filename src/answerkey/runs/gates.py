@@ -18,10 +18,11 @@ from typing import Any
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
+from answerkey.runs.figures import Figures, MetricMean, Range
 from answerkey.runs.number_tally import Mean
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.store import DAMAGED
-from answerkey.runs.summary import Figures, GateResult, MetricMean, Range, RunInfo, Summary, summarise
+from answerkey.runs.summary import GateResult, RunInfo, Summary, summarise
 from answerkey.types import Band, Case, Outcome, Profile, Response, Score, Status, Verdict
 
 _CONDITION = re.compile(r"\s*([\w.@^-]+)(?:\[([^\]]+)\])?(?:\[([^\]]+)\])?\s*(>=|<=|==|!=|>|<)\s*(-?[\d.]+)\s*(%?)\s*$")

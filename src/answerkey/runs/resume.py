@@ -20,11 +20,11 @@ from answerkey.runs.journal import (
     RESPONSES,
     STOPPED,
     Journal,
-    JournalIndex,
     RunState,
     known_cases,
     removed_record,
 )
+from answerkey.runs.journal_index import JournalIndex
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
 from answerkey.runs.repeats import Repeats

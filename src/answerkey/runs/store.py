@@ -23,12 +23,12 @@ from answerkey.runs.journal import (
     RESPONSES,
     SCORES,
     Journal,
-    JournalIndex,
     RunState,
     count_records,
     read_journal,
     response_record,
 )
+from answerkey.runs.journal_index import JournalIndex
 from answerkey.runs.records import judged_json
 from answerkey.runs.repeats import Repeats
 from answerkey.types import Json, Outcome, Status, StoredRun

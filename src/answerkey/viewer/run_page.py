@@ -26,7 +26,7 @@ from answerkey.reports.html import weighed_criteria
 from answerkey.reports.rows import Rows, read_outcome, read_rows
 from answerkey.reports.text import figure_notes
 from answerkey.reports.word_diff import marked_answer
-from answerkey.runs.journal import JournalTail
+from answerkey.runs.journal_index import JournalTail
 from answerkey.runs.records import result_line
 from answerkey.runs.store import open_run, read_manifest
 from answerkey.text import short_label

@@ -9,7 +9,8 @@ from typing import Any
 
 from answerkey.reports.charts.style import BLUE, COUNTS, GREEN, RED, Spec, beside, layer, name, number, scale_of, titled
 from answerkey.reports.rows import Rows
-from answerkey.runs.summary import Figures, MetricMean, Summary, Times
+from answerkey.runs.figures import Figures, MetricMean, Times
+from answerkey.runs.summary import Summary
 from answerkey.text import short_label
 from answerkey.types import Profile, ScoringRules
 

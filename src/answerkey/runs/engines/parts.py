@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import StorageError
 from answerkey.files import read_json, write_file
-from answerkey.runs.journal import StoredCase
+from answerkey.runs.journal_index import StoredCase
 from answerkey.runs.records import judged_json, result_line, to_json
 from answerkey.runs.tally import RunTally
 from answerkey.types import Json, Outcome, Status
