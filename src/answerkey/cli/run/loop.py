@@ -131,7 +131,8 @@ def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
     if as_json:
         print_json(asdict(plan))
         return EXIT_OK
-    show(f"{counted(plan.cases, 'case')} would be sent to the {plan.target} target, {plan.workers} at a time")
+    often = f", {suite.run.repeats} times each," if suite.run.repeats > 1 else ""
+    show(f"{counted(plan.cases, 'case')} would be sent{often} to the {plan.target} target, {plan.workers} at a time")
     show(f"metrics: {', '.join(plan.metrics)}")
     show(f"judge: {counted(plan.judge_calls, 'call')}, about {plan.judge_tokens_estimate:,} tokens")
     for case in plan.first:
@@ -153,14 +154,15 @@ def _plan(suite: Suite, prepared: Prepared) -> RunPlan:
     calls = any(name.startswith("rubric.") for name in names) + sum(name.startswith("judge.") for name in names)
     if prepared.scorer.judge.startswith("local"):
         calls = 0
-    tokens = calls * (characters // _CHARACTERS_PER_TOKEN + prepared.count * _PROMPT_TOKENS)
+    times = prepared.repeats.times
+    tokens = times * calls * (characters // _CHARACTERS_PER_TOKEN + prepared.count * _PROMPT_TOKENS)
     return RunPlan(
         cases=prepared.count,
         target=suite.target.get("kind", "recorded"),
         workers=suite.run.workers,
         metrics=list(names),
         profile=prepared.profile.name if prepared.profile else None,
-        judge_calls=calls * prepared.count,
+        judge_calls=calls * prepared.answers,
         judge_tokens_estimate=tokens,
         first=first,
     )
