@@ -11,10 +11,14 @@ SAME = [
     ("3 km", "3000 m"), ("90 min", "1.5 h"), ("90 minutes", "an hour and a half"), ("12 %", "0.12"), ("half an hour", "30 minutes"),
     ("$1.2 billion", "US$ 1,200 million"), ("RM 250", "250 ringgit"), ("€5", "5 euros"), ("2 years", "24 months"), ("4 g", "4,000 mg"),
     ("180 °C", "356 °F"), ("300 km/h", "186 mph"), ("5 GB", "5,000 MB"), ("ten days", "10 days"), ("10 pounds", "£10"), ("30", "30 days"),
+    ("8 pm", "20:00"), ("9:30 am", "half past nine in the morning"), ("at noon", "12 pm"), ("at 9", "9:00"), ("20 %", "a fifth of it"),
+    ("twice a year", "every six months"), ("€9 per month", "9 euros a month"), ("25 basis points", "0.25 percentage points"),
+    ("2 hours 15 minutes", "135 minutes"), ("250 kg", "0.25 tonnes"), ("a dozen", "12"), ("second quarter", "Q2"),
     ("two and a half years", "30 months"), ("1.5 million people", "1,500,000"),
 ]  # fmt: skip
 OTHER = [
-    ("12 km", "12 miles"), ("90 minutes", "90 seconds"), ("RM 250", "USD 250"), ("€250", "$250"), ("30 days", "30 hours"),
+    ("8 pm", "8 in the morning"), ("17:45", "7:45 pm"), ("3.5 % per year", "3.5 percent a month"), ("twice a year", "twice a month"),
+    ("250 kg", "250 lbs"), ("20 %", "a quarter of it"), ("12 km", "12 miles"), ("90 minutes", "90 seconds"), ("RM 250", "USD 250"), ("€250", "$250"), ("30 days", "30 hours"),
     ("4 g", "4 mg"), ("180 °C", "180 °F"), ("12 %", "12 km"), ("$1.2 billion", "$1.2 million"), ("5 GB", "5 TB"), ("8 hours", "10 hours"),
 ]  # fmt: skip
 

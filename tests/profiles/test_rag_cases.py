@@ -12,9 +12,13 @@ from answerkey.metrics.plan import make_plan
 from answerkey.profiles import decide, load_profile
 from answerkey.types import AnswerCriteria, Case, Passage, Response
 
-ROWS = [
-    json.loads(line) for line in (Path(__file__).parent / "rag_cases.jsonl").read_text(encoding="utf-8").splitlines()
-]
+
+def rows(name):
+    return [json.loads(line) for line in (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()]
+
+
+ROWS = rows("rag_cases.jsonl")
+UNSEEN = rows("rag_unseen_cases.jsonl")  # 88 % right when they were first tried, after everything was tuned
 CHANGED = {"name", "number", "date", "unit", "negation", "direction", "extra_wrong", "range"}
 
 
@@ -26,13 +30,14 @@ def pair(row):
 
 
 @cache
-def right(profile_name: str) -> dict[str, bool]:
+def right(profile_name: str, unseen: bool = False) -> dict[str, bool]:
+    rows = UNSEEN if unseen else ROWS
     profile = load_profile(profile_name)
-    pairs = [pair(row) for row in ROWS]
+    pairs = [pair(row) for row in rows]
     provided = {"embed": load_embedder(), "words": profile.words, "routes": profile.routes}
     scores = make_plan(profile.metrics, provided, profile.settings).score(pairs)
     verdicts = [decide(profile, *one, found) for one, found in zip(pairs, scores, strict=True)]
-    return {row["id"]: found.passed == (row["verdict"] == "pass") for row, found in zip(ROWS, verdicts, strict=True)}
+    return {row["id"]: found.passed == (row["verdict"] == "pass") for row, found in zip(rows, verdicts, strict=True)}
 
 
 def test_the_cases_cover_what_people_trip_over():
@@ -44,6 +49,11 @@ def test_the_cases_cover_what_people_trip_over():
 def test_rag_gives_the_verdict_of_a_person_in_95_percent_of_the_cases():
     wrong = [name for name, ok in right("rag").items() if not ok]
     assert len(wrong) <= 0.05 * len(ROWS), wrong
+
+
+def test_most_verdicts_on_cases_that_were_not_tuned_on_are_a_persons():
+    wrong = [name for name, ok in right("rag", unseen=True).items() if not ok]
+    assert len(wrong) <= 0.1 * len(UNSEEN), wrong
 
 
 def test_a_changed_fact_fails():

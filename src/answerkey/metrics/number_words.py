@@ -36,18 +36,20 @@ _PART = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 _DOZEN = re.compile(rf"\b(?:(an?|{_UNDER_TEN})\s)?dozen\b", re.IGNORECASE)
+_QUARTER = re.compile(r"\b(?:(first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter\b|Q(?=[1-4]\b))", re.IGNORECASE)
 _POINTS = re.compile(r"(\d[\d.,]*)\s?(?:basis points?|bps)\b", re.IGNORECASE)
 _PERCENTAGE_POINTS = re.compile(r"(?<=\d)\s?(?:percentage points?|per cent|pct)\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
 def in_digits(text: str) -> str:
-    """Compound numbers, halves, fractions, dozens and basis points in digits; single words such as `two` stay.
+    """Compound numbers, halves, fractions, dozens, quarters and basis points in digits; single words such as `two` stay.
 
     >>> in_digits("Twenty-seven people waited an hour and a half for a fifth of the price")
     '27 people waited 1.5 hour for 20 % of the price'
     """
     text = _COMPOUND.sub(lambda m: str(_TENS[m[1].lower()] + (COUNTED[m[2].lower()] if m[2] else 0)), text)
+    text = _QUARTER.sub(lambda m: f"quarter {COUNTED.get(m[1].lower(), m[1][0])}" if m[1] else "quarter ", text)
     text = _HUNDREDS.sub(lambda m: str(100 * _count(m[1]) + (_count(m[2]) if m[2] else 0)), text)
     text = _SCALED.sub(lambda m: str(COUNTED[m[1].lower()]), text)
     text = _AND_A_HALF.sub(_with_half, text)

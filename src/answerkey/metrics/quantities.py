@@ -116,8 +116,9 @@ def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure
             for match in _ORDERED.finditer(text)
         ]
         # As many characters as before, so that places stay the same.
-        text = _SPELLED.sub(lambda match: f"{SPELLED[match[0].lower()]:g}".rjust(len(match[0])), text)
-    return tuple(sorted([*found, *_in_digits_only(text, decimal)], key=lambda figure: figure.span))
+        text = _SPELLED.sub(lambda match: f"{SPELLED[match[0].lower()]:g}".rjust(len(match[0]), "\0"), text)
+    found += _in_digits_only(text, decimal)
+    return tuple(sorted(found, key=lambda figure: figure.span))
 
 
 def _times(text: str) -> list[Figure]:
@@ -138,6 +139,8 @@ def _in_digits_only(text: str, decimal: str) -> list[Figure]:
         if abs(number.value) >= 1e18:
             continue
         start = number.end - len(number.text)
+        while start and text[start - 1] == "\0":
+            start -= 1
         figure = Figure(
             number.value,
             _step(number.text, number.value),

@@ -12,6 +12,7 @@ from answerkey.metrics.agreement.comparable import ARTICLES, Text, Word, read
 from answerkey.metrics.agreement.rules import conclusions
 from answerkey.metrics.agreement.word_match import NEAR, closest, place, rareness
 from answerkey.metrics.quantities import Figure, figures_agree, in_unit
+from answerkey.metrics.refusal import refusal
 from answerkey.metrics.sentences import opposites, stem
 
 _ASKS = {
@@ -46,6 +47,7 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     f |= _manner(said, wanted)
     f |= conclusions(said, wanted, asked, key, near)
     f |= {f"asks_{name}": float(bool(pattern.search(question))) for name, pattern in _ASKS.items()}
+    f["declines"] *= refusal(answer) != "none" or not f["same_side"]
     f["declines_in_part"] = 0.0
     f["answer_length"] = math.log1p(len(said.tokens))
     f["reference_length"] = math.log1p(len(wanted.tokens))

@@ -14,7 +14,7 @@ from rapidfuzz import fuzz
 
 from answerkey.metrics.agreement.comparable import Text, Word, read
 from answerkey.metrics.agreement.stance import focus, moved, other_sign, relation, stance
-from answerkey.metrics.agreement.word_match import NEAR, Near, closest
+from answerkey.metrics.agreement.word_match import NEAR, Near, closest, has_root
 from answerkey.metrics.dates import MONTHS, without_dates
 from answerkey.metrics.quantities import Figure, figures, figures_agree
 from answerkey.metrics.sentences import stem, stem_list, word_groups, word_list
@@ -24,11 +24,11 @@ OTHER_WAY = 6.0  # against the opposite: not allowed for allowed, a fall for a r
 WRONG_COPY = 8.0  # against a near copy of the expected answer that has another figure
 FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
 OTHER_FIGURE = 2.5  # against another figure in place of the expected one, in an expected sentence
-OTHER_UNIT = 6.0  # against the expected digits with another unit or currency
-SAME_QUANTITY = 6.0  # for the expected figures in an expected answer that says nothing else
+OTHER_UNIT = 6.0  # against the expected digits with another unit or currency, or other quantities in the same unit
+SAME_QUANTITY = 5.0  # for the expected figures in an expected answer that says nothing else
 SAME_FACTS = 1.5  # for the expected figures, whatever their unit, or all the expected names, in an expected sentence
 OTHER_NAME = 0.5  # against another name next to an expected one; the fitted data is more lenient than quizzes
-OTHER_PERSON = 5.0  # against `David Coleman` for `David Vine`
+OTHER_PERSON = 4.0  # against `David Coleman` for `David Vine`
 OTHER_NAMES = 3.5  # against other names in place of all the expected ones, in an expected sentence
 OTHER_NUMBER = 2.0  # against `James V` for `James IV`
 OTHER_OF_KIND = 5.0  # against another weekday, colour or the like, of which only one can be true
@@ -62,7 +62,10 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
         "other_sign": float(other_sign(said, wanted, sought)),
         "reversed": float(bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))),
         "same_quantity": float(bool(sought) and all(found) and not any(figure.count for figure in sought)),
-        "only_quantity": float(bool(sought or wanted.dates) and all(found) and _only_quantities(wanted, asked)),
+        "only_quantity": float(
+            any(not figure.count for figure in sought) and all(found) and _only_quantities(wanted, asked)
+        ),
+        "other_quantity": float(_other_quantity(said, sought, given)),
         "other_figure": float(bool(sought) and not any(found) and any(f.value not in given for f in said.figures)),
         "same_names": float(bool(names) and not rivals and all(near[name][0] >= NEAR for name in names)),
         "swapped": swapped(said, wanted),
@@ -106,6 +109,15 @@ def _other_person(said: Text, wanted: Text, asked: Text) -> bool:
         ours[same] == theirs[same] and ours[same] not in asked.vocabulary and differs(ours[other], theirs[other])
         for ours, theirs in pairs
         for same, other in ((0, -1), (-1, 0))
+    )
+
+
+def _other_quantity(said: Text, sought: Sequence[Figure], given: set[float]) -> bool:
+    """None of the expected quantities, but others of the same kind."""
+    own = [figure for figure in said.figures if figure.value not in given]
+    kinds = {figure.dimension or figure.percent for figure in sought} - {False}
+    return not any(figures_agree(figure, other) for figure in sought for other in own) and any(
+        (figure.dimension or figure.percent) in kinds for figure in own
     )
 
 
@@ -177,9 +189,15 @@ def items(text: str) -> list[str]:
 
 
 def _holds(said: Text, item: str) -> bool:
-    words = (word.lower() for word in re.findall(r"\w+", item))
-    stems = [stem(word) for word in words if word not in word_list("stop_words")]
-    return bool(stems) and all(token in said.vocabulary or closest(token, said, said)[0] >= NEAR for token in stems)
+    """Whether a text has an item: every word of a name, most of the words of anything else."""
+    written = re.findall(r"\w+", item)
+    stems = [stem(word.lower()) for word in written if word.lower() not in word_list("stop_words")]
+    found = [
+        token in said.vocabulary or closest(token, said, said)[0] >= NEAR or has_root(token, said.vocabulary)
+        for token in stems
+    ]
+    named = any(word[0].isupper() for word in written[1:])
+    return bool(found) and (all(found) if named else 2 * sum(found) >= len(found))
 
 
 def log_odds(f: Mapping[str, float]) -> float:
@@ -196,18 +214,19 @@ def log_odds(f: Mapping[str, float]) -> float:
         + WRONG_COPY * _wrong_copy(f)
         + FIGURES_SHORT * short
         + OTHER_FIGURE * bool(sentence and f["other_figure"] and not same)
-        + OTHER_UNIT * f["other_unit"]
+        + OTHER_UNIT * max(f["other_unit"], f["other_quantity"] * (not same))
         + DECLINED * (bool(f["declines"]) + 2 * f["declines_in_part"]) * (not found)
         + OTHER_NUMBER * bool(f["replaced_number"] and not found and f["date"] != 1)
         + OTHER_NAME * bool(other_name) * (3 if phrase else 1)
         + OTHER_PERSON * bool(f["other_person"] and not same and not f["best_contains"])
         + OTHER_NAMES * bool(sentence and f["other_names"] and not same)
         + OTHER_OF_KIND * bool(f["other_of_kind"] and not same)
-        + (ITEMS_SHORT * (1 - f["items_found"]) + ITEM_REPLACED * f["item_replaced"]) * (not same)
+        + (ITEMS_SHORT * (1.5 - f["items_found"]) * (f["items_found"] < 1) + ITEM_REPLACED * f["item_replaced"])
+        * (not same)
         + SWAPPED * f["swapped"]
     )
     same_facts = brief and (f["same_quantity"] or f["same_names"] or f["date_shared"] == 3)
-    quantity = f["only_quantity"] and not other_way and (f["date"] == 1 or not f["date_parts"])
+    quantity = f["only_quantity"] and not (other_way or same) and (f["date"] == 1 or not f["date_parts"])
     told = f["same_side"] == 1 or (f["answer_length"] <= _LONG and not f["declines"])
     agreed = YES_NO * max(0.0, f["same_side"]) if told else 0.0
     return agreed + SAME_FACTS * bool(same_facts) + SAME_QUANTITY * bool(quantity) - against

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from answerkey.metrics.agreement.comparable import Text, Word, read
+from answerkey.metrics.agreement.word_match import has_root
 from answerkey.metrics.quantities import Figure, figures, figures_agree
 from answerkey.metrics.sentences import poles, sentence_spans, stem, stem_list
 
@@ -183,7 +184,11 @@ def _exchanged(said: Text, wanted: Text, names: frozenset[str]) -> Iterator[int]
 def negated(text: Text, known: frozenset[str]) -> frozenset[str]:
     """The words that a negation or a prefix negates, among those known: `roaming` of `no roaming`, `lock` of `unlocked`."""
     words = _wording(text.plain).words
-    places = [(at, word.stem) for at, word in enumerate(words) if word.content and word.stem in known]
+    places = [
+        (at, word.stem)
+        for at, word in enumerate(words)
+        if word.content and (word.stem in known or has_root(word.stem, known))
+    ]
     found = {token for at, token in places if _is_negated(words, at)}
     found -= {token for at, token in places if not _is_negated(words, at)}
     bare = {

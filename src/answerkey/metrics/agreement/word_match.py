@@ -5,6 +5,7 @@ Two words match with the same stem, a similar spelling, a short form of a name, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 
@@ -67,6 +68,18 @@ def _alike(one: str, other: str) -> float:
     kin = len(short) >= _ROOT and long.startswith(short)
     likeness = fuzz.ratio(one, other) / 100 if len(long) - len(short) <= 2 + kin else 0.0
     return likeness if one[0] == other[0] or likeness >= SURE else 0.0
+
+
+@lru_cache(maxsize=8192)
+def has_root(token: str, words: frozenset[str]) -> bool:
+    """Whether a word begins as the token does, for most of the shorter one: `nauseous` for `nausea`."""
+
+    def alike(word: str) -> bool:
+        shorter = min(len(token), len(word))
+        same = max(4, math.ceil(0.8 * shorter))
+        return shorter >= 4 and token[:same] == word[:same]
+
+    return not token[0].isdigit() and any(alike(word) for word in words)
 
 
 @cache
