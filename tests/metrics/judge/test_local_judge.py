@@ -71,3 +71,15 @@ def test_single_questions(judge: LocalJudge) -> None:
 def test_it_is_deterministic(judge: LocalJudge) -> None:
     first, second = (rubric(judge, "The warranty lasts 24 months [1].", "24 months") for _ in range(2))
     assert first == second
+
+
+def test_completeness_of_a_long_answer_is_its_share_of_the_expected_facts(judge: LocalJudge) -> None:
+    expected = (
+        "The bridge is 1,149 metres long. It was opened in 1932. It carries eight lanes of traffic. "
+        "It was designed by John Bradfield."
+    )
+    answers = ("It was opened in 1932.", "It was opened in 1932. It was designed by John Bradfield.", expected)
+    case = Case("1", "What should I know about the bridge?", expected=(expected,))
+    found = [row["completeness"] for row in judge.rubric([(case, Response(answer)) for answer in answers])]
+    assert [round(score.value or 0, 2) for score in found] == [1.25, 2.5, 5.0]
+    assert "1 of 4 facts found" in found[0].reason

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from answerkey.cache import digest
 from answerkey.embed import Embedder, load_embedder
+from answerkey.metrics.agreement.answer_agreement import LONG_FROM
 from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.plan import make_plan
 from answerkey.metrics.refusal import refusal
@@ -18,12 +19,13 @@ from answerkey.metrics.sentences import sentence_spans
 from answerkey.text import normalise, words
 from answerkey.types import Json, Pair, Requirement, Score
 
-VERSION = 5
+VERSION = 6
 LABEL = "local judge, no language model"
 CLEAR_DIFFERENCE = 0.1
 RUBRIC = ("accuracy", "completeness", "citation_quality", "coherence")
 MEASURES = (
     "answer_agreement", "groundedness", "answer_relevance", "citation_validity", "citation_coverage", "citation_support",
+    "fact_recall",
 )  # fmt: skip
 
 
@@ -115,10 +117,12 @@ def _accuracy(pair: Pair, scores: Mapping[str, Score]) -> Score:
 
 
 def _completeness(pair: Pair, scores: Mapping[str, Score]) -> Score:
-    """How much of the expected answer is there: its words and figures, and the whole where it is contained."""
-    agreed = scores["answer_agreement"]
+    """Of a long expected answer the share of its facts that are there, of a short one its words and figures."""
+    agreed, recalled = scores["answer_agreement"], scores["fact_recall"]
     if agreed.value is None:
         return Score.not_applicable(f"no expected answer to compare with ({LABEL})")
+    if recalled.value is not None and min(len(text.split()) for text in pair[0].expected) > LONG_FROM:
+        return _score(5 * recalled.value, recalled.reason)
     found: Mapping[str, float] = agreed.details.get("features", {})
     if not found:
         return _score(0.0, agreed.reason)
