@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -29,7 +29,7 @@ def answer_of(target: Target, case: Case) -> Response:
 
 def ask_all(
     target: Target, cases: Iterable[Numbered], workers: int, stop: Stop, keep: Keep, *, ahead: int = _AHEAD
-) -> Iterator[list[Answered]]:
+) -> Generator[list[Answered]]:
     """Batches of the answers since the last batch, as soon as there is one.
 
     With `ahead` = 1 no more than `workers` units are ever asked but not yet scored.

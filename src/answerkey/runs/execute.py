@@ -107,7 +107,7 @@ def _execute(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> None:
 def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> None:
     """First the cases that the run stopped at, then the rest in order. Stored answers without a score are scored."""
     target, workers, store = run.prepared.target, run.prepared.suite.run.workers, run.store
-    size = run.prepared.scorer.chunk
+    size = run.prepared.scorer.batch
     if _stops_on_fail(run):
         # Nothing after the first failure is asked; only a judge makes it worth scoring several at once.
         size = min(size, workers) if size < LARGEST_BATCH else 1
@@ -123,8 +123,8 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
         to_ask = resume_conversations(to_ask, store.answers(), run.prepared.repeats.times)
     # Live answers are scored as they arrive, but not more at once than a judge can take.
     ahead = {"ahead": 1} if _stops_on_fail(run) else {}
-    batches = ask_all(target, to_ask, workers, run.stop, store.add_answers, **ahead)
-    _score(run, (chunk for answered in batches for chunk in in_chunks(answered, size)), live=True)
+    with closing(ask_all(target, to_ask, workers, run.stop, store.add_answers, **ahead)) as batches:
+        _score(run, (chunk for answered in batches for chunk in in_chunks(answered, size)), live=True)
     return None
 
 

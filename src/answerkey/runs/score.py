@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, TypeVar
 
 from answerkey.background import begin, call_now
@@ -58,12 +58,19 @@ class Scorer:
                 work = partial(self._judged, some, list(islice(table, len(some))), judged)
                 pending.append((some, begin(work) if judged.steps else call_now(work)))
             while pending and (pending[0][1].done() or sum(len(some) for some, _ in pending) >= self.batch):
-                if pending[0][1].exception() is not None:
-                    yield from _rest(pending)
-                    return
-                some, outcomes = pending.popleft()
-                yield some, outcomes.result()
-        yield from _rest(pending)
+                if pending[0][1].exception():  # waits for the oldest
+                    break
+                ready = list(takewhile(lambda each: each[1].done() and not each[1].exception(), pending))
+                for _ in ready:
+                    pending.popleft()
+                yield _joined(ready)
+            if pending and pending[0][1].done() and pending[0][1].exception():
+                break
+        wait([outcomes for _, outcomes in pending])
+        if scored := [each for each in pending if not each[1].exception()]:
+            yield _joined(scored)
+        for _, outcomes in pending:
+            outcomes.result()  # raises the first error
 
     def _judged(self, answered: Sequence[Answered], table: Sequence[dict[str, Score]], judged: Plan) -> list[Outcome]:
         pairs = [(case, response) for _, case, response in answered]
@@ -83,11 +90,6 @@ class Scorer:
         return min(LARGEST_BATCH, self._concurrency * 4 or LARGEST_BATCH)
 
     @property
-    def chunk(self) -> int:
-        """How many pairs to stream at a time: with a judge, as many as it takes at once."""
-        return min(LARGEST_BATCH, self._concurrency or LARGEST_BATCH)
-
-    @property
     def _concurrency(self) -> int:
         return max((getattr(tool, "concurrency", 0) for tool in self.closing), default=0)
 
@@ -96,13 +98,9 @@ class Scorer:
             tool.close()
 
 
-def _rest(pending: Iterable[Begun]) -> Iterator[tuple[list[Answered], list[Outcome]]]:
-    """What is scored without an error, when all have ended; then the first error is raised."""
-    for some, outcomes in pending:
-        if outcomes.exception() is None:
-            yield some, outcomes.result()
-    for _, outcomes in pending:
-        outcomes.result()
+def _joined(ended: Sequence[Begun]) -> tuple[list[Answered], list[Outcome]]:
+    """Parts that have ended as one: they are stored with one write."""
+    return [each for some, _ in ended for each in some], [each for _, done in ended for each in done.result()]
 
 
 def verdict_of(profile: Profile | None, case: Case, response: Response, scores: Mapping[str, Score]) -> Verdict:
