@@ -291,6 +291,8 @@ def kill_ray(world: World, rng: Random, counts: Counter[str], seconds: float) ->
         again = [*command, *(["--resume"] if run else [])]
         code = subprocess.run(again, env=env, stdout=errors, stderr=errors, check=False, timeout=300).returncode
     counts["not continued"] += code != 0
+    if code:
+        print("Ray", code, Path("errors.txt").read_text()[-1500:], file=sys.stderr)
     now = {path.name: path.read_bytes() for path in Path(out).glob("*/parts/*.parquet")}
     counts["lost"] += sum(now.get(name) != data for name, data in kept.items())
     import pyarrow.parquet

@@ -104,7 +104,7 @@ def notice(columns: dict[str, str]) -> str:
 def _hint(written: str, columns: dict[str, str]) -> str:
     name = plain_name(written)
     if name in _CANONICAL:
-        used = next(other for other, column in columns.items() if column == _CANONICAL[name])
+        used = next((other for other, column in columns.items() if column == _CANONICAL[name]), _CANONICAL[name])
         return f' ("{used}" is used)'
     near = near_column(name)
     return f' (did you mean "{near}"?)' if near and _CANONICAL[near] not in columns.values() else ""

@@ -122,7 +122,12 @@ def _named(found: Mapping[str, Any], names: Iterable[str]) -> str | None:
     """The first of these that is an id: text or a number, and not `N/A`."""
     for name in names:
         value = found.get(name)
-        if isinstance(value, (str, int, float)) and not isinstance(value, bool) and (text := clean_id(value)):
+        if (
+            isinstance(value, (str, int, float))
+            and not isinstance(value, bool)
+            and value == value
+            and (text := clean_id(value))
+        ):
             return text
     return None
 
