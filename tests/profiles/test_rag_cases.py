@@ -18,7 +18,7 @@ def rows(name):
 
 
 ROWS = rows("rag_cases.jsonl")
-UNSEEN = rows("rag_unseen_cases.jsonl")  # 88 % right when they were first tried, after everything was tuned
+UNSEEN = rows("rag_unseen_cases.jsonl")  # 88 % were right at first sight; causes found there were fixed afterwards
 CHANGED = {"name", "number", "date", "unit", "negation", "direction", "extra_wrong", "range"}
 
 
@@ -51,7 +51,7 @@ def test_rag_gives_the_verdict_of_a_person_in_95_percent_of_the_cases():
     assert len(wrong) <= 0.05 * len(ROWS), wrong
 
 
-def test_most_verdicts_on_cases_that_were_not_tuned_on_are_a_persons():
+def test_at_least_nine_in_ten_of_the_later_cases_get_the_verdict_of_a_person():
     wrong = [name for name, ok in right("rag", unseen=True).items() if not ok]
     assert len(wrong) <= 0.1 * len(UNSEEN), wrong
 
