@@ -14,32 +14,35 @@ import time
 from collections.abc import Callable
 
 from answerkey.embed import load_embedder
+from answerkey.metrics.entailment import model as entailment
 from answerkey.metrics.grounding.groundedness import groundedness
+from answerkey.metrics.grounding.sentence_features import rarity
 from answerkey.types import Case, Pair, Passage, Response
 
-SYLLABLES = ("ta", "ri", "mo", "ven", "sol", "ka", "der", "lin", "pa", "tor", "es", "bru")
+WORDS_IN_PASSAGE, WORDS_IN_SENTENCE = 180, 18
 
 
 def make_pairs(count: int, seed: int = 5) -> list[Pair]:
+    """Answers of four sentences: a copy from a passage, two with some words replaced, and one of other words."""
     rng = random.Random(seed)
-    words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) for _ in range(3000)] + [
-        "the",
-        "of",
-        "is",
-        "and",
-        "in",
-    ] * 200
+    words = [word for word in rarity() if word.isalpha() and len(word) > 1]
     pairs: list[Pair] = []
     for n in range(count):
-        passages = tuple(Passage(_text(rng, words, 200)) for _ in range(5))
-        answer = _text(rng, words, 20) + " " + passages[0].text[:200]
-        pairs.append((Case(str(n), _text(rng, words, 8)), Response(answer=answer, passages=passages)))
+        passages = [[_sentence(rng, words) for _ in range(WORDS_IN_PASSAGE // WORDS_IN_SENTENCE)] for _ in range(5)]
+        copied, *near = (rng.choice(passage) for passage in rng.sample(passages, 3))
+        changed = [[word if rng.random() > 0.25 else rng.choice(words) for word in sentence] for sentence in near]
+        answer = _text([copied, *changed, _sentence(rng, words)])
+        given = tuple(Passage(_text(passage)) for passage in passages)
+        pairs.append((Case(str(n), _text([_sentence(rng, words)[:8]])), Response(answer=answer, passages=given)))
     return pairs
 
 
-def _text(rng: random.Random, words: list[str], length: int) -> str:
-    chosen = [word + ("." if n % 18 == 17 else "") for n, word in enumerate(rng.choices(words, k=length))]
-    return " ".join(chosen).capitalize() + "."
+def _sentence(rng: random.Random, words: list[str]) -> list[str]:
+    return rng.choices(words, k=WORDS_IN_SENTENCE)
+
+
+def _text(sentences: list[list[str]]) -> str:
+    return " ".join(" ".join(sentence).capitalize() + "." for sentence in sentences)
 
 
 def main() -> None:
@@ -47,6 +50,9 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=1000)
     count = parser.parse_args().answers
     embed = load_embedder(cache=False)
+    known = entailment.load_model()
+    if known:
+        known.store = None  # nothing is known from an earlier run
     pairs = make_pairs(count)
     groundedness(pairs[:16])  # warm
     texts = [text for _, response in pairs for text in (response.answer or "", *response.contexts)]

@@ -34,15 +34,23 @@ from tools.local_judge.data import (  # noqa: E402
     grounding_rows,
     with_edits,
 )
-from tools.local_judge.grounding_study import COVERAGE, COVERAGE_BY_WORDS, Table, answer_scores, table  # noqa: E402
-from tools.local_judge.measure import Array, accuracy, auroc, interval  # noqa: E402
-from tools.local_judge.report import Line, near_chance, page, with_agreement  # noqa: E402
+from tools.local_judge.grounding_study import Table, answer_scores, table  # noqa: E402
+from tools.local_judge.measure import (  # noqa: E402
+    Array,
+    Measured,
+    accuracy,
+    auroc,
+    calibration_error,
+    gain,
+    interval,
+)
+from tools.local_judge.report import Line, filled  # noqa: E402
 from tools.local_judge.written_study import written_lines  # noqa: E402
 
 from answerkey.cache import DiskCache  # noqa: E402
 from answerkey.metrics.boosted_trees import load_fitted, load_numbers  # noqa: E402
 from answerkey.metrics.entailment.model import PACKAGED, EntailmentModel  # noqa: E402
-from answerkey.metrics.grounding.groundedness import probability  # noqa: E402
+from answerkey.metrics.grounding.groundedness import MODEL_FEATURE, probability  # noqa: E402
 from answerkey.metrics.sentences import pieces  # noqa: E402
 
 METRICS = ROOT / "src" / "answerkey" / "metrics"
@@ -52,18 +60,17 @@ EDITS_A_SET = 400
 
 def main() -> None:
     options = _options()
-    agreement = fit_agreement(options)
+    tables: dict[str, list[Line]] = {}
+    if options.only != "agreement":
+        tables |= fit_grounding(options)
+    if options.only != "groundedness":
+        tables |= fit_agreement(options)
     docs = ROOT / "docs" / "validity.md"
-    docs.parent.mkdir(exist_ok=True)
-    if options.only == "agreement":
-        docs.write_text(with_agreement(docs.read_text(encoding="utf-8"), agreement), encoding="utf-8")
-    else:
-        grounding, facts = fit_grounding(options)
-        docs.write_text(page({**grounding, **agreement}, facts), encoding="utf-8")
+    docs.write_text(filled(docs.read_text(encoding="utf-8"), tables), encoding="utf-8")
     _say("wrote docs/validity.md")
 
 
-def fit_grounding(options: argparse.Namespace) -> tuple[dict[str, list[Line]], dict[str, str]]:
+def fit_grounding(options: argparse.Namespace) -> dict[str, list[Line]]:
     seed = options.seed
     _say("how informative each word is")
     _write("grounding/rarity", {"stems": rarity(options.data)})
@@ -71,20 +78,17 @@ def fit_grounding(options: argparse.Namespace) -> tuple[dict[str, list[Line]], d
     model = EntailmentModel(options.model, DiskCache(options.keep / "entailment.sqlite"))
     tables = {name: _table(name, model, options) for name in (*GROUNDING_SETS, *MEASURED_SETS, SANITY_SET)}
     fitted: dict[str, Any] = {}
-    for name, uses in (("by_words", COVERAGE_BY_WORDS), ("by_model", COVERAGE)):
+    for name, by_model in (("by_words", False), ("by_model", True)):
         _say(f"fitting {name}")
-        found = (grounding_study.cross_validated(tables, uses, seed), grounding_study.left_out(tables, uses, seed))
-        # With the model the detector takes the mean of both, as `answerkey.metrics.grounding.groundedness` does.
-        by_words = fitted.get("by_words", found)
-        fitted[name] = tuple(
-            {key: (scores[key] + others[key]) / 2 for key in scores}
-            for scores, others in zip(found, by_words, strict=True)
-        )
-        _write(f"grounding/{name}", grounding_study.written(tables, fitted[name][0], uses, seed))
+        own = grounding_study.cross_validated(tables, by_model, seed)
+        fitted[name] = (own, grounding_study.left_out(tables, by_model, seed))
+        _write(f"grounding/{name}", grounding_study.written(tables, own, by_model, seed))
     _say("measuring")
-    grounded = grounding_lines(tables, fitted, seed)
-    lines = {"answers": grounded, "sentences": sentence_lines(tables["ragtruth_qa"], fitted, seed)}
-    return lines, grounding_facts(tables, fitted, grounded)
+    return {
+        "groundedness": grounding_lines(tables, fitted, seed),
+        "groundedness_sentences": sentence_lines(tables["ragtruth_qa"], fitted, seed),
+        "groundedness_calibration": calibration_lines(tables, fitted),
+    }
 
 
 def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
@@ -98,7 +102,8 @@ def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
     scores = correctness_study.cross_validated(answers, options.seed)
     _write("agreement/agreement", correctness_study.written(answers, scores, options.seed))
     _say("measuring agreement")
-    return {"correctness": correctness_lines(answers, scores, options.seed), "written": written_lines(options.seed)}
+    measured = correctness_lines(answers, scores, options.seed)
+    return {"answer_agreement": measured, "answer_agreement_written": written_lines(options.seed)}
 
 
 def _options() -> argparse.Namespace:
@@ -111,7 +116,7 @@ def _options() -> argparse.Namespace:
         default=Path.home() / ".cache" / "answerkey" / "training",
         help="where its outputs are kept",
     )
-    parser.add_argument("--only", choices=("agreement",), help="fit this part alone")
+    parser.add_argument("--only", choices=("groundedness", "agreement"), help="fit this part alone")
     parser.add_argument("--seed", type=int, default=7)
     return parser.parse_args()
 
@@ -138,33 +143,42 @@ def _table(name: str, model: EntailmentModel, options: argparse.Namespace) -> Ta
 
 
 def grounding_lines(tables: Mapping[str, Table], fitted: Mapping[str, Any], seed: int) -> list[Line]:
+    """Each set, the mean over those that are fitted on, and the gain by the model."""
     lines: list[Line] = []
+    compared: list[Measured] = []
     for name, data in tables.items():
-        real = data.real
-        labels, groups = data.answers[real], [row.group for row in data.rows if not row.edited]
+        real, groups = data.real, [row.group for row in data.rows if not row.edited]
+        labels = data.answers[real]
         figures: dict[str, tuple[float, ...]] = {}
         for column, model, which in (
-            ("own fold", "by_meaning", 0),
-            ("set left out", "by_meaning", 1),
+            ("set left out", "by_model", 1),
             ("left out, by words", "by_words", 1),
+            ("own fold", "by_model", 0),
         ):
             scores = fitted[model][which].get(name)
-            if scores is None:
-                figures[column] = ()
-                continue
-            whole = answer_scores(scores, data)[real]
-            figures[column] = (auroc(labels, whole), *interval(labels, whole, groups, auroc, seed))
-        figures["cosine"] = (auroc(labels, -_least(data, "cosine_best")[real]),)
-        figures["length"] = (
-            auroc(labels, np.array([len(row.answer) for row in data.rows if not row.edited], dtype=float)),
-        )
+            whole = None if scores is None else answer_scores(scores, data)[real]
+            figures[column] = (
+                () if whole is None else (auroc(labels, whole), *interval(labels, whole, groups, auroc, seed))
+            )
+        figures["model alone"] = (auroc(labels, -_least(data, MODEL_FEATURE)[real]),)
+        figures["words found"] = (auroc(labels, -_least(data, "recall_all")[real]),)
+        lengths = np.array([len(row.answer) for row in data.rows if not row.edited], dtype=float)
+        figures["length"] = (auroc(labels, lengths),)
         figures["share unsupported"] = (float(labels.mean()),)
         lines.append(Line(name, int(real.sum()), figures))
+        if name in GROUNDING_SETS:
+            pair = (answer_scores(fitted[model][1][name], data)[real] for model in ("by_model", "by_words"))
+            compared.append((labels, *pair, groups))
+    fitted_on = [line for line in lines if line.name in GROUNDING_SETS]
+    mean = {column: (float(np.mean([line.figures[column][0] for line in fitted_on])),) for column in lines[0].figures}
+    lines.insert(len(fitted_on), Line("**mean of the five**", sum(line.count for line in fitted_on), mean))
+    difference: dict[str, tuple[float, ...]] = {**dict.fromkeys(mean, ()), "set left out": gain(compared, seed)}
+    lines.insert(len(fitted_on) + 1, Line("gain over words alone", sum(line.count for line in fitted_on), difference))
     return lines
 
 
 def _least(data: Table, feature: str) -> Array:
-    least = np.ones(len(data.rows))
+    least = np.full(len(data.rows), 99.0)
     np.minimum.at(least, data.owner, data.values[feature])
     return least
 
@@ -174,7 +188,7 @@ def sentence_lines(data: Table, fitted: Mapping[str, Any], seed: int) -> list[Li
     labels = data.labels[known].astype(float)
     groups = [data.rows[n].group for n in data.owner[known]]
     lines: list[Line] = []
-    for title, model in (("words and meaning", "by_meaning"), ("by words", "by_words")):
+    for title, model in (("groundedness", "by_model"), ("groundedness:words", "by_words")):
         figures = {
             column: (auroc(labels, scores[known]), *interval(labels, scores[known], groups, auroc, seed))
             for column, scores in zip(
@@ -186,28 +200,21 @@ def sentence_lines(data: Table, fitted: Mapping[str, Any], seed: int) -> list[Li
     return lines
 
 
-def grounding_facts(tables: Mapping[str, Table], fitted: Mapping[str, Any], lines: list[Line]) -> dict[str, str]:
-    human = [line for line in lines if line.name != SANITY_SET]
-    mean = lambda column: f"{np.mean([line.figures[column][0] for line in human]):.3f}"  # noqa: E731
-    own = fitted["by_meaning"][0]
-    curve = grounding_study.curves(tables, own)["answer"]
-    errors = [
-        _calibration_error(tables[name], probability(answer_scores(own[name], tables[name]), curve)) for name in own
-    ]
-    return {
-        "loso_mean": mean("set left out"),
-        "loso_words_mean": mean("left out, by words"),
-        "length_mean": mean("length"),
-        "calibration": ", ".join(f"{name} {error:.2f}" for name, error in zip(own, errors, strict=True)),
-        "weak": near_chance(human, "set left out"),
-    }
-
-
-def _calibration_error(data: Table, given: Array) -> float:
-    """Mean gap between probability and share of unsupported over ten equal bins, weighted by their rows."""
-    real = data.real
-    labels, bins = data.answers[real], np.minimum((given[real] * 10).astype(int), 9)
-    return float(sum(abs((given[real] - labels)[bins == n].sum()) for n in range(10)) / len(labels))
+def calibration_lines(tables: Mapping[str, Table], fitted: Mapping[str, Any]) -> list[Line]:
+    """The expected calibration error of each set, by the curve fitted on all and on the others."""
+    lines: list[Line] = []
+    for name in GROUNDING_SETS:
+        data, figures = tables[name], dict[str, tuple[float, ...]]()
+        for model in ("by_model", "by_words"):
+            own, left_out = fitted[model]
+            others = {other: scores for other, scores in own.items() if other != name}
+            for column, scores, fit_on in (("own fold", own, own), ("left out", left_out, others)):
+                curve = grounding_study.curves(tables, fit_on)["answer"]
+                given = probability(answer_scores(scores[name], data)[data.real], curve)
+                title = column if model == "by_model" else f"{column}, by words"
+                figures[title] = (calibration_error(data.answers[data.real], given),)
+        lines.append(Line(name, int(data.real.sum()), figures))
+    return lines
 
 
 def correctness_lines(answers: correctness_study.Answers, scores: Array, seed: int) -> list[Line]:

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tools.train_entailment.sources import is_held_out
+from tools.train_entailment.sources import fraction, is_held_out
 
 from answerkey.metrics.sentences import opposites, pieces, stem, word_list
 from answerkey.types import Case, Pair, Passage, Response
 
 GROUNDING_SETS = ("ragtruth_qa", "begin", "wice", "summedits", "factcheckgpt_stance")
+MOST_OF_A_GROUP = {"summedits": 10, "lfqa_verification": 12, "xsum_hallucination": 3, "summac_parts": 1}  # rows drawn
 MEASURED_SETS = (
     "lfqa_verification",
     "summac_parts",
@@ -70,13 +71,13 @@ def grounding_rows(data: Path, name: str) -> list[Row]:
         )
         for line in read_lines(data, name)
     ]
-    return sorted(rows, key=lambda row: row.contexts)  # answers to the same passages side by side: embedded once
+    return _drawn(rows, name)
 
 
 def _measured_rows(data: Path, name: str) -> list[Row]:
     with lzma.open(data / "nli" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
         held = [row for row in map(json.loads, lines) if is_held_out(row, name)]
-    return [
+    rows = [
         Row(
             id=f"{name}/{n}",
             group=f"{name}/{row['group']}",
@@ -87,6 +88,16 @@ def _measured_rows(data: Path, name: str) -> list[Row]:
         )
         for n, row in enumerate(held)
     ]
+    return _drawn(rows, name)
+
+
+def _drawn(rows: list[Row], name: str) -> list[Row]:
+    """All rows, or so many of each group: the large sets would take most of the time."""
+    most = MOST_OF_A_GROUP.get(name)
+    groups: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: (row.group, fraction(row.id))):
+        groups.setdefault(row.group, []).append(row)
+    return [row for members in groups.values() for row in members[:most]]
 
 
 def with_edits(rows: list[Row], most: int, seed: int) -> list[Row]:

@@ -15,7 +15,7 @@ from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_o
 from tools.local_judge.measure import FOLDS, folds
 
 from answerkey.metrics.entailment.model import EntailmentModel
-from answerkey.metrics.grounding.groundedness import EDIT_WEIGHT, any_unsupported
+from answerkey.metrics.grounding.groundedness import EDIT_WEIGHT, MODEL_FEATURE, MODEL_WEIGHT, any_unsupported
 from answerkey.metrics.grounding.sentence_features import read_answers
 
 # More of a feature on the left may only raise the log-odds of "unsupported", more of one on the right only lower it.
@@ -125,16 +125,16 @@ def _label(row: Row, found: Mapping[str, Any], count: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    coverage: HistGradientBoostingClassifier
+    """`coverage` are trees with the features that they use: by words, and with the model by its log-odds too."""
+
+    coverage: tuple[tuple[HistGradientBoostingClassifier, Features], ...]
     edits: HistGradientBoostingClassifier
-    uses: Features
 
     def sentence_scores(self, data: Table) -> Array:
-        covered = log_odds(self.coverage, data.matrix(self.uses.names))
+        covered = np.mean([log_odds(trees, data.matrix(uses.names)) for trees, uses in self.coverage], axis=0)
+        if len(self.coverage) > 1:
+            covered -= MODEL_WEIGHT * data.values[MODEL_FEATURE]
         return covered + EDIT_WEIGHT * log_odds(self.edits, data.matrix(EDITS.names))
-
-    def answer_scores(self, data: Table) -> Array:
-        return answer_scores(self.sentence_scores(data), data)
 
 
 def answer_scores(scores: Array, data: Table) -> Array:
@@ -145,11 +145,12 @@ def answer_scores(scores: Array, data: Table) -> Array:
 Parts = Mapping[str, NDArray[np.bool_]]  # by set, the rows to fit on
 
 
-def fit_detector(tables: Mapping[str, Table], parts: Parts, uses: Features, seed: int) -> Detector:
+def fit_detector(tables: Mapping[str, Table], parts: Parts, by_model: bool, seed: int) -> Detector:
+    shares = {"made": 0.0, "other": 1.0, **SHARE_OF_SET}
+    used = (COVERAGE, COVERAGE_BY_WORDS) if by_model else (COVERAGE_BY_WORDS,)
     return Detector(
-        _fit(tables, parts, uses, {"made": 0.0, "other": 1.0, **SHARE_OF_SET}, seed),
+        tuple((_fit(tables, parts, uses, shares, seed), uses) for uses in used),
         _fit(tables, parts, EDITS, {"made": 1.0, "other": 0.25, "summedits": 1.0}, seed, max_iter=60),
-        uses,
     )
 
 
@@ -185,26 +186,26 @@ def _balanced(labels: Array) -> Array:
     return np.where(labels == 1, BALANCE / share, (1 - BALANCE) / (1 - share)) / len(labels)
 
 
-def cross_validated(tables: Mapping[str, Table], uses: Features, seed: int) -> dict[str, Array]:
+def cross_validated(tables: Mapping[str, Table], by_model: bool, seed: int) -> dict[str, Array]:
     """Sentence scores of every set, each from a detector that saw no row of its group."""
     names = list(GROUNDING_SETS)
     scores = {name: np.zeros(len(tables[name].labels)) for name in names}
     split = {name: list(folds([row.group for row in tables[name].rows])) for name in names}
     for fold in range(FOLDS):
         parts = {name: _mask(len(tables[name].rows), split[name][fold][0]) for name in names}
-        detector = fit_detector(tables, parts, uses, seed)
+        detector = fit_detector(tables, parts, by_model, seed)
         for name in names:
             held = ~parts[name][tables[name].owner]
             scores[name][held] = detector.sentence_scores(tables[name])[held]
     return scores
 
 
-def left_out(tables: Mapping[str, Table], uses: Features, seed: int) -> dict[str, Array]:
+def left_out(tables: Mapping[str, Table], by_model: bool, seed: int) -> dict[str, Array]:
     """Sentence scores of every set from a detector fitted on the other sets only."""
     scores: dict[str, Array] = {}
     for name in tables:
         others = {other: _all(tables[other]) for other in GROUNDING_SETS if other != name}
-        scores[name] = fit_detector(tables, others, uses, seed).sentence_scores(tables[name])
+        scores[name] = fit_detector(tables, others, by_model, seed).sentence_scores(tables[name])
     return scores
 
 
@@ -232,12 +233,13 @@ def curves(tables: Mapping[str, Table], scores: Mapping[str, Array]) -> dict[str
     return {level: calibration(*column, shares) for level, column in columns.items()}
 
 
-def written(tables: Mapping[str, Table], scores: Mapping[str, Array], uses: Features, seed: int) -> dict[str, Any]:
-    """The detector fitted on all sets, as the JSON that the metric reads."""
-    detector = fit_detector(tables, {name: _all(tables[name]) for name in GROUNDING_SETS}, uses, seed)
+def written(tables: Mapping[str, Table], scores: Mapping[str, Array], by_model: bool, seed: int) -> dict[str, Any]:
+    """The detector fitted on all sets, as the JSON that the metric reads; the trees by words are in a file of their own."""
+    detector = fit_detector(tables, {name: _all(tables[name]) for name in GROUNDING_SETS}, by_model, seed)
     plain = (1.0, 0.0)
+    trees, uses = detector.coverage[0]
     return {
         "curves": {level: [round(number, 5) for number in curve] for level, curve in curves(tables, scores).items()},
-        "coverage": exported(detector.coverage, list(uses.names), plain, {}),
+        "coverage": exported(trees, list(uses.names), plain, {}),
         "edits": exported(detector.edits, list(EDITS.names), plain, {}),
     }

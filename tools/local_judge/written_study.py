@@ -38,7 +38,7 @@ def agreement(rows: Sequence[dict[str, Any]]) -> tuple[Array, Array]:
 
 def written_lines(seed: int) -> list[Line]:
     lines: list[Line] = []
-    for name in ("finance", "trivia", "quiz"):
+    for name in ("annual_reports", "finance", "trivia", "quiz"):
         rows = written_rows(name)
         labels = np.array([row["label"] for row in rows], dtype=float)
         groups = [row["question"] for row in rows]

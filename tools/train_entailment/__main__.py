@@ -1,10 +1,13 @@
-"""python -m tools.train_entailment train | decay | export | evaluate; see README.md beside this file."""
+"""python -m tools.train_entailment train | decay | export | evaluate | ship; see README.md beside this file."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -30,6 +33,8 @@ def arguments() -> argparse.ArgumentParser:
         help="which weights; default: the moving average of the stable phase, the last of a decay branch",
     )
     export.add_argument("--out", type=Path, required=True, help="the folder for the model's files")
+    ship = commands.add_parser("ship", help="copy an exported model into the package, with reference outputs for the tests")
+    ship.add_argument("--model", type=Path, required=True, help="the folder that export wrote")
     evaluate = commands.add_parser("evaluate", help="figures of an exported model")
     evaluate.add_argument("--data", type=Path, required=True, help="the folder with the .jsonl.xz files")
     evaluate.add_argument("--sets", type=Path, required=True, help="the folder with the development sets")
@@ -37,6 +42,9 @@ def arguments() -> argparse.ArgumentParser:
     evaluate.add_argument("--most", type=int, default=400, help="held-out rows per source")
     evaluate.add_argument("--rows", type=int, default=300, help="rows per development set")
     evaluate.add_argument("--markdown", action="store_true", help="tables; default: JSON")
+    evaluate.add_argument(
+        "--page", type=Path, help="a page whose table `entailment` is filled, such as docs/validity.md"
+    )
     return parser
 
 
@@ -52,15 +60,39 @@ def run_export(options: argparse.Namespace) -> None:
 
 
 def run_evaluate(options: argparse.Namespace) -> None:
-    from tools.train_entailment.evaluate import markdown, report
+    from tools.local_judge.report import filled
+    from tools.train_entailment.evaluate import lines, markdown, report
 
     found = report(options.model, options.data, options.sets, options.most, options.rows)
+    if options.page:
+        options.page.write_text(filled(options.page.read_text(encoding="utf-8"), {"entailment": lines(found)}), "utf-8")
     print(markdown(found) if options.markdown else json.dumps(found, indent=1))
+
+
+def run_ship(options: argparse.Namespace) -> None:
+    from tools.train_entailment.evaluate import FACTS
+
+    from answerkey.metrics.entailment.model import CARD, GRAPH, PACKAGED, EntailmentModel
+
+    PACKAGED.mkdir(exist_ok=True)
+    for name in (GRAPH, CARD, "NOTICE.txt"):
+        shutil.copyfile(options.model / name, PACKAGED / name)
+    model = EntailmentModel(PACKAGED)
+    facts = [json.loads(line) for line in FACTS.read_text(encoding="utf-8").splitlines()[:10]]
+    pairs = [(row["premise"], row[which]) for row in facts for which in ("right", "wrong")]
+    rows = [
+        {"pair": pair, "logits": [round(float(number), 4) for number in row]}
+        for pair, row in zip(pairs, model.logits(pairs), strict=True)
+    ]
+    text = json.dumps({"sha256": model.digest, "rows": rows}, indent=1, ensure_ascii=False)
+    (ROOT / "tests/metrics/entailment/reference_outputs.json").write_text(text + "\n", encoding="utf-8")
 
 
 def main() -> None:
     options = arguments().parse_args()
-    if options.command == "export":
+    if options.command == "ship":
+        run_ship(options)
+    elif options.command == "export":
         run_export(options)
     elif options.command == "evaluate":
         run_evaluate(options)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tools.local_judge.report import Line
 from tools.train_entailment.data import CLASSES, LONG_WORDS, SHORT_WORDS, Example, read, split
 from tools.train_entailment.score import Scorer, probabilities
 from tools.train_entailment.sources import ANSWERS, BY_NAME, HALVED, Row, fraction, group_of
@@ -160,6 +161,17 @@ def report(model: Path, data: Path, sets: Path, most: int, rows: int) -> dict[st
             "missed": [row for row in facts_found if row["p"][0] <= row["p"][1]],
         },
     }
+
+
+def lines(found: dict[str, Any]) -> list[Line]:
+    """The report as the lines of one table: each source, each kind, and the pairs with a changed fact."""
+    columns = {"accuracy": "accuracy", "majority": "majority", "word overlap": "words", "AUROC": "auroc"}
+    kinds = [row for row in found["held_out"] if row["name"].startswith("all ")]
+    rows = [*kinds, *(row for row in found["held_out"] if row not in kinds)]
+    made = [Line(row["name"], row["rows"], {title: (row[key],) for title, key in columns.items()}) for row in rows]
+    facts = found["changed_facts"]
+    share = {**dict.fromkeys(columns, ()), "accuracy": (facts["lower"] / facts["of"],)}
+    return [*made, Line("changed facts: the wrong one is lower", facts["of"], share)]
 
 
 def markdown(found: dict[str, Any]) -> str:

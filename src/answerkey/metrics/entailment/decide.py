@@ -12,15 +12,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from answerkey.metrics.agreement.comparable import read
-from answerkey.metrics.agreement.rules import swapped
-from answerkey.metrics.agreement.stance import direction
+from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.grounding.groundedness import groundedness
-from answerkey.metrics.quantities import Figure, figures, figures_agree
-from answerkey.metrics.sentences import opposites
 from answerkey.types import Case, Json, Passage, Response, Score
 
 SUPPORTED_FROM = 0.5
-_SAME_TOPIC, _SAME_WORDS = 0.5, 0.7  # shares of a statement's words that the evidence has
 BY_MODEL, BY_WORDS = "by the entailment model", "by words only"
 
 
@@ -95,40 +91,3 @@ def _decided(asked: Asked, score: Score) -> Decided:
         found.append(Decision(supported, denied, quote))
         start = end + 1
     return Decided(tuple(found), "" if by_model is None else BY_MODEL if by_model else BY_WORDS)
-
-
-def contradicts(statement: str, evidence: str) -> bool:
-    """Whether the evidence is about the same and says something else, by rules that are sure.
-
-    >>> contradicts("The tour lasts 60 minutes.", "The tour lasts 90 minutes.")
-    True
-    """
-    said, wanted = read(statement), read(evidence)
-    content = frozenset(said.content)
-    if not content or not wanted.vocabulary:
-        return False
-    shared = len(content & wanted.vocabulary) / len(content)
-    if shared < _SAME_TOPIC:
-        return False
-    if _other_figure(statement, evidence, shared >= _SAME_WORDS) or direction(said) * direction(wanted) < 0:
-        return True
-    turned = any(opposites().get(word, frozenset()) & wanted.vocabulary for word in content - wanted.vocabulary)
-    negated = (said.negations > 0) != (wanted.negations > 0)
-    if shared >= _SAME_WORDS and turned != negated:
-        return True
-    return swapped(said, wanted) == 1.0
-
-
-def _other_figure(statement: str, evidence: str, counts: bool) -> bool:
-    """A figure of the statement differs from all of its kind in the evidence; of `counts` only in nearly the same words."""
-    given = figures(evidence)
-    for figure in figures(statement):
-        if (figure.count and not counts) or any(figures_agree(figure, other) for other in given):
-            continue
-        if any(_kind(figure) == _kind(other) for other in given):
-            return True
-    return False
-
-
-def _kind(figure: Figure) -> tuple[str, bool, bool, bool]:
-    return figure.dimension, figure.percent, figure.year, figure.count

@@ -53,8 +53,8 @@ class EntailmentModel:
         self.digest = str(card["sha256"][GRAPH])
         self.temperature = float(card["temperature"])
         self._tokenizer = WordPiece(tokenizer, card["longest"])
-        self._session, self._threads = open_session(graph), available_cores()
-        self._store = store
+        self._session, self.threads = open_session(graph), available_cores()
+        self.store = store
         self._memory: OrderedDict[TextPair, Logits] = OrderedDict()
 
     def logits(self, pairs: Sequence[TextPair]) -> Logits:
@@ -62,16 +62,16 @@ class EntailmentModel:
         unique = list(dict.fromkeys(pairs))
         found = {pair: row for pair in unique if (row := self._memory.get(pair)) is not None}
         missing = [pair for pair in unique if pair not in found]
-        if missing and self._store:
+        if missing and self.store:
             keys = {self._key(pair): pair for pair in missing}
-            stored = self._store.get(list(keys))
+            stored = self.store.get(list(keys))
             found |= {keys[key]: np.frombuffer(row, "<f4") for key, row in stored.items() if len(row) == 12}
             missing = [pair for pair in missing if pair not in found]
         for start in range(0, len(missing), PAIRS_PER_ROUND):
             part = missing[start : start + PAIRS_PER_ROUND]
             new = dict(zip(part, self._computed(part), strict=True))
-            if self._store:
-                self._store.put({self._key(pair): row.astype("<f4").tobytes() for pair, row in new.items()})
+            if self.store:
+                self.store.put({self._key(pair): row.astype("<f4").tobytes() for pair, row in new.items()})
             found |= new
         self._remember(found)
         return np.array([found[pair] for pair in pairs], np.float32).reshape(-1, 3) / np.float32(self.temperature)
@@ -81,11 +81,15 @@ class EntailmentModel:
 
         encodings = self._tokenizer.encode_pairs([(tokenizable(a), tokenizable(b)) for a, b in pairs])
         batches = list(batches_by_length(encodings))
+        parts = ([encodings[n] for n in batch] for batch in batches)
         rows = np.empty((len(pairs), 3), np.float32)
-        with ThreadPoolExecutor(min(self._threads, len(batches)) or 1, "entailment") as pool:
-            parts = ([encodings[n] for n in batch] for batch in batches)
-            for batch, logits in zip(batches, pool.map(self._run_batch, parts), strict=True):
-                rows[batch] = logits
+        if self.threads == 1:
+            done = map(self._run_batch, parts)
+        else:
+            with ThreadPoolExecutor(self.threads, "entailment") as pool:
+                done = pool.map(self._run_batch, parts)
+        for batch, logits in zip(batches, done, strict=True):
+            rows[batch] = logits
         return rows
 
     def _run_batch(self, encodings: Sequence[Tokens]) -> Logits:

@@ -8,7 +8,6 @@ How well both agree with people, per data set, is in docs/validity.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,21 +18,26 @@ from numpy.typing import NDArray
 from answerkey.errors import SettingsError
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
 from answerkey.metrics.entailment.model import EntailmentModel, load_model
-from answerkey.metrics.grounding.sentence_features import ReadAnswer, ReadSentence, read_answers
-from answerkey.metrics.quantities import Figure, figures, figures_agree
+from answerkey.metrics.grounding.sentence_features import (
+    ANSWERS_AT_ONCE,
+    ReadAnswer,
+    ReadSentence,
+    read_answers,
+    unnumbered,
+)
+from answerkey.metrics.quantities import Date, Figure, dates, figures, figures_agree
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import metric
 from answerkey.text import numbers
 from answerkey.types import Json, Pair, Score
 
 EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
+MODEL_WEIGHT, MODEL_FEATURE = 1.0, "model_top"  # of the entailment model's own log-odds, beside the trees that use them
 FLAG_AT = 0.5
 SURE = 0.7  # probability that a sentence with a figure from nowhere is unsupported
-_NUMBERING = re.compile(
-    r"^\s*\(?\d{1,2}[.)]\s|\b(?:passages?|documents?|sources?|steps?) \d+|\[[\d, -]+\]", re.IGNORECASE
-)
 RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 CONTRADICTED_FROM = 0.5  # log-odds of "contradicted" from which a flagged sentence is called that
+LONG_ANSWER = 3.0  # log-odds: how much less often an answer of four sentences or more is unsupported
 Floats = NDArray[np.float64]
 
 
@@ -41,7 +45,8 @@ Floats = NDArray[np.float64]
 class Detector:
     """`coverage` is about whether the passages say it at all, `edits` about a changed number, name or negation.
 
-    With the entailment model there are two detectors of coverage, one of them by words alone: their mean is more robust.
+    With the entailment model there are two models of coverage, one of them by words alone: their mean, and the model's own
+    log-odds beside it, hold better on new data than either.
     """
 
     coverage: tuple[SmallModel, ...]
@@ -51,6 +56,8 @@ class Detector:
 
     def sentence_scores(self, sentences: Sequence[ReadSentence]) -> Floats:
         covered = np.mean([model.log_odds(_rows(sentences, model)) for model in self.coverage], axis=0)
+        if len(self.coverage) > 1:
+            covered -= MODEL_WEIGHT * np.array([sentence.features[MODEL_FEATURE] for sentence in sentences])
         return covered + EDIT_WEIGHT * self.edits.log_odds(_rows(sentences, self.edits))
 
 
@@ -86,16 +93,34 @@ def _scores(pairs: Sequence[Pair], without_passages: str, model: EntailmentModel
     if without_passages not in ("zero", "skip"):
         raise SettingsError(f'without_passages is "{without_passages}", expected "zero" or "skip"')
     skip = without_passages == "skip"
-    answers = zip(pairs, read_answers(pairs, model), strict=True)
-    return [
-        Score.not_applicable("no passages retrieved")
-        if skip and not response.passages
-        else _score(answer, case.question)
-        for (case, response), answer in answers
-    ]
+    scores: list[Score] = []
+    for start in range(0, len(pairs), ANSWERS_AT_ONCE):
+        part = pairs[start : start + ANSWERS_AT_ONCE]
+        answers = list(read_answers(part, model))
+        scores += [
+            Score.not_applicable("no passages retrieved")
+            if skip and not response.passages
+            else _score(answer, case.question, given)
+            for (case, response), answer, given in zip(part, answers, _fitted(answers), strict=True)
+        ]
+    return scores
 
 
-def _score(answer: ReadAnswer, question: str) -> Score:
+def _fitted(answers: Sequence[ReadAnswer]) -> list[Floats]:
+    """The detector's scores of each answer's sentences, from one call for all of them."""
+    found: list[Floats] = [np.zeros(0)] * len(answers)
+    for by_model in (False, True):
+        mine = [n for n, answer in enumerate(answers) if answer.by_model == by_model and answer.sentences]
+        if mine:
+            rows = [sentence for n in mine for sentence in answers[n].sentences]
+            ends = np.cumsum([len(answers[n].sentences) for n in mine])[:-1]
+            parts = np.split(load_detector(by_model).sentence_scores(rows), ends)
+            for n, part in zip(mine, parts, strict=True):
+                found[n] = part
+    return found
+
+
+def _score(answer: ReadAnswer, question: str, given: Floats) -> Score:
     if refusal(answer.text) == "full":
         return Score.not_applicable("the answer declines and claims nothing")
     if not answer.sentences:
@@ -104,7 +129,7 @@ def _score(answer: ReadAnswer, question: str) -> Score:
         sentences = [_described(answer, sentence, 1.0) for sentence in answer.sentences]
         return Score(0.0, "no passage supports the answer: there is none", details={"sentences": sentences})
     detector = load_detector(answer.by_model)
-    scores = _overruled(detector, answer, question)
+    scores = _overruled(detector, answer, question, given.copy())
     unsupported = probability(scores, detector.sentence_curve)
     whole = float(probability(np.array([any_unsupported(scores)]), detector.answer_curve)[0])
     sentences = [_described(answer, s, float(p)) for s, p in zip(answer.sentences, unsupported, strict=True)]
@@ -113,35 +138,46 @@ def _score(answer: ReadAnswer, question: str) -> Score:
     return Score(value, answer_reason(answer, sentences, value), details=details)
 
 
-def _overruled(detector: Detector, answer: ReadAnswer, question: str) -> Floats:
+def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Floats) -> Floats:
     """The scores of the sentences; rules overrule the model where they are sure.
 
-    A figure that neither a passage nor the question has makes a sentence unsupported; one that declines claims nothing.
+    A figure or date that neither a passage nor the question has makes a sentence unsupported, and so does one that rules and
+    model call contradicted; a sentence that declines claims nothing.
     """
     slope, shift = detector.sentence_curve
     least = (np.log(SURE / (1 - SURE)) - shift) / slope
-    scores = detector.sentence_scores(answer.sentences)
-    known = [figure for text in (*answer.index.contexts, question) for figure in figures(text)]
+    texts = (*answer.index.contexts, question)
+    known = [figure for text in texts for figure in figures(text)]
+    days = [date for text in texts for date in dates(text)]
     for n, sentence in enumerate(answer.sentences):
-        text = answer.sentence_text(sentence)
+        text = unnumbered(answer.sentence_text(sentence))
         if refusal(text) == "full":
             scores[n] = -30.0
-        elif any(not figure.count and not _is_known(figure, known) for figure in figures(_NUMBERING.sub(" ", text))):
+        elif _is_wrong(text, sentence, known, days):
             scores[n] = max(scores[n], least)
     return scores
 
 
-def _is_known(figure: Figure, known: Sequence[Figure]) -> bool:
-    return any(figures_agree(figure, other) for other in known)
+def _is_wrong(text: str, sentence: ReadSentence, known: Sequence[Figure], days: Sequence[Date]) -> bool:
+    """Whether a figure or a date of the sentence is in none of the texts, or rules and model both see a contradiction."""
+    for figure in figures(text):
+        if not figure.count and not any(figures_agree(figure, other) for other in known):
+            return True
+    if any(date.month and date.day and all(date.agrees(other) == 0.0 for other in days) for date in dates(text)):
+        return True
+    return sentence.features["denied"] > 0 and sentence.features.get("contradicted_first", -1.0) > 0
 
 
 def any_unsupported(scores: Floats) -> float:
-    """The log-odds that at least one sentence is unsupported, as if sentences were independent."""
+    """The log-odds that at least one sentence is unsupported, as if sentences were independent.
+
+    Answers of several sentences are rarely unsupported: bots write them, where single sentences are claims to check.
+    """
     if not len(scores):
         return 0.0
     # The log of the probability that every sentence is supported.
     none = -np.logaddexp(0.0, np.clip(scores - RARE, -30.0, 30.0)).sum()
-    return float(np.log(-np.expm1(none)) - none)
+    return float(np.log(-np.expm1(none)) - none) - LONG_ANSWER * min(max(len(scores) - 2, 0), 2) / 2
 
 
 def probability(scores: Floats, curve: tuple[float, float]) -> Floats:

@@ -6,6 +6,7 @@ model. The same functions give the features to the metric and to the command tha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,12 +14,23 @@ from functools import cache
 import numpy as np
 
 from answerkey.metrics.boosted_trees import load_numbers
+from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.model import EntailmentModel, Logits, contradicted_odds, supported_odds
 from answerkey.metrics.grounding.word_support import PassageIndex, Support, lexical, without_english
 from answerkey.metrics.sentences import Piece, language, pieces
 from answerkey.types import Pair
 
 ANSWERS_AT_ONCE = 128  # answers whose pairs go to the model together
+_POINTED_AT = r"(?:passages?|documents?|sources?|context)"
+_OPENING = re.compile(
+    rf"""\s*(?:(?:[-*•–·]\s+|\(?\d{{1,2}}[.)](?=\s)|\d{{1,2}}\s\s+)\s*
+    |(?:according\sto|based\son)\s(?:the\s)?(?:(?:provided|given)\s)?{_POINTED_AT}[^,.]{{0,20}},\s)+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_POINTER = re.compile(
+    rf"\*\*|\s*\[[\d,\s–-]+\]|\s*\((?:see )?{_POINTED_AT} [\d,\s]+(?:and \d+)?\)|\b(?:{_POINTED_AT}|steps?) \d+",
+    re.IGNORECASE,
+)
 LANGUAGE_FROM = 4000  # characters of the passages by which their language is detected
 WINDOW_WORDS, JOINED_WORDS = 90, 150  # words of a premise: one window, and several joined
 WINDOWS, PLACES_JOINED = 2, 32
@@ -86,8 +98,23 @@ def _by_words(pair: Pair) -> ReadAnswer:
         if not english or not one_language:
             features = without_english(features, one_language)
         evidence = int(support.shared.argmax()) if len(support.shared) else -1
-        found.append(ReadSentence(piece, support, features, evidence))
+        denied = (
+            evidence >= 0
+            and english
+            and contradicts(unnumbered(text[piece.start : piece.end]), unnumbered(index.text_at(evidence)))
+        )
+        found.append(ReadSentence(piece, support, {**features, "denied": float(denied)}, evidence))
     return ReadAnswer(text, index, tuple(found), english, one_language)
+
+
+def unnumbered(text: str) -> str:
+    """A sentence without what only points: the number of a list item, markers, and mentions of a passage.
+
+    >>> unnumbered("3. Based on passage 2, it opened in 1932 [1].")
+    'it opened in 1932.'
+    """
+    opening = _OPENING.match(text)
+    return _POINTER.sub("", text[opening.end() :] if opening else text).strip()
 
 
 def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
@@ -101,7 +128,7 @@ def _by_model(answers: Sequence[ReadAnswer], model: EntailmentModel) -> Iterator
     """The answers with the model's features, from one batch of pairs for all of them."""
     asked = [[_windows(answer, sentence) for sentence in answer.sentences] for answer in answers]
     wanted = [
-        (window.text, answer.sentence_text(sentence))
+        (window.text, unnumbered(answer.sentence_text(sentence)))
         for answer, rows in zip(answers, asked, strict=True)
         for sentence, windows in zip(answer.sentences, rows, strict=True)
         for window in windows
@@ -152,7 +179,8 @@ def _window(index: PassageIndex, support: Support, places: Sequence[int], most: 
             if size > most and kept:
                 break
             kept.append(near)
-    return Window(" ".join(index.text_at(at) for at in sorted(kept)), max(kept, key=lambda at: support.shared[at]))
+    text = " ".join(unnumbered(index.text_at(at)) for at in sorted(kept))
+    return Window(text, max(kept, key=lambda at: support.shared[at]))
 
 
 def _with_model(sentence: ReadSentence, windows: Sequence[Window], logits: Logits) -> ReadSentence:

@@ -1,0 +1,58 @@
+"""Contradictions that rules are sure of: another figure or date, the opposite, a negation, another name in the same words."""
+
+from __future__ import annotations
+
+from answerkey.metrics.agreement.comparable import Text, read
+from answerkey.metrics.agreement.rules import swapped
+from answerkey.metrics.agreement.stance import direction
+from answerkey.metrics.quantities import Figure, figures, figures_agree
+from answerkey.metrics.sentences import opposites
+
+_SAME_TOPIC, _SAME_WORDS = 0.5, 0.7  # shares of a statement's words that the evidence has
+
+
+def contradicts(statement: str, evidence: str) -> bool:
+    """Whether the evidence is about the same and says something else, by rules that are sure.
+
+    >>> contradicts("The tour lasts 60 minutes.", "The tour lasts 90 minutes.")
+    True
+    """
+    said, wanted = read(statement), read(evidence)
+    content = frozenset(said.content)
+    if not content or not wanted.vocabulary:
+        return False
+    shared = len(content & wanted.vocabulary) / len(content)
+    if shared < _SAME_TOPIC:
+        return False
+    if _other_figure(statement, evidence, shared >= _SAME_WORDS) or other_date(said, wanted):
+        return True
+    if direction(said) * direction(wanted) < 0:
+        return True
+    turned = any(opposites().get(word, frozenset()) & wanted.vocabulary for word in content - wanted.vocabulary)
+    negated = (said.negations > 0) != (wanted.negations > 0)
+    if shared >= _SAME_WORDS and turned != negated:
+        return True
+    return swapped(said, wanted) == 1.0
+
+
+def _other_figure(statement: str, evidence: str, counts: bool) -> bool:
+    """A figure of the statement differs from all of its kind in the evidence; of `counts` only in nearly the same words."""
+    given = figures(evidence)
+    for figure in figures(statement):
+        if (figure.count and not counts) or any(figures_agree(figure, other) for other in given):
+            continue
+        if any(_kind(figure) == _kind(other) for other in given):
+            return True
+    return False
+
+
+def other_date(said: Text, wanted: Text) -> bool:
+    """A day or month of the statement differs from every date of the evidence, which has some."""
+    complete = [date for date in wanted.dates if date.month]
+    return bool(complete) and any(
+        date.month and all(date.agrees(other) == 0.0 for other in complete) for date in said.dates
+    )
+
+
+def _kind(figure: Figure) -> tuple[str, bool, bool, bool]:
+    return figure.dimension, figure.percent, figure.year, figure.count
