@@ -76,6 +76,7 @@ def fit_grounding(options: argparse.Namespace) -> dict[str, list[Line]]:
     _write("grounding/rarity", {"stems": rarity(options.data)})
     options.keep.mkdir(parents=True, exist_ok=True)
     model = EntailmentModel(options.model, DiskCache(options.keep / "entailment.sqlite"))
+    model.threads = 1  # for a machine with other work; more threads would wait for each other
     tables = {name: _table(name, model, options) for name in (*GROUNDING_SETS, *MEASURED_SETS, SANITY_SET)}
     fitted: dict[str, Any] = {}
     for name, by_model in (("by_words", False), ("by_model", True)):

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
+from scipy.stats import rankdata
 from sklearn.model_selection import GroupKFold
 
 Array = NDArray[np.float64]
 FOLDS = 5
-DRAWS = 1000
+DRAWS = 500
 
 
 def folds(groups: Sequence[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -19,7 +19,11 @@ def folds(groups: Sequence[str]) -> Iterator[tuple[NDArray[np.int64], NDArray[np
 
 
 def auroc(labels: Array, scores: Array) -> float:
-    return float(roc_auc_score(labels, scores))
+    """By ranks, ties in the middle: the same as sklearn's, and fast enough for thousands of draws."""
+    positive = labels == 1
+    count = int(positive.sum())
+    ranks = rankdata(scores)[positive].sum()
+    return float((ranks - count * (count + 1) / 2) / (count * (len(labels) - count)))
 
 
 def accuracy(labels: Array, scores: Array) -> float:
