@@ -37,6 +37,8 @@ FLAG_AT = 0.5
 SURE = 0.7  # probability that a sentence with a figure from nowhere is unsupported
 RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 CONTRADICTED_FROM = 0.5  # log-odds of "contradicted" from which a flagged sentence is called that
+SHORT = 12  # words: of a short sentence the figures are most of what it says
+_NO_CLAIM = frozenset({"yes", "no", "correct", "sure", "ye", "right", "exact", "inde", "of", "cours"})
 LONG_ANSWER = 3.0  # log-odds: how much less often an answer of four sentences or more is unsupported
 Floats = NDArray[np.float64]
 
@@ -141,8 +143,9 @@ def _score(answer: ReadAnswer, question: str, given: Floats) -> Score:
 def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Floats) -> Floats:
     """The scores of the sentences; rules overrule the model where they are sure.
 
-    A figure or date that neither a passage nor the question has makes a sentence unsupported, and so does one that rules and
-    model call contradicted; a sentence that declines claims nothing.
+    A figure or date that neither a passage nor the question has makes a sentence unsupported, and so does a name, number or
+    contradiction by rules that the model calls contradicted. A refusal and a plain "Yes." claim nothing. A short sentence
+    whose figures and dates are all there in another notation, `12,000 metres` for `12 km`, is supported.
     """
     slope, shift = detector.sentence_curve
     least = (np.log(SURE / (1 - SURE)) - shift) / slope
@@ -151,21 +154,41 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
     days = [date for text in texts for date in dates(text)]
     for n, sentence in enumerate(answer.sentences):
         text = unnumbered(answer.sentence_text(sentence))
-        if refusal(text) == "full":
+        if refusal(text) == "full" or set(sentence.piece.stems) <= _NO_CLAIM:
             scores[n] = -30.0
-        elif _is_wrong(text, sentence, known, days):
+        elif _is_unknown(text, known, days):
+            scores[n] = max(scores[n], least)
+        elif (
+            len(sentence.piece.stems) <= SHORT and not sentence.features["denied"] and _is_converted(text, known, days)
+        ):
+            scores[n] = min(scores[n], -least)
+        elif _is_contradicted(sentence):
             scores[n] = max(scores[n], least)
     return scores
 
 
-def _is_wrong(text: str, sentence: ReadSentence, known: Sequence[Figure], days: Sequence[Date]) -> bool:
-    """Whether a figure or a date of the sentence is in none of the texts, or rules and model both see a contradiction."""
+def _is_unknown(text: str, known: Sequence[Figure], days: Sequence[Date]) -> bool:
+    """Whether the sentence has a figure or a date that none of the texts has."""
     for figure in figures(text):
         if not figure.count and not any(figures_agree(figure, other) for other in known):
             return True
-    if any(date.month and date.day and all(date.agrees(other) == 0.0 for other in days) for date in dates(text)):
-        return True
-    return sentence.features["denied"] > 0 and sentence.features.get("contradicted_first", -1.0) > 0
+    return any(date.month and date.day and all(date.agrees(other) == 0.0 for other in days) for date in dates(text))
+
+
+def _is_contradicted(sentence: ReadSentence) -> bool:
+    """Whether the model sees a contradiction where rules see one too, or a name or number that no passage has."""
+    lacks = sentence.features["denied"] or sentence.support.missing_names or sentence.support.missing_numbers
+    return bool(lacks) and sentence.features.get("contradicted_first", -1.0) > 0
+
+
+def _is_converted(text: str, known: Sequence[Figure], days: Sequence[Date]) -> bool:
+    """Whether the sentence has figures with a unit, or complete dates, and all of them are in the texts."""
+    given = [figure for figure in figures(text) if not figure.count and not figure.year]
+    whole = [date for date in dates(text) if date.parts == 3]
+    return bool(given or whole) and all(
+        [any(figures_agree(figure, other) for other in known) for figure in given]
+        + [any(date.agrees(other) == 1.0 and other.parts == 3 for other in days) for date in whole]
+    )
 
 
 def any_unsupported(scores: Floats) -> float:
