@@ -40,7 +40,7 @@ def arguments() -> argparse.ArgumentParser:
     evaluate.add_argument("--sets", type=Path, required=True, help="the folder with the development sets")
     evaluate.add_argument("--model", type=Path, required=True, help="the folder that export wrote")
     evaluate.add_argument("--most", type=int, default=400, help="held-out rows per source")
-    evaluate.add_argument("--rows", type=int, default=300, help="rows per development set")
+    evaluate.add_argument("--rows", type=int, default=300, help="rows per development set; 0 leaves them out")
     evaluate.add_argument("--markdown", action="store_true", help="tables; default: JSON")
     evaluate.add_argument(
         "--page", type=Path, help="a page whose table `entailment` is filled, such as docs/validity.md"

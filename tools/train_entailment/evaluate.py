@@ -153,7 +153,7 @@ def report(model: Path, data: Path, sets: Path, most: int, rows: int) -> dict[st
         "pairs_seen": facts["training"]["pairs"],
         "temperature": temperature,
         "held_out": [vars(figure) for figure in held_out(scorer, held, most, temperature)],
-        "development": development(scorer, sets, rows, temperature),
+        "development": development(scorer, sets, rows, temperature) if rows else {},
         "changed_facts": {
             "lower": sum(row["p"][0] > row["p"][1] for row in facts_found),
             "both_right": sum(row["p"][0] > 0.5 > row["p"][1] for row in facts_found),

@@ -28,7 +28,8 @@ def contradicts(statement: str, evidence: str) -> bool:
         return True
     if direction(said) * direction(wanted) < 0:
         return True
-    turned = any(opposites().get(word, frozenset()) & wanted.vocabulary for word in content - wanted.vocabulary)
+    only_there = wanted.vocabulary - said.vocabulary
+    turned = any(opposites().get(word, frozenset()) & only_there for word in content - wanted.vocabulary)
     negated = (said.negations > 0) != (wanted.negations > 0)
     if shared >= _SAME_WORDS and turned != negated:
         return True

@@ -39,7 +39,7 @@ RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far few
 CONTRADICTED_FROM = 0.5  # log-odds of "contradicted" from which a flagged sentence is called that
 SHORT = 12  # words: of a short sentence the figures are most of what it says
 _NO_CLAIM = frozenset({"yes", "no", "correct", "sure", "ye", "right", "exact", "inde", "of", "cours"})
-LONG_ANSWER = 3.0  # log-odds: how much less often an answer of four sentences or more is unsupported
+LONG_ANSWER = 1.0  # log-odds: how much less often an answer of four sentences or more is unsupported
 Floats = NDArray[np.float64]
 
 

@@ -42,7 +42,7 @@ ABSENT_BELOW = 0.15  # share of a sentence's words, weighted by rarity, in the p
 class ReadSentence:
     """`features` by words, and by the model too where it was asked. `evidence` is a place in the index.
 
-    `contradicted_by` is the place of the evidence that contradicts the sentence most, with its log-odds.
+    `contradicted_by` has the log-odds that the nearest window contradicts the sentence, and its place in the index.
     """
 
     piece: Piece
@@ -191,7 +191,6 @@ def _with_model(sentence: ReadSentence, windows: Sequence[Window], logits: Logit
         supported = np.array([settled or 0.0] * 2)
         contradicted = -np.abs(supported)
     apart, joined = supported[:-1], supported[-1]
-    worst = int(contradicted[:-1].argmax())
     features = {
         "model_best": float(apart.max()),
         "model_worst": float(apart.min()),
@@ -206,5 +205,5 @@ def _with_model(sentence: ReadSentence, windows: Sequence[Window], logits: Logit
     return replace(
         sentence,
         features={**sentence.features, **features},
-        contradicted_by=(float(contradicted[worst]), windows[worst].place if windows else -1),
+        contradicted_by=(float(contradicted[0]), windows[0].place if windows else -1),
     )
