@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from answerkey.errors import SettingsError
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
+from answerkey.metrics.dates import Date, dates
 from answerkey.metrics.entailment.model import EntailmentModel, load_model
 from answerkey.metrics.grounding.sentence_features import (
     ANSWERS_AT_ONCE,
@@ -25,7 +26,7 @@ from answerkey.metrics.grounding.sentence_features import (
     read_answers,
     unnumbered,
 )
-from answerkey.metrics.quantities import Date, Figure, dates, figures, figures_agree
+from answerkey.metrics.quantities import Figure, figures, figures_agree
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import metric
 from answerkey.text import numbers

@@ -34,8 +34,7 @@ _POINTER = re.compile(
 LANGUAGE_FROM = 4000  # characters of the passages by which their language is detected
 WINDOW_WORDS, JOINED_WORDS = 90, 150  # words of a premise: one window, and several joined
 WINDOWS, PLACES_JOINED = 2, 32
-COPIED, ABSENT = 8.0, -8.0  # log-odds of a sentence that is a copy, or of which the passages have hardly a word
-ABSENT_BELOW = 0.15  # share of a sentence's words, weighted by rarity, in the passages
+COPIED, ABSENT = 2.0, -1.0  # the model's usual log-odds for a copy, and for a sentence of which the passages have no word
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +150,10 @@ class Window:
 
 
 def is_settled(features: Mapping[str, float]) -> float | None:
-    """The log-odds of a sentence that needs no model: a copy of a passage, or one that the passages hardly have a word of."""
+    """The log-odds of a sentence that needs no model: a copy of a passage, or one that the passages have no word of."""
     if features["pairs_window"] == 1.0 and not features["numbers_missing"]:
         return COPIED
-    return ABSENT if features["recall_all"] < ABSENT_BELOW else None
+    return ABSENT if features["recall_all"] == 0.0 else None
 
 
 def _windows(answer: ReadAnswer, sentence: ReadSentence) -> list[Window]:
