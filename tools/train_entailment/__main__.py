@@ -33,7 +33,9 @@ def arguments() -> argparse.ArgumentParser:
         help="which weights; default: the moving average of the stable phase, the last of a decay branch",
     )
     export.add_argument("--out", type=Path, required=True, help="the folder for the model's files")
-    ship = commands.add_parser("ship", help="copy an exported model into the package, with reference outputs for the tests")
+    ship = commands.add_parser(
+        "ship", help="copy an exported model into the package, with reference outputs for the tests"
+    )
     ship.add_argument("--model", type=Path, required=True, help="the folder that export wrote")
     evaluate = commands.add_parser("evaluate", help="figures of an exported model")
     evaluate.add_argument("--data", type=Path, required=True, help="the folder with the .jsonl.xz files")

@@ -34,7 +34,10 @@ _POINTER = re.compile(
 LANGUAGE_FROM = 4000  # characters of the passages by which their language is detected
 WINDOW_WORDS, JOINED_WORDS = 90, 150  # words of a premise: one window, and several joined
 WINDOWS, PLACES_JOINED = 2, 32
-COPIED, ABSENT = 2.0, -1.0  # the model's usual log-odds for a copy, and for a sentence of which the passages have no word
+COPIED, ABSENT = (
+    2.0,
+    -1.0,
+)  # the model's usual log-odds for a copy, and for a sentence of which the passages have no word
 
 
 @dataclass(frozen=True, slots=True)
