@@ -35,15 +35,7 @@ from tools.local_judge.data import (  # noqa: E402
     with_edits,
 )
 from tools.local_judge.grounding_study import Table, answer_scores, table  # noqa: E402
-from tools.local_judge.measure import (  # noqa: E402
-    Array,
-    Measured,
-    accuracy,
-    auroc,
-    calibration_error,
-    gain,
-    interval,
-)
+from tools.local_judge.measure import Array, Measured, accuracy, auroc, calibration_error, gain, interval  # noqa: E402
 from tools.local_judge.report import Line, filled  # noqa: E402
 from tools.local_judge.written_study import written_lines  # noqa: E402
 
