@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from adversary.attack import attack, write_suite
+from adversary.attack import Attacked, write_suite
 
 TOUCH = "open({!r}, 'w').write('executed')\n"
 
@@ -26,13 +27,13 @@ TOUCH = "open({!r}, 'w').write('executed')\n"
         'kind = "full-context"\nknowledge = "docs"\nllm = "ollama"',
     ],
 )
-def test_the_bot_is_not_executed(tmp_path: Path, target: str) -> None:
+def test_the_bot_is_not_executed(here: Callable[..., Attacked], tmp_path: Path, target: str) -> None:
     touched = tmp_path / "touched"
     suite = write_suite(tmp_path, TOUCH.format(str(touched)) + "def answer(question):\n    return 1\n")
     suite.write_text(suite.read_text().replace('call = "bot:answer"', target))
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.txt").write_text("text")
-    ended = attack("run", suite, "--dry-run")
+    ended = here("run", suite, "--dry-run")
     assert ended.is_clean(), ended.err
     assert ended.code == 0, ended.lines
     assert not touched.exists()
@@ -50,9 +51,9 @@ def test_the_bot_is_not_executed(tmp_path: Path, target: str) -> None:
         ('call = "bot:answer"\nretries = -1', "retries = -1"),
     ],
 )
-def test_its_settings_are_still_checked(tmp_path: Path, target: str, line: str) -> None:
+def test_its_settings_are_still_checked(here: Callable[..., Attacked], tmp_path: Path, target: str, line: str) -> None:
     suite = write_suite(tmp_path, "")
     suite.write_text(suite.read_text().replace('call = "bot:answer"', target))
-    ended = attack("run", suite, "--dry-run")
+    ended = here("run", suite, "--dry-run")
     assert ended.code == 2
     assert line in ended.lines[-1]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from adversary.attack import COMMAND, attack, results, write_suite
+from adversary.attack import COMMAND, Attacked, attack, results, write_suite
 
 BOT = "def answer(question):\n    return 'It is ' + question.split()[-1].strip('?') + '. ✓ é 日本 \\u2028 🎉'\n"
 ROWS = [
@@ -55,6 +56,7 @@ def test_every_command_under_another_encoding(ran: Path, command: tuple[str, ...
     assert ended.is_clean(), ended.err[-1500:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("summary",), ("summary", "--json"), ("compare",), ("cases",), ("report",)])
 def test_a_pipe_that_ends_and_a_full_disk_and_closed_output(ran: Path, command: tuple[str, ...]) -> None:
     arguments = [command[0], *{"compare": [ran, ran], "cases": [ran.parents[1] / "cases.jsonl"]}.get(command[0], [ran])]
@@ -78,7 +80,7 @@ ESCAPE = "\x1b]0;owned\x07\x1b[2J\u202e"
 
 
 @pytest.mark.parametrize("where", ["id", "key", "metric", "profile", "gate", "module", "option", "case key", "path"])
-def test_no_escape_reaches_the_terminal(tmp_path: Path, where: str) -> None:
+def test_no_escape_reaches_the_terminal(here: Callable[..., Attacked], tmp_path: Path, where: str) -> None:
     quoted = json.dumps(ESCAPE)
     head = {"metric": f"metrics = [{quoted}]", "module": f"modules = [{quoted}]", "key": f"{quoted} = 3"}.get(where, "")
     more = {"gate": f"[gate]\nrequire = [{json.dumps(ESCAPE + ' >= 3')}]"}.get(where, "")
@@ -90,7 +92,7 @@ def test_no_escape_reaches_the_terminal(tmp_path: Path, where: str) -> None:
         text = suite.read_text().replace('profile = "profile.toml"', f"profile = {quoted}")
         suite.write_text(text)
     arguments = {"option": ["--set", f"run.{ESCAPE}=3"], "path": ["--resume", tmp_path / ESCAPE]}.get(where, [])
-    ended = attack("run", suite, "--no-charts", *arguments)
+    ended = here("run", suite, "--no-charts", *arguments)
     assert ended.is_clean(), ended.err[-1500:]
     for shown in (ended.out, ended.err):
         assert b"\x1b" not in shown
@@ -98,13 +100,13 @@ def test_no_escape_reaches_the_terminal(tmp_path: Path, where: str) -> None:
         assert "\u202e".encode() not in shown
 
 
-def test_full_width_signs_start_no_formula_in_a_csv(tmp_path: Path) -> None:
+def test_full_width_signs_start_no_formula_in_a_csv(here: Callable[..., Attacked], tmp_path: Path) -> None:
     rows = [
         {"id": f"{sign}{n}", "question": f"{sign}cmd()", "expected": f"{sign}2"}
         for n, sign in enumerate(("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t=", " ="))
     ]
     suite = write_suite(tmp_path, "def answer(question):\n    return question\n", rows)
-    assert attack("run", suite, "--no-charts").is_clean()
+    assert here("run", suite, "--no-charts").is_clean()
     import csv
 
     run = next(tmp_path.glob("results/*/run.json")).parent
