@@ -31,9 +31,9 @@ BENCHMARKS = {
         quick=("--texts", "60", "--cases", "40"),
     ),
     "judge": Benchmark(
-        "the path to a judge of 200 ms: one question, criteria of the suite and of cases; a real model",
-        "autoevals, pydantic-evals, deepeval; a bare loop",
-        full=("--real", "200"), quick=("--cases", "100", "--rounds", "1"),
+        "the path to a judge of 200 ms: one question, criteria of the suite and of cases",
+        "autoevals, pydantic-evals, deepeval",
+        quick=("--cases", "100", "--rounds", "1"),
     ),
     "ranking": Benchmark("32 ranking metrics from dicts", "pytrec_eval"),
     "retrieval": Benchmark(
