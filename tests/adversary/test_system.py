@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -57,8 +58,9 @@ def test_no_thread_can_be_started(tmp_path: Path, cli: Callable[..., Any], monke
 def test_a_folder_that_may_not_be_read_or_written(
     tmp_path: Path, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o755)
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & stat.S_ISVTX:
+            folder.chmod(folder.stat().st_mode | 0o055)
     suite, hidden = write_suite(tmp_path / "suite", BOT), tmp_path / "hidden"
     hidden.mkdir()
     (hidden / "cases.jsonl").write_text(json.dumps({"id": "1", "question": "q"}))

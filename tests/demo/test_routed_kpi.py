@@ -176,7 +176,7 @@ def test_each_skill_can_be_left_out() -> None:
     ("settings", "told"),
     [
         ({"tables": "none"}, "no such file or folder"),
-        ({"kpis": "faq.csv"}, "not readable as TOML"),
+        ({"kpis": "faq.csv"}, "not valid TOML"),
         ({"skills": ["speling"]}, 'did you mean "spelling"'),
         ({"table": "tables"}, 'did you mean "tables"'),
     ],

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from tests.support.viewer_world import ARTIFACTS, HOSTILE
 
 from answerkey.calibrate.labels import read_labels
@@ -102,12 +103,12 @@ def test_filter_sort_and_search(served: str, watch: Watch) -> None:
     assert "status=FAILED" in page.url
     page.locator("#search").press_sequentially("SHOP NUMBER 19 ")
     page.wait_for_url("**q=SHOP**")  # without Enter
-    page.wait_for_function("document.querySelectorAll('.case-link').length === 1")
+    expect(page.locator(".case-link")).to_have_count(1)
     assert page.locator(".case-link").inner_text().startswith("case-019")
     page.locator("#search").press_sequentially("nowhere")
     page.get_by_text("No case matches").wait_for()
     page.get_by_role("link", name="Clear the filters").click()
-    page.wait_for_function("document.querySelectorAll('.case-link').length === 40")
+    expect(page.locator(".case-link")).to_have_count(40)
     page.goto(f"{served}/run/bot_1?q=closed+on+day+13")  # words of an answer
     assert page.locator(".case-link").all_inner_texts()[0].startswith("case-012")
     assert watched.quiet()
@@ -199,7 +200,7 @@ def test_label_is_kept_and_read_by_calibrate(served: str, viewed: Path, watch: W
     assert page.get_by_role("button", name="Wrong").get_attribute("aria-pressed") == "true"
     assert read_labels(viewed / "bot_2").resolved() == {"case-005": 0}
     page.keyboard.press("1")
-    page.wait_for_function("document.querySelector('button[value=right]').getAttribute('aria-pressed') === 'true'")
+    expect(page.locator("button[value=right]").first).to_have_attribute("aria-pressed", "true")
     assert read_labels(viewed / "bot_2").resolved() == {"case-005": 1}
     lines = [json.loads(line) for line in (viewed / "bot_2" / "labels.jsonl").read_text().splitlines()]
     assert [line["note"] for line in lines] == ["day 6 is\u2028invented <b>"] * 2
@@ -215,7 +216,7 @@ def test_two_people_label_by_keyboard_and_settle_a_disagreement(served: str, vie
     for key in "1101":
         seen.append(page.locator("h1").inner_text())
         page.keyboard.press(key)
-        page.wait_for_function(f"document.querySelector('h1').textContent !== {json.dumps(seen[-1])}")
+        expect(page.locator("h1")).not_to_have_text(seen[-1])
     assert len(set(seen)) == 4
     assert page.get_by_text("4 of 40 labelled by ana").is_visible()
     second = watch(f"{served}/label/bot_1?as=ben")
@@ -223,7 +224,7 @@ def test_two_people_label_by_keyboard_and_settle_a_disagreement(served: str, vie
     for key in "1111":
         question = other.locator("h1").inner_text()
         other.keyboard.press(key)
-        other.wait_for_function(f"document.querySelector('h1').textContent !== {json.dumps(question)}")
+        expect(other.locator("h1")).not_to_have_text(question)
     assert other.get_by_text("ana and ben: Cohen's κ").is_visible()
     labels = read_labels(viewed / "bot_1")
     assert labels.people() == ["ana", "ben"]
