@@ -134,7 +134,7 @@ class _Lines:
 def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None) -> Iterator[Row]:
     """The rows from `start` up to `stop`; of the rest only what shares a row group with them is read."""
     pyarrow = import_pyarrow()
-    failures: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError, MemoryError)
+    failures: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError)
     try:
         file = pyarrow.parquet.ParquetFile(path)
         _check_size(file, path, name)

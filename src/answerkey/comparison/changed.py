@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from answerkey.comparison.pair import Pairs
 from answerkey.errors import SettingsError
@@ -94,7 +94,7 @@ def what_changed(pairs: Pairs) -> Changed:
     """Compare the answers by their hashes and the rest by fingerprint."""
     a, b = pairs.a, pairs.b
     identical = near = evidence = 0
-    for i, j in zip(pairs.rows_a.tolist(), pairs.rows_b.tolist(), strict=True):
+    for i, j in pairs.rows():
         same = a.answers[i] == b.answers[j]
         identical += same
         near += not same and a.wordings[i] == b.wordings[j]
@@ -133,9 +133,9 @@ def _differing(pairs: Pairs) -> tuple[str, ...]:
 def _changed_settings(old: Any, new: Any, name: str = "") -> Iterator[str]:
     """The settings that differ, by dotted name with both values: `target.url: "a" → "b"`."""
     if isinstance(old, dict) and isinstance(new, dict):
-        tables: tuple[Json, Json] = (old, new)
-        for key in dict.fromkeys([*tables[0], *tables[1]]):
-            yield from _changed_settings(tables[0].get(key), tables[1].get(key), f"{name}.{key}" if name else str(key))
+        before, after = cast("Json", old), cast("Json", new)
+        for key in dict.fromkeys([*before, *after]):
+            yield from _changed_settings(before.get(key), after.get(key), f"{name}.{key}" if name else str(key))
     elif old != new:
         yield f"{name}: {_shown(old)} → {_shown(new)}"
 

@@ -229,7 +229,7 @@ def _flips(pairs: Pairs, *, was: int) -> tuple[Flip, ...]:
     """Cases that passed (`was` = 1) or failed (0) in A, and not so in B. An error counts as failing."""
     a, b = pairs.a, pairs.b
     flips: list[Flip] = []
-    for i, j in zip(pairs.rows_a.tolist(), pairs.rows_b.tolist(), strict=True):
+    for i, j in pairs.rows():
         before, after = a.passed[i], b.passed[j]
         failed = after == 0 or (after < 0 and b.statuses[j] == Status.ERROR)
         if before == 1 and failed if was else before != 1 and after == 1:
@@ -248,7 +248,7 @@ def _corrected(metrics: dict[str, Difference]) -> dict[str, Difference]:
 def _moves(pairs: Pairs, noise: Noise | None) -> tuple[Move, ...]:
     a, b = pairs.a, pairs.b
     moves: list[Move] = []
-    for row, (i, j) in enumerate(zip(pairs.rows_a.tolist(), pairs.rows_b.tolist(), strict=True)):
+    for row, (i, j) in enumerate(pairs.rows()):
         before, after = a.score[i], b.score[j]
         # A missing score is NaN, and every comparison with NaN is false.
         if abs(after - before) > _STILL * max(abs(before), abs(after)):

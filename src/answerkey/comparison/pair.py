@@ -148,6 +148,12 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.rows_a)
 
+    def rows(self) -> Iterable[tuple[int, int]]:
+        """Of each case its row in A and its row in B."""
+        left: list[int] = self.rows_a.tolist()
+        right: list[int] = self.rows_b.tolist()
+        return zip(left, right, strict=True)
+
     def metrics(self) -> list[str]:
         """Names measured in both runs, in A's order."""
         return [name for name in self.a.metrics if name in self.b.metrics]
@@ -180,11 +186,7 @@ class Pairs:
 
     def lost(self) -> list[str]:
         """Ids with a verdict in A and none in B."""
-        return [
-            self.a.ids[i]
-            for i, j in zip(self.rows_a.tolist(), self.rows_b.tolist(), strict=True)
-            if self.a.passed[i] >= 0 and self.b.passed[j] < 0
-        ]
+        return [self.a.ids[i] for i, j in self.rows() if self.a.passed[i] >= 0 and self.b.passed[j] < 0]
 
     def _both(self, a: Any, b: Any) -> Columns:
         import numpy as np
@@ -259,7 +261,7 @@ def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
     low = np.where(np.isnan(scores), np.inf, scores).min(axis=0)
     high = np.where(np.isnan(scores), -np.inf, scores).max(axis=0)
     flips = (passed == 1).any(axis=0) & (passed == 0).any(axis=0)
-    flaky = tuple(a.ids[i] for i in pairs.rows_a[flips].tolist())
+    flaky = tuple(a.ids[i] for (i, _), flips_here in zip(pairs.rows(), flips, strict=True) if flips_here)
     return Noise(len(columns), math.sqrt(variance), floor, low, high, flaky)
 
 
@@ -268,7 +270,7 @@ def _aligned(pairs: Pairs, repeat: Side) -> tuple[NumberArray, NumberArray]:
     import numpy as np
 
     where = {case_id: row for row, case_id in enumerate(repeat.ids)}
-    rows = np.array([where.get(pairs.a.ids[i], -1) for i in pairs.rows_a.tolist()], dtype=np.intp)
+    rows = np.array([where.get(pairs.a.ids[i], -1) for i, _ in pairs.rows()], dtype=np.intp)
     score = np.append(np.asarray(repeat.score), np.nan)[rows]
     passed = np.append(np.asarray(repeat.passed), -1)[rows]
     return score, passed

@@ -33,7 +33,7 @@ def load_sentence_transformer(name: str) -> SentenceTransformerEmbedder:
     """The model of that name or folder; one line where it cannot be had."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
-        from sentence_transformers import SentenceTransformer  # pyright: ignore[reportMissingImports]  # pyright: ignore[reportUnknownVariableType]
+        from sentence_transformers import SentenceTransformer  # pyright: ignore
     except ImportError:
         raise MissingPackage("sentence-transformers", "sentence-transformers") from None
     try:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import cast
 
 from answerkey.metrics.dates import clock_times, frequencies
 from answerkey.metrics.number_words import ORDER, SPELLED, in_digits
@@ -205,10 +205,10 @@ class _Unit:
 @cache
 def _units() -> tuple[re.Pattern[str], Mapping[str, _Unit], re.Pattern[str]]:
     """What stands after a number, which unit each group of it is, and the currency signs before one."""
-    tables: dict[str, dict[str, Any]] = tomllib.loads(
+    tables: dict[str, dict[str, float | list[float]]] = tomllib.loads(
         (files("answerkey.metrics") / "words" / "units.toml").read_text(encoding="utf-8")
     )
-    currencies: dict[str, str] = tables.pop("currency")
+    currencies = cast("dict[str, str]", tables.pop("currency"))
     units = {
         f"u{n}": (names, _Unit(dimension, *(size if isinstance(size, list) else [size])))
         for n, (dimension, names, size) in enumerate(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -137,7 +137,7 @@ def _stemmer(language: str) -> Callable[[str], str]:
         raise SettingsError(f'[retrieval] language = "{language}": no stemmer for it{hint}')
     import snowballstemmer
 
-    return snowballstemmer.stemmer(name).stemWord
+    return cast("Callable[[str], str]", snowballstemmer.stemmer(name).stemWord)
 
 
 def build_bm25(texts: Sequence[str], formula: Formula) -> Bm25:

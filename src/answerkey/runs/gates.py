@@ -14,7 +14,7 @@ import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
@@ -169,8 +169,9 @@ def _number_at(part: Any, path: str) -> float | None:
         return part if isinstance(part, int | float) and not isinstance(part, bool) else None
     if not isinstance(part, Mapping):
         return None
-    name = next((name for name in part if path == name or path.startswith(f"{name}.")), None)
-    return None if name is None else _number_at(part[name], path[len(name) + 1 :])
+    table = cast("Mapping[str, Any]", part)
+    name = next((name for name in table if path == name or path.startswith(f"{name}.")), None)
+    return None if name is None else _number_at(table[name], path[len(name) + 1 :])
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -166,8 +166,8 @@ def manifest_of(prepared: Prepared, created: str) -> Json:
 def without_secrets(value: Any, key: str = "") -> Any:
     """The same settings with every value that may be a secret hidden; names of environment variables stay."""
     if isinstance(value, dict):
-        return {name: without_secrets(item, str(name)) for name, item in value.items()}
+        return {name: without_secrets(item, str(name)) for name, item in cast("Json", value).items()}
     if isinstance(value, list):
-        return [without_secrets(item, key) for item in value]
+        return [without_secrets(item, key) for item in cast("list[Any]", value)]
     hidden = isinstance(value, str) and any(word in key.lower() for word in _SECRET) and not key.endswith("_env")
     return "(hidden)" if hidden and not value.startswith("${") else value

@@ -272,7 +272,7 @@ class NotebookBar:
         self._shown: Any = None
 
     def start(self, total: int, done: int = 0) -> None:
-        from IPython.display import HTML, display  # pyright: ignore[reportMissingImports]
+        from IPython.display import HTML, display  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
         self._figures.start(total, done)
         self._html = HTML

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -45,7 +45,7 @@ def to_json(value: Any) -> Json:
 
     The recorded response of a case is left out too: it is stored as the response.
     """
-    kind = type(value)
+    kind = cast("type[Any]", type(value))
     record: Json = {}
     for name, default in _shape(kind):
         if name == "recorded":

@@ -60,7 +60,7 @@ class RunInfo:
 
     @staticmethod
     def of_manifest(manifest: Json) -> RunInfo:
-        profile = manifest.get("profile") or {}
+        profile: Json = manifest.get("profile") or {}
         return RunInfo(
             name=manifest["name"],
             created=manifest.get("created", ""),

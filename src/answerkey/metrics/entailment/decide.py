@@ -80,10 +80,10 @@ def _decided(asked: Asked, score: Score) -> Decided:
         end = start + len(statement)
         own = [item for item in sentences if item["start"] < end and item["end"] > start]
         worst = max(own, key=lambda item: item["probability"], default=None)
-        quote = ""
+        quote: str = ""
         if worst and worst["span"] is not None:
             first, last = worst["span"]
-            quote = asked.texts[worst["passage"]][first:last]
+            quote = asked.texts[int(worst["passage"])][int(first) : int(last)]
         supported = 1 - worst["probability"] if worst else 0.0
         if not by_model and frozenset(read(statement).content).isdisjoint(read(quote).vocabulary):
             supported = 0.0  # not a word in common

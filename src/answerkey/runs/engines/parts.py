@@ -3,6 +3,9 @@
 A part is written to a temporary name and renamed, so it is complete or absent: the parts are the checkpoint.
 """
 
+# pyarrow ships no types.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 import io

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from answerkey.cases.loader import case_files, checked, read_file, shown_name
 from answerkey.cases.shapes import cases_of_rows
@@ -79,7 +79,7 @@ def _parquet_length(path: Path) -> int:
     import pyarrow.parquet as parquet
 
     try:
-        return parquet.ParquetFile(path).metadata.num_rows
+        return cast("int", parquet.ParquetFile(path).metadata.num_rows)
     except (pyarrow.ArrowException, OSError):
         return 1
 
