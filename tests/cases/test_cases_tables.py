@@ -1,6 +1,7 @@
 """JSON, JSONL, CSV, Parquet: aliases, lists in cells, encodings; and bad input as a user meets it."""
 
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -218,3 +219,17 @@ def test_cases_lists_what_other_programs_rely_on(cli, write):
     assert case["id"] == "qa#Q5"
     assert (case["question"], case["expected"], case["question_num"], case["tags"]) == ("Why?", "So.", 5, [])
     assert case["source_file"].endswith("qa.md")
+
+
+def test_text_that_only_starts_as_utf_16_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    path.write_bytes("question,expected\nQ,A\n".encode("utf-16") + b"\n")
+    with pytest.raises(InputError, match="not valid UTF-16; save it as UTF-8"):
+        list(load_cases([path]))
+
+
+def test_bytes_in_a_parquet_file_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    texts = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xee\x00")])
+    pq.write_table(pa.table({"question": texts}), tmp_path / "cases.parquet")
+    with pytest.raises(InputError, match="not a readable Parquet file"):
+        list(load_cases([tmp_path / "cases.parquet"]))

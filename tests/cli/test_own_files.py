@@ -485,7 +485,7 @@ UNREADABLE: dict[str, tuple[Any, list[str]]] = {
     "j.csv": ('id,question,relevant\n1,q,"{3"\n', ["line 2", '"relevant"', "'{3'", "for example [\"34\""]),
     "k.xlsx": (b"PK", ["a spreadsheet", "pandas.read_excel"]),
     "l.txt": ("Some text.", ["a document", 'kind = "rag"']),
-    "m.json": ("[1, 2]", ["item 1", "found int", "an object with named values"]),
+    "m.json": ("[1, 2]", ["item 1", "found int", "an object such as"]),
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import click
 from answerkey.calibrate.calibration import Calibration, CalibrationOptions, LabelColumns, calibrate_metric
 from answerkey.calibrate.calibration_report import calibration_json, calibration_text, write_threshold
 from answerkey.calibrate.labelled import measure, read_labelled
-from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.output import COUNT, json_option, print_json, say, show
 from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
 from answerkey.errors import StorageError
 from answerkey.metrics.judge.card import is_judged
@@ -65,7 +65,7 @@ class CalibrateOptions:
                  help="What the best threshold maximises; default balanced (accuracy)."),
     click.option("--repeats", type=click.IntRange(1, 100), default=1,
                  help="Number of measurements, to see a judge's noise; default 1."),
-    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N rows."),
+    click.option("--limit", type=COUNT, metavar="N", help="Only the first N rows."),
     click.option("--model", help="Embedding model."),
     judge_option,
     judge_model_option,

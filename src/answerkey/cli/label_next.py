@@ -10,7 +10,7 @@ import click
 
 from answerkey.calibrate.label_order import label_order, rate_of_cases
 from answerkey.calibrate.labels import all_labels
-from answerkey.cli.output import done, json_option, print_json, show
+from answerkey.cli.output import COUNT, done, json_option, print_json, show
 from answerkey.reports.rows import read_rows
 from answerkey.reports.text import corrected_line
 
@@ -28,7 +28,7 @@ class CaseToLabel:
 
 @click.command("label-next")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--count", type=click.IntRange(1), default=10, help="How many cases to list; default 10.")
+@click.option("--count", type=COUNT, default=10, help="How many cases to list; default 10.")
 @click.option("--labels", type=click.Path(path_type=Path, dir_okay=False),
               help="A file with columns id and label, besides the labels of the run.")  # fmt: skip
 @json_option

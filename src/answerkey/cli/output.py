@@ -13,6 +13,7 @@ import click
 from answerkey.errors import EXIT_OK, Ending
 from answerkey.text import printable
 
+COUNT = click.IntRange(1, 1_000_000_000)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on standard output.")
 
 

@@ -19,7 +19,7 @@ from answerkey.errors import InputError, SettingsError
 log = logging.getLogger("answerkey.cases")
 
 _BLOCK = 1 << 20
-_MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DEEPEST = 100
 _MOST_VALUES = 1_000_000  # of a YAML file, whose aliases can stand for far more than it writes
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
@@ -28,22 +28,25 @@ _LARGE_NUMBER = re.compile(r"\d{19}|\d[eE]\+?\d{3}")
 
 def encoding_of(path: Path) -> str:
     """The file's encoding, from a pass over it in blocks: UTF-8, UTF-16 with its mark, else cp1252, which is announced."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    before, utf8 = 0, True
+    encoding, before, valid = "utf-8", 0, True
+    decoder = codecs.getincrementaldecoder(encoding)()
     try:
         with path.open("rb") as file:
             while block := file.read(_BLOCK):
-                if before == 0 and (marked := [name for mark, name in _MARKS if block.startswith(mark)]):
-                    return marked[0]
-                if b"\0" in block:
+                if before == 0 and block.startswith(_UTF16_MARKS):
+                    encoding = "utf-16"
+                    decoder = codecs.getincrementaldecoder(encoding)()
+                if encoding == "utf-8" and b"\0" in block:
                     byte = before + block.index(0)
                     raise InputError(f"{path}: byte {byte} is NUL, so this is not text; save it as UTF-8 text")
                 before += len(block)
-                if utf8:
-                    utf8 = _decodes(decoder, block)
+                valid = valid and _decodes(decoder, block)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    return "utf-8-sig" if utf8 and _decodes(decoder, b"", final=True) else _other_encoding(path)
+    valid = valid and _decodes(decoder, b"", final=True)
+    if encoding == "utf-16" and not valid:
+        raise InputError(f"{path}: starts as UTF-16 but is not valid UTF-16; save it as UTF-8 text")
+    return ("utf-8-sig" if encoding == "utf-8" else encoding) if valid else _other_encoding(path)
 
 
 def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> bool:

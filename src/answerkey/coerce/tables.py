@@ -186,7 +186,8 @@ def renamed(rows: Iterable[tuple[Any, Place]]) -> Iterator[Row]:
     """Rows with canonical names; the mapping is worked out once for each new set of names."""
     for row, place in rows:
         if not is_mapping(row):
-            raise InputError(f"{place}: found {type(row).__name__}, expected an object with named values")
+            example = '{"question": "…", "expected": "…"}'
+            raise InputError(f"{place}: found {type(row).__name__}, expected an object such as {example}")
         columns = _columns(tuple(row), place)
         yield {columns[key]: value for key, value in row.items()}, place
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from answerkey.cli.output import json_option, say
+from answerkey.cli.output import COUNT, json_option, say
 from answerkey.cli.run import finish, loop
 from answerkey.cli.run.finish import finish_run
 from answerkey.cli.run.options import RunOptions, suite_of_run
@@ -20,14 +20,14 @@ from answerkey.runs.store import is_run, read_manifest
 _OPTIONS = (
     click.option("--resume", is_flag=True,
                  help="Continue the newest unfinished run of this suite; finished cases are not asked again."),
-    click.option("--resume-limit", type=click.IntRange(1), metavar="N",
+    click.option("--resume-limit", type=COUNT, metavar="N",
                  help="With --resume: ask at most N cases, the stopped one first."),
     click.option("--accept-changes", is_flag=True,
                  help="Resume although cases, profile or settings changed; the change is recorded."),
     click.option("--investigate", is_flag=True, help="Show the last failure in full, then ask it again with debug output."),
     click.option("--stop-on-fail", is_flag=False, flag_value="pass", metavar="[N]",
                  help="Stop at the first case that fails, or that scores under N on the profile's scale."),
-    click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N cases."),
+    click.option("--limit", type=COUNT, metavar="N", help="Only the first N cases."),
     click.option("--test", "smoke", is_flag=True,
                  help="Only the first case (or the first N of --limit); the first is shown in full: does everything work?"),
     click.option("--dataset", "datasets", multiple=True, type=click.Path(path_type=Path), metavar="PATH",
@@ -36,9 +36,9 @@ _OPTIONS = (
     click.option("--file", metavar="NAME", help="Only cases of this file."),
     click.option("--tag", metavar="NAME", help="Only cases with this tag, or in a folder of this name."),
     click.option("--collection", metavar="NAME", help="The vector-store collection of the target or of [retrieval]."),
-    click.option("--workers", type=click.IntRange(1), help="Questions asked at the same time; default 5."),
+    click.option("--workers", type=COUNT, help="Questions asked at the same time; default 5."),
     click.option("--timeout", type=float, help="Seconds to wait for one answer; default 30."),
-    click.option("--repeats", type=click.IntRange(1), metavar="K",
+    click.option("--repeats", type=COUNT, metavar="K",
                  help="Ask each case K times; it passes by [run] require, default more than half."),
     click.option("--max-cost", type=float, help="Stop when the answers and the judge have cost this much."),
     click.option("--max-minutes", type=float, help="Stop after this many minutes."),
