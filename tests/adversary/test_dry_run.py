@@ -49,6 +49,7 @@ def test_the_bot_is_not_executed(here: Callable[..., Attacked], tmp_path: Path, 
         ('kind = "faq"', "needs faq"),
         ('kind = "rag"\ndocuments = "docs"\nalpha = 2', "alpha = 2"),
         ('call = "bot:answer"\nretries = -1', "retries = -1"),
+        ('kind = "rag"\ngradio = "docs"', 'has no setting "gradio"'),
     ],
 )
 def test_its_settings_are_still_checked(here: Callable[..., Attacked], tmp_path: Path, target: str, line: str) -> None:

@@ -55,8 +55,8 @@ def make_target(
 def check_target(table: Settings, folder: Path) -> None:
     """Check the settings of a target without importing, starting or asking anything of the user's."""
     kind = kind_of(table)
-    flavour = next((f"{kind}, {name}" for name in ("openai", "gradio") if name in table), kind)
-    declared = TARGET_TABLES["http, openai" if "chat" in table and kind == "http" else flavour]
+    protocols = {"openai": "http, openai", "chat": "http, openai", "gradio": "http, gradio"} if kind == "http" else {}
+    declared = TARGET_TABLES[next((protocols[key] for key in protocols if key in table), kind)]
     own = {key: value for key, value in table.items() if kind not in BOTS or key not in _LIVE_SETTINGS}
     if kind != "recorded":
         read_table(LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]")
