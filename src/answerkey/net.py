@@ -159,7 +159,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         if re.fullmatch(r"\d+(\.\d+)?", written):
             return float(written)
         date = parsedate_to_datetime(written)
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         return None
     date = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max(0.0, (date - (now or datetime.now(UTC))).total_seconds())

@@ -14,8 +14,10 @@ from answerkey.types import Case
 
 Grades = Mapping[str, Mapping[str, float]]
 SHIFTS = tuple(sorted((shift for shift in range(-60, 61) if shift), key=abs))
-_NUMBER_AT_END = re.compile(r"(.*?)(\d+)$")
-_RANGE = re.compile(r"(?P<document>.*?)[#:\s]?\s*(?:pages?|pp?\.?)?\s*(?P<first>\d+)\s*[-–]\s*(?P<last>\d+)$", re.I)
+_NUMBER_AT_END = re.compile(r"(.*?)(?<!\d)(\d{1,18})$")
+_RANGE = re.compile(
+    r"(?P<document>.*?)[#:\s]?\s*(?:pages?|pp?\.?)?\s*(?<!\d)(?P<first>\d{1,18})\s*[-–]\s*(?P<last>\d{1,18})$", re.I
+)
 _PAGE_WORDS = frozenset(
     {"page", "pages", "p", "pp", "pg", "no", "nr", "seite", "s", "página", "hal", "halaman", "chunk"}
 )
@@ -68,7 +70,7 @@ class PageNames:
         without_chunk = self.find(re.sub(r"[:_-]\d+$", "", label))
         if without_chunk is not None:
             return f'"{without_chunk}"'
-        numbers = [str(int(number)) for number in re.findall(r"(?<![.\d])\d+", label)]
+        numbers = [str(int(number)) for number in re.findall(r"(?<![.\d])\d{1,18}(?!\d)", label)]
         letters = [word for word in words(re.sub(r"\d+", " ", label)) if word not in _PAGE_WORDS]
         for number in reversed(numbers):
             for one in self._by_page.get(number, ()):

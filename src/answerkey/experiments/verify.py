@@ -155,7 +155,7 @@ def _key(chunk: Chunk, only: str | None) -> PageKey | None:
     document, page = page_parts(chunk.page)
     page = chunk.number or page
     stem = document_stem(document or chunk.document) if document or chunk.document else only
-    if not page.isdigit() or stem is None:
+    if not re.fullmatch(r"\d{1,18}", page) or stem is None:
         return None
     return (only if only is not None and not document else stem), int(page)
 

@@ -37,6 +37,7 @@ ITEM_REPLACED = 4.0  # against a list in which another item takes the place of a
 SWAPPED = 4.0  # against the expected sentence with one name exchanged; a third of it for another word
 DECLINED = 1.0  # against an answer that declines and gives nothing expected
 _NAMES_READ = 40
+_SHORT = 8  # words of an expected answer in which every quantity counts
 _COPY = 0.9
 _PHRASE, _SENTENCE, _LONG = math.log1p(5), math.log1p(6), math.log1p(20)
 _NOT_NAMES = frozenset(stem(word) for word in MONTHS)
@@ -65,7 +66,7 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
         "only_quantity": float(
             any(not figure.count for figure in sought) and all(found) and _only_quantities(wanted, asked)
         ),
-        "other_quantity": float(_other_quantity(said, sought, given)),
+        "other_quantity": float(_other_quantity(said, wanted, sought, given)),
         "other_figure": float(bool(sought) and not any(found) and any(f.value not in given for f in said.figures)),
         "same_names": float(bool(names) and not rivals and all(near[name][0] >= NEAR for name in names)),
         "swapped": swapped(said, wanted),
@@ -112,13 +113,14 @@ def _other_person(said: Text, wanted: Text, asked: Text) -> bool:
     )
 
 
-def _other_quantity(said: Text, sought: Sequence[Figure], given: set[float]) -> bool:
-    """None of the expected quantities, but others of the same kind."""
+def _other_quantity(said: Text, wanted: Text, sought: Sequence[Figure], given: set[float]) -> bool:
+    """None of the expected quantities, but others of the same kind; of a short expected answer, not even one."""
     own = [figure for figure in said.figures if figure.value not in given]
-    kinds = {figure.dimension or figure.percent for figure in sought} - {False}
-    return not any(figures_agree(figure, other) for figure in sought for other in own) and any(
-        (figure.dimension or figure.percent) in kinds for figure in own
-    )
+    missing = [figure for figure in sought if not any(figures_agree(figure, other) for other in own)]
+    others = [figure for figure in own if not any(figures_agree(one, figure) for one in sought)]
+    kinds = {figure.dimension or figure.percent for figure in missing} - {False}
+    enough = missing if len(wanted.words) <= _SHORT else len(missing) == len(sought)
+    return bool(enough) and any((figure.dimension or figure.percent) in kinds for figure in others)
 
 
 def _only_quantities(wanted: Text, asked: Text) -> bool:
