@@ -209,22 +209,26 @@ def test_label_is_kept_and_read_by_calibrate(served: str, viewed: Path, watch: W
     assert watched.quiet()
 
 
+def _label(page: Any, key: str) -> str:
+    """The question that was labelled with one key, once the page with the next one has loaded."""
+    question = page.locator("h1").inner_text()
+    page.keyboard.press(key)
+    expect(page.locator("h1")).not_to_have_text(question)
+    page.wait_for_load_state("load")
+    return question
+
+
 def test_two_people_label_by_keyboard_and_settle_a_disagreement(served: str, viewed: Path, watch: Watch) -> None:
-    first, seen = watch(f"{served}/label/bot_1?as=ana"), []
+    first = watch(f"{served}/label/bot_1?as=ana")
     page = first.page
     page.wait_for_url("**/label/bot_1")
-    for key in "1101":
-        seen.append(page.locator("h1").inner_text())
-        page.keyboard.press(key)
-        expect(page.locator("h1")).not_to_have_text(seen[-1])
-    assert len(set(seen)) == 4
+    assert len({_label(page, key) for key in "1101"}) == 4
     assert page.get_by_text("4 of 40 labelled by ana").is_visible()
     second = watch(f"{served}/label/bot_1?as=ben")
     other = second.page
+    other.wait_for_url("**/label/bot_1")
     for key in "1111":
-        question = other.locator("h1").inner_text()
-        other.keyboard.press(key)
-        expect(other.locator("h1")).not_to_have_text(question)
+        _label(other, key)
     assert other.get_by_text("ana and ben: Cohen's κ").is_visible()
     labels = read_labels(viewed / "bot_1")
     assert labels.people() == ["ana", "ben"]
