@@ -36,7 +36,7 @@ from answerkey.runs.prepare import Prepared, manifest_of, prepare
 from answerkey.runs.progress import make_progress
 from answerkey.runs.score import make_scorer
 from answerkey.runs.suite import load_suite, suite_of
-from answerkey.types import Case, Outcome, Score, Target
+from answerkey.types import Case, Outcome, Score
 
 Metrics = Sequence[str | Callable[..., Any]]
 
@@ -78,27 +78,17 @@ def evaluate(
     """
     names, functions = metrics_of([metrics] if isinstance(metrics, str) or callable(metrics) else metrics)
     cases = cases_of(data, limit)
+    asked = None if target is None or isinstance(target, Mapping) else target_of(target, timeout, retries)
+    if target is None and not any(case.recorded is not None for case in cases):
+        raise InputError(f'{NAME}: no column "answer"; add the answers, or give a target to ask')
     table: dict[str, Any] = {
         "name": name,
         "cases": [str(data) if isinstance(data, (str, Path)) else NAME],
         "metrics": names,
         "run": {"workers": workers, "timeout": timeout, "repeats": repeats},
         "gate": {"require": list(gates)},
+        **_tables(profile=profile, judge=judge, embedding=embedding, target=target),
     }
-    if profile is not None:
-        table["profile"] = str(profile) if isinstance(profile, Path) else profile
-    if isinstance(judge, (str, Mapping)):
-        table["judge"] = judge
-    if embedding is not None:
-        table["embedding"] = embedding
-    asked: Target | None = None
-    if isinstance(target, Mapping):
-        table["target"] = dict(target)  # pyright: ignore[reportUnknownArgumentType]
-    elif target is not None:
-        table["target"] = {"kind": "python", "call": f"python:{name_of(target)}"}
-        asked = target_of(target, timeout, retries)
-    elif not any(case.recorded is not None for case in cases):
-        raise InputError(f'{NAME}: no column "answer"; add the answers, or give a target to ask')
     suite = suite_of(table, Path())
     if out is not None:
         suite = suite.writing_to(Path(out))
@@ -106,6 +96,21 @@ def evaluate(
         prepared = prepare(suite, cases=partial(enumerate, cases), target=asked, judge=judge_of(judge, workers))  # pyright: ignore[reportArgumentType]
     with closing(prepared):
         return _execute(prepared, out, progress)
+
+
+def _tables(*, profile: Any, judge: Any, embedding: Any, target: Any) -> dict[str, Any]:
+    """These arguments as the tables of a suite; a judge that is a function has none, a bot's object only its name."""
+    if isinstance(target, Mapping):
+        target = dict(cast("Mapping[str, Any]", target))
+    elif target is not None:
+        target = {"kind": "python", "call": f"python:{name_of(target)}"}
+    tables: dict[str, Any] = {
+        "profile": str(profile) if isinstance(profile, Path) else profile,
+        "judge": judge if isinstance(judge, (str, Mapping)) else None,
+        "embedding": embedding,
+        "target": target,
+    }
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 async def aevaluate(data: Any, metrics: Metrics | str | Callable[..., Any] = (), **options: Any) -> Run:

@@ -54,7 +54,7 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SweepPlan:
     """What is tried. `standard`: the three standard tests, instead of every α asked for at every K asked for.
 
     `alphas` and `ks` hold those and what `named` and `topk_alpha` add. `select` is the metric that chooses, with a
@@ -94,7 +94,7 @@ class Plan:
         return tuple(sorted({*(self.asked_ks if asked else ()), *((STANDARD_K,) if named else ())}))
 
 
-def plan_of(settings: RetrievalTable, with_dense: bool = True) -> Plan:
+def plan_of(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
     """The standard tests where neither `alphas` nor `ks` is given, else exactly those; without dense search only α = 0."""
     standard = not settings.alphas and not settings.ks
     asked_alphas, asked_ks = settings.alphas or STANDARD_ALPHAS, settings.ks or STANDARD_KS
@@ -108,7 +108,7 @@ def plan_of(settings: RetrievalTable, with_dense: bool = True) -> Plan:
     asked_alphas = tuple(round(alpha, 6) for alpha in asked_alphas)
     more = [*(NAMED.values() if named else ()), *(() if topk_alpha is None else (round(topk_alpha, 6),))]
     select = _select(settings.select, STANDARD_K if standard else asked_ks[-1])
-    return Plan(
+    return SweepPlan(
         tuple(sorted({*asked_alphas, *more})), tuple(sorted({*asked_ks, *((STANDARD_K,) if named else ())})),
         asked_alphas, asked_ks, rrf=with_dense and (settings.rrf or standard), named=named, standard=standard,
         topk_alpha=topk_alpha, select=select,
@@ -126,7 +126,7 @@ def _select(given: str, largest: int) -> tuple[str, int | None]:
         raise SettingsError(f"[retrieval] select: {error}") from None
 
 
-def variants_of(plan: Plan, setup: int = 0) -> list[Variant]:
+def variants_of(plan: SweepPlan, setup: int = 0) -> list[Variant]:
     """A variant per α, ascending, and reciprocal rank fusion where it is asked for."""
     names = {alpha: name for name, alpha in NAMED.items()}
     found = [Variant(names.get(alpha, f"Hybrid_{alpha:g}"), alpha, "", setup) for alpha in plan.alphas]
@@ -270,7 +270,7 @@ def measure_grid(hits: Hits, ks: Sequence[int], queries: int) -> Floats:
     return np.ascontiguousarray(table.transpose(2, 0, 3, 1))
 
 
-def measure_choice(hits: Hits, plan: Plan, queries: int) -> Floats:
+def measure_choice(hits: Hits, plan: SweepPlan, queries: int) -> Floats:
     """(variant, K, query): the metric that chooses, of the first K places."""
     metric, cut = plan.select
     columns: list[Floats] = []

@@ -19,8 +19,8 @@ from answerkey.errors import InputError, SettingsError
 from answerkey.experiments.grid import (
     METRICS,
     Labels,
-    Plan,
     QuoteLabels,
+    SweepPlan,
     Variant,
     find_quotes,
     hits_in_chunks,
@@ -76,7 +76,7 @@ class Sweep:
 
     cases: tuple[Case, ...]
     setups: tuple[SearchIndex, ...]
-    plan: Plan
+    plan: SweepPlan
     variants: tuple[Variant, ...]
     values: Floats
     chosen: Floats
@@ -222,7 +222,7 @@ class _Measured:
     seconds: dict[str, float]
 
 
-def _measure_setup(prepared: PreparedSweep, setup: int, plan: Plan, pages: list[str], step: Step) -> _Measured:
+def _measure_setup(prepared: PreparedSweep, setup: int, plan: SweepPlan, pages: list[str], step: Step) -> _Measured:
     """One index: searched once, fused for all α, measured at every K."""
     index, settings = prepared.setups[setup], prepared.settings
     questions = [case.question for case in prepared.cases]
@@ -256,7 +256,7 @@ def _measure_setup(prepared: PreparedSweep, setup: int, plan: Plan, pages: list[
 
 
 def _measured_rankings(
-    index: SearchIndex, chunks: Ints, labels: Labels, quotes: QuoteLabels | None, plan: Plan, unit: str
+    index: SearchIndex, chunks: Ints, labels: Labels, quotes: QuoteLabels | None, plan: SweepPlan, unit: str
 ) -> tuple[Floats, Floats, Ints]:
     rankings = to_pages(index, chunks, unit, plan.depth)
     hits = hits_in_pages(rankings, labels)
