@@ -18,10 +18,9 @@ from typing import IO, Any
 
 import msgspec
 
-from answerkey.coerce.values import is_list, is_mapping
+from answerkey.coerce.values import json_value, text_of
 from answerkey.errors import StorageError
 
-_DEEPEST = 100
 _ASIDE = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}")
 
 
@@ -103,7 +102,7 @@ def json_line(value: object, sort: bool = False) -> bytes:
     try:
         return (_SORTED if sort else _FAST).encode(value)
     except (TypeError, ValueError, RecursionError):  # half a surrogate pair, a key that is not a string
-        return (_SLOW_SORTED if sort else _SLOW).encode(_plain(value)).encode("utf-8", "backslashreplace")
+        return (_SLOW_SORTED if sort else _SLOW).encode(json_value(value)).encode("utf-8", "backslashreplace")
 
 
 def json_text(value: object, indent: int = 1) -> str:
@@ -129,29 +128,9 @@ def _finite(written: str) -> float:
     return number
 
 
-def _text_of(value: object) -> Any:
-    try:
-        return float(value) if isinstance(value, float) else str(value)
-    except Exception:  # an object of the user's may raise anything
-        return f"an object of type {type(value).__name__}"
-
-
-_FAST = msgspec.json.Encoder(enc_hook=_text_of)
-_SORTED = msgspec.json.Encoder(enc_hook=_text_of, order="deterministic")
+_FAST = msgspec.json.Encoder(enc_hook=text_of)
+_SORTED = msgspec.json.Encoder(enc_hook=text_of, order="deterministic")
 _SLOW, _SLOW_SORTED = (
-    json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_text_of, sort_keys=sort)
+    json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=text_of, sort_keys=sort)
     for sort in (False, True)
 )
-
-
-def _plain(value: object, depth: int = 0) -> Any:
-    """The value with NaN and infinities as null, and what is nested too deeply as text."""
-    if depth > _DEEPEST:
-        return "…"
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if is_mapping(value):
-        return {str(_text_of(key)): _plain(item, depth + 1) for key, item in value.items()}
-    if is_list(value):
-        return [_plain(item, depth + 1) for item in value]
-    return value if isinstance(value, str | int) or value is None else _text_of(value)

@@ -1,6 +1,9 @@
 """JSON, JSONL, CSV, Parquet: aliases, lists in cells, encodings; and bad input as a user meets it."""
 
 import json
+import math
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from answerkey.cases import load_cases, read_responses
+from answerkey.cli.cases import command
 from answerkey.errors import InputError
 
 ROW = {
@@ -233,3 +237,28 @@ def test_bytes_in_a_parquet_file_that_are_no_text_are_refused(tmp_path: Path) ->
     pq.write_table(pa.table({"question": texts}), tmp_path / "cases.parquet")
     with pytest.raises(InputError, match="not a readable Parquet file"):
         list(load_cases([tmp_path / "cases.parquet"]))
+
+
+def test_infinite_numbers_nan_dates_and_bytes_of_carried_parquet_columns_are_plain_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inf, nan = math.inf, math.nan
+    table = {
+        "question": ["a?", "b?"],
+        "expected": [nan, 2.0],
+        "response_time": [nan, 1.0],
+        "rate": [inf, nan],
+        "deep": [{"x": [[{"y": -inf}], [{"y": 1.5}]]}, {"x": [[{"y": nan}]]}],
+        "day": [date(2024, 1, 2), None],
+        "price": [Decimal("1.50"), None],
+        "raw": [b"\xff\x00", None],
+        "map": pa.array([[("k", inf)], None], type=pa.map_(pa.string(), pa.float64())),
+    }
+    pq.write_table(pa.table(table), tmp_path / "cases.parquet")
+    command.main([str(tmp_path / "cases.parquet"), "--json"], standalone_mode=False)
+    first, second = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert (first["expected"], second["expected"], first["response_time"]) == (None, "2", None)
+    assert first["extra"]["rate"] is second["extra"]["rate"] is None
+    assert first["extra"]["deep"] == {"x": [[{"y": None}], [{"y": 1.5}]]}
+    assert second["extra"]["deep"] == {"x": [[{"y": None}]]}
+    assert (first["extra"]["day"], first["extra"]["price"]) == ("2024-01-02", "1.50")

@@ -1,6 +1,6 @@
 """`make fuzz MINUTES=20`: as many inputs as fit into the time; what fails is saved under tests/fuzz/cases.
 
-The inputs run in a process of their own, so that one that kills it (a crash in a library, no memory left) is found too.
+The inputs run in processes of their own, one per core unless the time is short, so that one that kills it (a crash in a library, no memory left) is found too.
 """
 
 from __future__ import annotations
@@ -13,27 +13,31 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.harness import Ended, FuzzInput, Harness, isolate, threads_left
+from tests.fuzz.harness import Ended, FuzzInput, Harness, isolate, limit_memory, memory_used, threads_left
 from tests.fuzz.surfaces import generate
 from tests.fuzz.world import make_world
 
 SAVED = Path(__file__).parent / "cases"
 MEMORY = Path("/dev/shm")  # files that are only in memory, where the system has such a folder
-LONGEST = 60.0  # seconds without an end, after which the process is killed
+LONGEST = 120.0  # seconds without an end, after which the process is killed
 
 
 def fuzz(minutes: float, seed: int, most: int | None, save: bool) -> int:
     """The number of inputs that failed in a way that no other did before."""
     counts: Counter[str] = Counter()
     found: dict[str, str] = {}
-    until, index = time.monotonic() + minutes * 60, 0
+    until, cores = time.monotonic() + minutes * 60, os.cpu_count() or 1 if minutes > 2 else 1
     with tempfile.TemporaryDirectory(prefix="fuzz", dir=MEMORY if MEMORY.is_dir() else None) as folder:
-        world = make_world(Path(folder))
-        while time.monotonic() < until and (most is None or index < most):
-            index = _one_process(world, seed, index, until, most, counts, found)
+        worlds = [make_world(Path(folder) / str(n)) for n in range(cores)]
+        world = worlds[0]
+        plans = [_Plan(each, seed, range(n, most or sys.maxsize, cores), until) for n, each in enumerate(worlds)]
+        with ThreadPoolExecutor(cores) as pool:
+            list(pool.map(lambda plan: _all_processes(plan, counts, found), plans))
         for name, wrong in found.items():
             print(f"{name}: {wrong}")
             if save:
@@ -43,7 +47,7 @@ def fuzz(minutes: float, seed: int, most: int | None, save: bool) -> int:
     surfaces = {name.removeprefix("surface "): n for name, n in sorted(counts.items()) if name.startswith("surface ")}
     codes = {name.removeprefix("code "): n for name, n in sorted(counts.items()) if name.startswith("code ")}
     print(json.dumps({"inputs": counts["inputs"], "seed": seed, "surfaces": surfaces, "codes": codes, "slowest": counts["slowest ms"] / 1000,
-                      "threads": counts["threads"], "failed": counts["failed"], "different failures": len(found)}, indent=1))  # fmt: skip
+                      "threads": counts["threads"], "most memory in MB": counts["memory"] // 1000, "failed": counts["failed"], "different failures": len(found)}, indent=1))  # fmt: skip
     return len(found)
 
 
@@ -62,54 +66,70 @@ def replay() -> int:
     return failed
 
 
-def _one_process(
-    world: Path, seed: int, start: int, until: float, most: int | None, counts: Counter[str], found: dict[str, str]
-) -> int:
-    """Runs inputs in a new process until it ends, in whatever way; the index to go on from."""
+@dataclass(frozen=True)
+class _Plan:
+    """What one process after the other works through; each index is an input."""
+
+    world: Path
+    seed: int
+    indices: range
+    until: float
+
+
+def _all_processes(plan: _Plan, counts: Counter[str], found: dict[str, str]) -> None:
+    while plan.indices and time.monotonic() < plan.until:
+        done = _one_process(plan, counts, found)
+        plan = replace(plan, indices=plan.indices[done:])
+
+
+def _one_process(plan: _Plan, counts: Counter[str], found: dict[str, str]) -> int:
+    """Runs inputs in a new process until it ends, in whatever way; how many it ran."""
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
-    child = context.Process(target=_work, args=(writer, str(world), seed, start, until, most), daemon=True)
+    child = context.Process(target=_work, args=(writer, plan), daemon=True)
     child.start()
     writer.close()
-    index = start
+    done = 0
     try:
-        while reader.poll(LONGEST + 60 if index == start else LONGEST):
-            index, surface, ended, threads = reader.recv()
-            _count(counts, found, f"{seed}:{index}", surface, ended, threads)
-            index += 1
+        while reader.poll(LONGEST if done else LONGEST + 60):
+            surface, ended, threads, memory = reader.recv()
+            _count(counts, found, f"{plan.seed}:{plan.indices[done]}", surface, ended)
+            counts["threads"] = max(counts["threads"], threads)
+            counts["memory"] = max(counts["memory"], memory)
+            done += 1
         wrong = f"hang: no end after {LONGEST:g} s"
     except EOFError:
         child.join(5)
         wrong = "" if child.exitcode == 0 else f"the process ended with {child.exitcode}"
     if child.is_alive():
         child.kill()
-    if wrong:
-        given = generate(seed, index, world)
-        _count(counts, found, f"{seed}:{index}", given.surface, Ended(wrong=wrong), 0)
-        index += 1
-    return index
+    if wrong and done < len(plan.indices):
+        index = plan.indices[done]
+        surface = generate(plan.seed, index, plan.world).surface
+        _count(counts, found, f"{plan.seed}:{index}", surface, Ended(wrong=wrong))
+        done += 1
+    return done
 
 
-def _work(writer: Any, world: str, seed: int, start: int, until: float, most: int | None) -> None:
-    folder = Path(world)
+def _work(writer: Any, plan: _Plan) -> None:
     isolate()
-    os.environ["ANSWERKEY_CACHE"] = str(folder / "cache")
-    harness = Harness(folder)
-    index = start
-    while time.monotonic() < until and (most is None or index < most):
-        given = generate(seed, index, folder)
+    limit_memory()
+    os.environ["ANSWERKEY_CACHE"] = str(plan.world / "cache")
+    harness = Harness(plan.world)
+    for index in plan.indices:
+        if time.monotonic() > plan.until:
+            break
+        given = generate(plan.seed, index, plan.world)
         ended = harness.run(given)
         ended.out = ended.err = ""
-        writer.send((index, given.surface, ended, len(threads_left())))
-        index += 1
+        writer.send((given.surface, ended, len(threads_left()), memory_used()))
 
 
-def _count(counts: Counter[str], found: dict[str, str], name: str, surface: str, ended: Ended, threads: int) -> None:
+def _count(counts: Counter[str], found: dict[str, str], name: str, surface: str, ended: Ended) -> None:
     counts["inputs"] += 1
     counts[f"surface {surface}"] += 1
     counts[f"code {ended.code}"] += 1
     counts["slowest ms"] = max(counts["slowest ms"], int(ended.seconds * 1000))
-    counts["threads"] = max(counts["threads"], threads)
     if ended.wrong:
         counts["failed"] += 1
         kind = _kind(ended.wrong)

@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import Any
 
 CODES = {0: ("PASS", "DONE"), 1: ("FAIL",), 2: ("INVALID",), 3: ("INCOMPLETE",), 130: ("INTERRUPTED",)}
-HANG = 10.0
+HANG = 10.0  # seconds, without those in which other processes had the processor
 MOST_MEMORY = 600_000  # kB that one input may add
+MEMORY_LIMIT = 2_000_000_000  # bytes that all inputs of a process may allocate: what asks for more fails at that place
 _NOT_A_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity)(?![\w])", re.IGNORECASE)
 
 
@@ -237,15 +238,38 @@ def _refuse(name: str) -> Any:
 @contextmanager
 def _time_limit() -> Iterator[None]:
     def stop(*_: Any) -> None:
-        raise Hang
+        if time.monotonic() - start - (_waited() - waited) > HANG:
+            raise Hang
 
+    start, waited = time.monotonic(), _waited()
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, HANG)
+    signal.setitimer(signal.ITIMER_REAL, HANG, 1.0)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _waited() -> float:
+    """Seconds in which this thread could have run, but other processes had the processor; 0 where the system does not count them."""
+    with suppress(OSError, IndexError, ValueError):
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
+
+
+def limit_memory() -> None:
+    """At most `MEMORY_LIMIT` more than now."""
+    with suppress(OSError, IndexError, ValueError):
+        data_pages = int(Path("/proc/self/statm").read_text().split()[5])
+        resource.setrlimit(resource.RLIMIT_DATA, (data_pages * resource.getpagesize() + MEMORY_LIMIT,) * 2)
+
+
+def memory_used() -> int:
+    """kB of this process now; 0 where the system does not tell."""
+    with suppress(OSError, IndexError, ValueError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() // 1000
+    return 0
 
 
 def isolate() -> None:

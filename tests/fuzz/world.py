@@ -32,6 +32,7 @@ SHAPES: list[Any] = [
     {"prompts": ["{{q}}"], "providers": ["x"], "tests": [{"vars": {"q": "Open?"}, "assert": [{"type": "contains", "value": "9", "weight": 2},
      {"type": "llm-rubric", "value": "polite"}, {"type": "not-icontains", "value": "z"}], "description": "d"}], "defaultTest": {"vars": {"a": 1}}},
 ]  # fmt: skip
+DEEPEST_COLUMN = 150
 MARKDOWN = """# Questions
 
 ## Q1: When does it open?
@@ -113,7 +114,7 @@ def _inline(value: Any) -> str:
 
 
 def parquet(rows: list[dict[str, Any]]) -> bytes:
-    """Rows as Parquet; columns of mixed types as JSON text."""
+    """Rows as Parquet; columns of mixed types, and those nested so deeply that writing them takes gigabytes, as JSON text."""
     import pyarrow
     import pyarrow.parquet
 
@@ -122,9 +123,16 @@ def parquet(rows: list[dict[str, Any]]) -> bytes:
     for name in names:
         items = [row.get(name) for row in rows]
         try:
+            if _is_deeper(items, DEEPEST_COLUMN):
+                raise ValueError("too deep")
             columns[name] = pyarrow.array(items)
         except (pyarrow.ArrowException, UnicodeEncodeError, OverflowError, ValueError, TypeError):
             columns[name] = [json.dumps(item) for item in items]
     buffer = io.BytesIO()
     pyarrow.parquet.write_table(pyarrow.table(columns), buffer)
     return buffer.getvalue()
+
+
+def _is_deeper(value: Any, most: int) -> bool:
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return most < 0 or any(_is_deeper(item, most - 1) for item in inner)

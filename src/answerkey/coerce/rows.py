@@ -26,6 +26,7 @@ from answerkey.coerce.values import (
     as_turns,
     is_list,
     is_mapping,
+    json_value,
     literal,
     plain_json,
     valid_text,
@@ -60,7 +61,7 @@ def case_of_row(row: Mapping[str, Any], place: Place, default_id: str) -> Case:
         source_file=str(extra.pop("source_file", None) or place.file),
         question_num=_question_num(extra.pop("question_num", None)),
         recorded=response_of_row(row, place) if not _RECORDED.isdisjoint(row) else None,
-        extra=extra | plain_json({key: value for key, value in extra.items() if isinstance(value, float)}),
+        extra=json_value(extra),
         **_read(_CASE_FIELDS, row, place),
     )
 

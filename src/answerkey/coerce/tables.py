@@ -145,7 +145,8 @@ def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None)
             first = max(start - number, 0)
             kept = batch.slice(first, max(min(end - number, len(batch)) - first, 0))
             for place, row in enumerate(kept.to_pylist(), start=number + first + 1):
-                yield {columns[key]: value for key, value in row.items()}, Place(name, place, "row")
+                given = {columns[key]: None if value != value else value for key, value in row.items()}  # NaN
+                yield given, Place(name, place, "row")
             number += len(batch)
     except failures as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]

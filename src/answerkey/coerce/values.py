@@ -20,6 +20,7 @@ from answerkey.types import LARGEST, Turn
 _UNFINISHED_LIST = re.compile(r"""\[\s*(?:["'{]|[-\d.,\s]+$)""")
 _SEPARATOR = re.compile(r"[;,|]")
 _LARGEST_EXTRA = 20_000
+_DEEPEST = 100
 
 
 # What a cell of these columns may hold, for the messages.
@@ -268,19 +269,39 @@ def literal(cell: str, column: str, place: Place) -> Any:
 
 def plain_json(extra: Mapping[Any, Any]) -> dict[str, Any]:
     """Only what strict JSON can hold; anything else, or what is huge, as the beginning of its text."""
-    return {valid_text(str(key)): _json_value(value) for key, value in extra.items()}
+    return {valid_text(str(key)): _limited(value) for key, value in extra.items()}
 
 
-def _json_value(value: object) -> Any:
+def _limited(value: object) -> Any:
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError, OverflowError):
-        return valid_text(_safe_text(value))[:_LARGEST_EXTRA]
+        return valid_text(str(text_of(value)))[:_LARGEST_EXTRA]
     return json.loads(valid_text(text)) if len(text) <= _LARGEST_EXTRA else valid_text(text)[:_LARGEST_EXTRA]
 
 
-def _safe_text(value: object) -> str:
+def json_value(value: object, depth: int = 0) -> Any:
+    """The value as strict JSON has it: NaN and infinities as null; dates, bytes, huge whole numbers as text.
+
+    >>> json_value({"rates": [0.5, float("inf")]})
+    {'rates': [0.5, None]}
+    """
+    if isinstance(value, str | bool) or value is None or (isinstance(value, int) and abs(value) < 2**63):
+        return value
+    if depth > _DEEPEST:
+        return "…"
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if is_mapping(value):
+        return {str(text_of(key)): json_value(item, depth + 1) for key, item in value.items()}
+    if is_list(value):
+        return [json_value(item, depth + 1) for item in value]
+    return text_of(value)
+
+
+def text_of(value: object) -> Any:
+    """The text of what JSON has no form for; a float of numpy's is a float."""
     try:
-        return str(value)
-    except Exception:  # a bot's own object, a whole number of too many digits
+        return float(value) if isinstance(value, float) else str(value)
+    except Exception:  # an object of the user's may raise anything; a whole number may have too many digits
         return shown(value)
