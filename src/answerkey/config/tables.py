@@ -239,8 +239,11 @@ class RetrievalTable(Table, frozen=True):
     k1: Annotated[float, about("k1 of BM25.", ge=0)] = 1.5
     b: Annotated[float, about("b of BM25.", ge=0, le=1)] = 0.75
     language: Annotated[
-        str, about("Language of the documents (`de`, `german`): words are stemmed for BM25. Default: no stemming.")
-    ] = ""
+        str,
+        about(
+            "Language of BM25's stems and stop words (`de`, `german`); `auto` detects it from the documents, `none` uses neither."
+        ),
+    ] = "auto"
     unit: Annotated[
         Literal["page", "chunk"], about("`page` merges the chunks of a page before measuring; `chunk` counts each.")
     ] = "page"

@@ -17,6 +17,7 @@ from answerkey.experiments.sweep import Place, Sweep
 from answerkey.files import json_text, replacing, write_file
 from answerkey.intervals import BOOTSTRAP_LIMIT, DRAWS, LEVEL, SEED
 from answerkey.metrics.ranking.hits import Floats
+from answerkey.retrieval.bm25 import AUTO
 from answerkey.text import spreadsheet_text
 from answerkey.types import Json
 
@@ -80,10 +81,13 @@ def facts(sweep: Sweep) -> Json:
         "chunking": list(dict.fromkeys(one.chunking for one in sweep.setups)),
         "unit": settings.unit,
         "pool": settings.pool,
-        "bm25": {"variant": settings.bm25, "k1": settings.k1, "b": settings.b, "language": settings.language or "none"},
+        "bm25": {
+            "variant": settings.bm25, "k1": settings.k1, "b": settings.b,
+            "language": index.language, "detected": settings.language == AUTO,
+        },
         "dense": index.dense_search if index.dense is not None else "none",
         "embedding": [{"name": one.name, "digest": one.digest, "precision": one.precision} for one in models.values()],
-    }
+    }  # fmt: skip
 
 
 def _named(sweep: Sweep, place: Place) -> Json:

@@ -9,7 +9,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,6 +32,8 @@ _STEMMERS = {
 }  # fmt: skip
 _BY_PAIRS = frozenset({"zh", "ja", "th", "ko", "lo", "km", "my"})  # pairs of characters, nothing to stem
 _STOP_WORDS = Path(__file__).with_name("stop_words.toml")
+AUTO, NONE = "auto", "none"
+_LEAST_WORDS, _LEAST_LEAD = 200, 0.1  # to name a language: words of text, its share of stop words above the next one's
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _ARABIC = re.compile("[\u0620-\u06ff]")
@@ -106,11 +108,27 @@ def question_words(text: str, language: str = "") -> list[str]:
     return [form for word in found or words(text) for form in _forms(word, stem)]
 
 
+def detect_language(texts: Sequence[str]) -> str:
+    """The ISO code of the language whose stop words the texts use; "" where there is little text, where it has few words of
+    any list, and where two languages are close."""
+    found = Counter(word for text in texts[:: len(texts) // 400 + 1] for word in words(text[:2000]))
+    used = {code: sum(found[word] for word in listed) for code, listed in _stop_lists().items() if code != "any"}
+    best, second = sorted(used, key=lambda code: -used[code])[:2]
+    clear = used[best] - used[second] >= _LEAST_LEAD * found.total()
+    return best if clear and found.total() >= _LEAST_WORDS else ""
+
+
 @lru_cache(maxsize=8)
 def _stop_words(language: str) -> frozenset[str]:
-    lists = tomllib.loads(_STOP_WORDS.read_text(encoding="utf-8"))
+    lists = _stop_lists()
     code = next((code for code, name in _STEMMERS.items() if name == language.lower()), language.lower())
-    return frozenset(fold(f"{lists['any']} {lists.get(code, '')}").split())
+    return lists["any"] | lists.get(code, frozenset())
+
+
+@cache
+def _stop_lists() -> dict[str, frozenset[str]]:
+    lists: dict[str, str] = tomllib.loads(_STOP_WORDS.read_text(encoding="utf-8"))
+    return {code: frozenset(fold(text).split()) for code, text in lists.items()}
 
 
 @lru_cache(maxsize=200_000)

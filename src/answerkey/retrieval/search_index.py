@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from answerkey.errors import SettingsError
-from answerkey.retrieval.bm25 import Formula, build_bm25
+from answerkey.retrieval.bm25 import AUTO, NONE, Bm25, Formula, build_bm25, detect_language
 from answerkey.retrieval.chunk import Chunk, Chunking, chunkings, cut
 from answerkey.retrieval.corpus import read_corpus
 from answerkey.retrieval.dense import DenseSearch, Exact, embed_chunks
@@ -53,6 +53,11 @@ class SearchIndex:
         numbers = {page: number for number, page in enumerate(self.pages)}
         return np.array([numbers[chunk.page] for chunk in self.chunks], np.int64)
 
+    @property
+    def language(self) -> str:
+        """Of BM25's stemmer and stop words; "none" where the words stay as they are."""
+        return (self.sparse.language if isinstance(self.sparse, Bm25) else "") or NONE
+
     def candidates(self, questions: Sequence[str], pool: int) -> Candidates:
         """The best chunks of both searches, one search each for all questions."""
         return pool_candidates(self.search_dense(questions, pool), self.sparse.search(questions, pool))
@@ -93,7 +98,8 @@ def open_index(
         chunks, dense, sparse = open_qdrant(settings, dimension)
         source = f"Qdrant collection {settings.qdrant_collection}"
     if sparse is None:
-        sparse = build_bm25([chunk.text for chunk in chunks], _formula(settings))
+        texts = [chunk.text for chunk in chunks]
+        sparse = build_bm25(texts, _formula(settings, texts))
     return SearchIndex(tuple(chunks), sparse, dense if embed else None, embed, source, dense_search=source)
 
 
@@ -114,19 +120,22 @@ def _from_documents(
 ) -> list[SearchIndex]:
     assert settings.documents is not None
     pages = read_corpus(settings.documents, settings.ids)
+    formula = _formula(settings, [page.text for page in pages])
     found: list[SearchIndex] = []
     for how in ways:
         chunks = tuple(in_order(cut(pages, how)))
         texts = [chunk.text for chunk in chunks]
-        sparse = build_bm25(texts, _formula(settings))
+        sparse = build_bm25(texts, formula)
         for embed in embedders:
             dense = Exact(embed_chunks(texts, embed, step)) if embed is not None else None
             found.append(SearchIndex(chunks, sparse, dense, embed, f"documents {settings.documents.name}", how.name))
     return found
 
 
-def _formula(settings: RetrievalTable) -> Formula:
-    return Formula(settings.bm25, settings.k1, settings.b, settings.language)
+def _formula(settings: RetrievalTable, texts: Sequence[str]) -> Formula:
+    language = detect_language(texts) if settings.language == AUTO else settings.language
+    language = "" if language == NONE else language
+    return Formula(settings.bm25, settings.k1, settings.b, language)
 
 
 def in_order(chunks: Sequence[Chunk]) -> list[Chunk]:
