@@ -43,16 +43,15 @@ def refusal(answer: str) -> Refusal:
     >>> refusal("You can't bring pets into the building.")
     'none'
     """
-    refused = substance = 0
-    for start, end in sentence_spans(answer, longest=2_000):
-        for clause in _clauses(fold(answer[start:end])):
-            if _matches("refuses", clause) and not _CONDITION.match(clause):
-                refused += 1
-            elif len(_WORDS.findall(clause)) >= _SUBSTANCE and not _matches("courtesy", clause):
-                substance += 1
-    if refused and not substance:
+    clauses = [c for start, end in sentence_spans(answer, longest=2_000) for c in _clauses(fold(answer[start:end]))]
+    others = [c for c in clauses if not _matches("refuses", c) or _CONDITION.match(c)]
+    refused = len(clauses) - len(others)
+    if not refused:
+        return "none"
+    substance = sum(len(_WORDS.findall(c)) >= _SUBSTANCE and not _matches("courtesy", c) for c in others)
+    if not substance:
         return "full"
-    return "partial" if refused * _REMARK >= substance and refused else "none"
+    return "partial" if refused * _REMARK >= substance else "none"
 
 
 @lru_cache(maxsize=4096)
@@ -102,14 +101,21 @@ def _clauses(sentence: str) -> list[str]:
 
 def _matches(kind: str, clause: str) -> bool:
     latin = any("a" <= ch <= "z" for ch in clause)
-    return any(pattern.search(clause) for language, pattern in _patterns(kind) if latin or language in {"zh", "hi"})
+    return _pattern(kind, latin).search(clause) is not None
 
 
 @cache
-def _patterns(kind: str) -> list[tuple[str, re.Pattern[str]]]:
+def _pattern(kind: str, latin: bool) -> re.Pattern[str]:
+    """The rules of all languages, or of those in other scripts, as one expression. Those that begin with the same anchor
+    stand behind it once: at most places of a text none of them needs to be tried."""
     data = (files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8")
     tables: dict[str, Any] = tomllib.loads(data)
-    return [
-        (language, re.compile("|".join(table[kind]).replace("{source}", table["source"])))
-        for language, table in tables.items()
-    ]
+    spoken = [table for language, table in tables.items() if latin or language in {"zh", "hi"}]
+    rules = [rule.replace("{source}", table["source"]) for table in spoken for rule in table[kind]]
+    anchored = {
+        anchor: [rule.removeprefix(anchor) for rule in rules if rule.startswith(anchor)] for anchor in ("^", r"\b")
+    }
+    free = [rule for rule in rules if not rule.startswith(tuple(anchored))]
+    return re.compile(
+        "|".join([*(f"{anchor}(?:{'|'.join(some)})" for anchor, some in anchored.items() if some), *free])
+    )
