@@ -55,6 +55,7 @@ def evaluate(
     retries: int = 0,
     repeats: int = 1,
     limit: int | None = None,
+    jobs: int | None = None,
     name: str = "evaluate",
     out: str | Path | None = None,
     progress: bool = True,
@@ -68,6 +69,8 @@ def evaluate(
     - `profile`: a built-in scoring profile, a TOML file or a dict. `judge`: "local", a preset, a dict of settings, or a
       function from prompt to text. `embedding`: a model name, "none" or settings.
     - `repeats`: ask each case that many times; `Outcome.attempts` has the answers, `summary.figures.repeats` the figures.
+    - `jobs`: processes that compute the metrics; by default one per core where there are many cases. Functions given as
+      `metrics`, a network judge and `target` stay in this process.
     - `out`: a folder for a run folder with all reports; by default nothing is written.
 
     Raises `AnswerkeyError` for every mistake that the command line reports; `IncompleteError.run` has what was done.
@@ -85,7 +88,7 @@ def evaluate(
         "name": name,
         "cases": [str(data) if isinstance(data, (str, Path)) else NAME],
         "metrics": names,
-        "run": {"workers": workers, "timeout": timeout, "repeats": repeats},
+        "run": {"workers": workers, "timeout": timeout, "repeats": repeats, "jobs": jobs},
         "gate": {"require": list(gates)},
         **_tables(profile=profile, judge=judge, embedding=embedding, target=target),
     }

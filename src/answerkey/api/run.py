@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, overload
 from answerkey.display import data_frame, html_bars, html_table, html_text, rate_text
 from answerkey.errors import InputError, StorageError, did_you_mean
 from answerkey.profiles import load_profile
-from answerkey.reports.write import badness, write_reports
+from answerkey.reports.case_files import badness
+from answerkey.reports.write import write_reports
 from answerkey.runs.gates import answer_gates, parse_gates
 from answerkey.runs.records import result_line
 from answerkey.runs.store import FolderStore, Scored, new_folder, read_manifest, read_outcomes, sealed, write_manifest

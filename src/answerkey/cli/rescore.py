@@ -28,7 +28,7 @@ def command(run: Path, scoring: ScoringOptions, out: Path | None, resume: bool, 
     Example:
       answerkey rescore results/bot_20260102_030405 --profile uniform
     """
-    changes = scoring.settings()
+    changes = scoring.settings() | {"run": {"jobs": scoring.jobs}}
     if scoring.without:
         changes["profile"] = scoring.profile_without(changes.get("profile"))
     finished = rescore_with_progress(run, changes, out, resume=resume, quiet=quiet)

@@ -43,7 +43,7 @@ def command(
     table = scoring.settings()
     if "profile" not in table and "metrics" not in table:
         raise SettingsError("nothing to measure; give --metrics keyword_recall,… or --profile route-aware")
-    table |= {"name": name, "cases": list(cases), "run": {"out": str(out.resolve())}}
+    table |= {"name": name, "cases": list(cases), "run": {"out": str(out.resolve()), "jobs": scoring.jobs}}
     table |= {"gate": {"require": list(gates)}}
     if scoring.without:
         table["profile"] = scoring.profile_without(table.get("profile"))

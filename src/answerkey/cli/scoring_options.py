@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from answerkey.cli.output import COUNT
 from answerkey.errors import SettingsError
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -38,6 +39,7 @@ class ScoringOptions:
     judge: str | None = None
     judge_model: str | None = None
     modules: tuple[str, ...] = ()
+    jobs: int | None = None
     charts: bool | None = None
 
     def settings(self) -> dict[str, Any]:
@@ -81,6 +83,8 @@ def scoring_options(metrics_help: str) -> Decorator:
         judge_option,
         judge_model_option,
         module_option,
+        click.option("--jobs", type=COUNT, metavar="N",
+                     help="Processes that compute the metrics; default one per core where there are many cases."),
         charts_option,
     )  # fmt: skip
     names = [field.name for field in fields(ScoringOptions)]

@@ -37,6 +37,10 @@ class RunTable(Table, frozen=True):
 
     workers: Annotated[int, about("Questions asked at the same time.", ge=1)] = 5
     timeout: Annotated[float, about("Seconds to wait for one answer.", ge=0.001)] = 30.0
+    jobs: Annotated[
+        int | None,
+        about("Processes that compute the metrics. Default: one per core where there are many cases.", ge=1, le=256),
+    ] = None
     stop_below: Annotated[
         float | None, about("Stop at the first case below this score, on the profile's own scale.")
     ] = None

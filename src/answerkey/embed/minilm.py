@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ from answerkey.embed.model_files import WEIGHTS as INT8_WEIGHTS
 from answerkey.embed.onnx import onnxruntime
 from answerkey.embed.wordpiece import Tokens, WordPiece
 from answerkey.errors import SettingsError
+from answerkey.processes import threads_to_use
 
 if TYPE_CHECKING:
     from answerkey.embed.embedder import Vectors
@@ -45,7 +45,7 @@ class MiniLM:
         self.dimension: int = files.facts["dimension"]
         self._tokenizer = WordPiece(files.checked("tokenizer.json"), files.facts["longest"])
         self._session = open_session(graph)
-        self._threads = threads or available_cores()
+        self._threads = threads or threads_to_use()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = np.empty((len(texts), self.dimension), np.float32)
@@ -92,11 +92,6 @@ def tokenizable(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def available_cores() -> int:
-    """Those that this process may use: one held to fewer must not start more threads than it has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def open_session(graph: Path) -> onnxruntime.InferenceSession:

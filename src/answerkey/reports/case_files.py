@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import csv
+import io
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
 from typing import IO, Any
 from xml.sax.saxutils import escape, quoteattr
 
+from answerkey.calibrate.labels import column_label
 from answerkey.coerce.values import is_list
+from answerkey.files import json_line
 from answerkey.profiles.decide import ERROR
+from answerkey.runs.records import result_line
 from answerkey.runs.summary import GateResult
+from answerkey.runs.tally import RunTally
 from answerkey.text import printable, spreadsheet_text
-from answerkey.types import Json, Outcome
+from answerkey.types import Json, Outcome, Status
 
 _COLUMNS = (
     "id", "source_file", "question_num", "type", "question", "expected_answer", "answer", "route", "expected_route",
@@ -27,11 +34,12 @@ class ResultsCsv:
     with the name of a column is `scores.<name>`, its path in results.jsonl.
     """
 
-    def __init__(self, file: IO[str], metrics: Sequence[str]) -> None:
+    def __init__(self, file: IO[str], metrics: Sequence[str], header: bool = True) -> None:
         self._metrics = [name for name in metrics if name != "route_score"]
         self._writer = csv.writer(file)
         named = [f"scores.{name}" if name in _TAKEN else name for name in self._metrics]
-        self._writer.writerow([*_COLUMNS, *_VERDICT, *named])
+        if header:
+            self._writer.writerow([*_COLUMNS, *_VERDICT, *named])
 
     def add(self, line: Json) -> None:
         scores = line["scores"]
@@ -75,24 +83,12 @@ class JunitFile:
         self._head = file.tell()
         file.write(" " * (_HEAD_LENGTH + len(name.encode())) + "\n")
 
-    def add(self, outcome: Outcome) -> None:
-        case, verdict, seconds = outcome.case, outcome.verdict, outcome.response.seconds or 0.0
-        self._tests += 1
-        self._seconds += seconds
-        group = _attribute(case.type or case.source_file or self._name)
-        self._file.write(
-            f'<testcase classname={group} name={_attribute(f"{case.id}: {case.question}"[:200])} time="{seconds:.3f}"'
-        )
-        if verdict.status == ERROR:
-            self._errors += 1
-            self._file.write(f"><error message={_attribute(verdict.justification[:300])}/></testcase>\n")
-        elif not verdict.passed and verdict.score is not None:
-            self._failures += 1
-            message = f"{verdict.status} {verdict.score:.3g}: {verdict.justification}"
-            body = f"expected: {' / '.join(case.expected)}\nanswer: {outcome.response.answer or ''}"
-            self._file.write(f"><failure message={_attribute(message[:300])}>{_text(body)}</failure></testcase>\n")
-        else:
-            self._file.write("/>\n")
+    def add(self, rows: CaseRows) -> None:
+        self._tests += rows.tally.all.count
+        self._failures += rows.failures
+        self._errors += rows.tally.all.error_count
+        self._seconds += rows.seconds
+        self._file.write(rows.tests)
 
     def finish(self, partial: str = "", gates: Sequence[GateResult] = ()) -> None:
         """Each gate is a test. An incomplete run adds an error, so that CI never reports it as complete."""
@@ -118,9 +114,85 @@ class JunitFile:
         )
 
 
+def _test_case(outcome: Outcome, name: str) -> str:
+    case, verdict, seconds = outcome.case, outcome.verdict, outcome.response.seconds or 0.0
+    group = _attribute(case.type or case.source_file or name)
+    start = f'<testcase classname={group} name={_attribute(f"{case.id}: {case.question}"[:200])} time="{seconds:.3f}"'
+    if verdict.status == ERROR:
+        return f"{start}><error message={_attribute(verdict.justification[:300])}/></testcase>\n"
+    if not _fails(outcome):
+        return f"{start}/>\n"
+    message = f"{verdict.status} {verdict.score:.3g}: {verdict.justification}"
+    body = f"expected: {' / '.join(case.expected)}\nanswer: {outcome.response.answer or ''}"
+    return f"{start}><failure message={_attribute(message[:300])}>{_text(body)}</failure></testcase>\n"
+
+
+def _fails(outcome: Outcome) -> bool:
+    verdict = outcome.verdict
+    return verdict.status != ERROR and not verdict.passed and verdict.score is not None
+
+
 def _text(text: str) -> str:
     return escape(_NOT_XML.sub("�", text))
 
 
 def _attribute(text: str) -> str:
     return quoteattr(_NOT_XML.sub("�", text))
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRows:
+    """What some cases of a run add to results.jsonl, results.csv (`table`), junit.xml (`tests`) and the summary.
+
+    `failing` are the positions of the failed ones, each with its place in the order of worst first; `labels` the human
+    labels that the cases have.
+    """
+
+    lines: str
+    table: str
+    tests: str
+    failures: int
+    seconds: float
+    failing: list[tuple[float, int]]
+    labels: dict[str, float]
+    tally: RunTally
+
+    def to_json(self) -> Json:
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"tally": self.tally.to_json()}
+
+    @staticmethod
+    def from_json(record: Json) -> CaseRows:
+        record = {**record, "tally": RunTally.from_json(record["tally"])}
+        return CaseRows(**record)
+
+
+def case_rows(numbered: Iterable[tuple[int, Outcome]], name: str, metrics: Sequence[str], cluster: str) -> CaseRows:
+    """The rows of these outcomes in a run of this name."""
+    tally, cells = RunTally(cluster=cluster), io.StringIO(newline="")
+    table = ResultsCsv(cells, metrics, header=False)
+    outcomes, lines = list(numbered), list[str]()
+    for _, outcome in outcomes:
+        tally.add(outcome)
+        line = result_line(outcome)
+        lines.append(json_line(line).decode() + "\n")
+        table.add(line)
+    labels = {outcome.case.id: column_label(outcome.case) for _, outcome in outcomes}
+    return CaseRows(
+        "".join(lines),
+        cells.getvalue(),
+        "".join(_test_case(outcome, name) for _, outcome in outcomes),
+        failures=sum(_fails(outcome) for _, outcome in outcomes),
+        seconds=math.fsum(outcome.response.seconds or 0.0 for _, outcome in outcomes),
+        failing=[
+            (badness(outcome), n)
+            for n, outcome in outcomes
+            if not outcome.verdict.passed and outcome.verdict.status != Status.SCORED
+        ],
+        labels={key: label for key, label in labels.items() if label is not None},
+        tally=tally,
+    )
+
+
+def badness(outcome: Outcome) -> float:
+    """The key that sorts failures worst first: an error before the lowest score."""
+    return -1.0 if outcome.verdict.score is None else outcome.verdict.score

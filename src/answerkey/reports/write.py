@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
 from answerkey.calibrate.label_order import rate_of_cases
-from answerkey.calibrate.labels import column_label, read_labels
+from answerkey.calibrate.labels import read_labels
 from answerkey.comparison.comparison import Comparison, comparison_json
 from answerkey.errors import StorageError
-from answerkey.files import json_line, json_text, remove_strays, replacing, write_file
-from answerkey.reports.case_files import JunitFile, ResultsCsv
+from answerkey.files import json_text, remove_strays, replacing, write_file
+from answerkey.processes import Processes, jobs_for
+from answerkey.reports.case_files import CaseRows, JunitFile, ResultsCsv, case_rows
 from answerkey.reports.charts.comparison_charts import comparison_charts
 from answerkey.reports.charts.run_charts import run_charts
 from answerkey.reports.charts.style import can_draw, write_plots
@@ -23,23 +24,24 @@ from answerkey.reports.rows import read_rows
 from answerkey.reports.text import text_report
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, worst_positions
 from answerkey.runs.gates import answer_gates, parse_gates
-from answerkey.runs.records import result_line
 from answerkey.runs.store import (
     JournalIndex,
-    in_parts,
     open_index,
     open_run,
     read_manifest,
+    repeats_of,
     stored_in,
     stored_manifest,
     write_manifest,
 )
 from answerkey.runs.summary import GateResult, RunInfo, Summary, summary_of
 from answerkey.runs.tally import MOST_LISTED, RunTally
-from answerkey.types import Json, Outcome, Profile, Status
+from answerkey.types import Json, Profile, Status
 
 MOST_ON_PAGE = 100_000  # report.html holds a row per case in memory
 MOST_FROM_PARTS = 1_000  # failures written in full of a run that is Parquet
+_SPAN = 2_048  # cases whose rows are made at once
+_ENOUGH = 8_000  # cases that pay for starting processes
 
 
 def write_reports(
@@ -53,10 +55,11 @@ def write_reports(
     """
     manifest, profile = read_manifest(folder), open_run(folder).profile
     remove_strays(folder)
-    if in_parts(folder):
+    index = open_index(folder)
+    if isinstance(index, PartsIndex):
         tally, worst, labels = merged(folder), worst_positions(folder, MOST_FROM_PARTS), dict[str, float]()
     else:
-        tally, worst, labels = _write_rows(folder, manifest, profile)
+        tally, worst, labels = _write_rows(folder, manifest, profile, index)
     run = RunInfo.of_manifest(manifest)
     with_page = charts is not False and tally.all.count <= MOST_ON_PAGE
     if charts is not False and not with_page:
@@ -65,7 +68,6 @@ def write_reports(
     if labels := labels | read_labels(folder).resolved():
         rows = read_rows(folder)
         summary = replace(summary, corrected=rate_of_cases(rows.id, rows.quality, rows.passed, labels))
-    index = open_index(folder)
     failing = tuple(outcome.case.id for outcome in index.at(worst[:MOST_LISTED]))
     summary = replace(summary, gates=_gates(folder, manifest, summary), failing=failing)
     if ready:
@@ -95,35 +97,52 @@ def _gates(folder: Path, manifest: Json, summary: Summary) -> tuple[GateResult, 
         return tuple(answer_gates(parse_gates(manifest.get("gate", [])), summary))
 
 
-def _write_rows(folder: Path, manifest: Json, profile: Profile | None) -> tuple[RunTally, list[int], dict[str, float]]:
+def _write_rows(
+    folder: Path, manifest: Json, profile: Profile | None, index: JournalIndex
+) -> tuple[RunTally, list[int], dict[str, float]]:
     """The reports with a row per case, from one pass over the journals; returns the tally, the failed, worst first, and
-    the human labels that the cases carry."""
-    run = RunInfo.of_manifest(manifest)
-    tally, index = RunTally(cluster=run.cluster), open_index(folder)
-    failing: list[tuple[float, int]] = []
-    labels: dict[str, float] = {}
+    the human labels that the cases have."""
+    tally, labels, failing = RunTally(), dict[str, float](), list[tuple[float, int]]()
+    metrics: list[str] = manifest.get("metrics", [])
     with ExitStack() as stack:
         lines = stack.enter_context(replacing(folder / "results.jsonl"))
-        table = ResultsCsv(stack.enter_context(replacing(folder / "results.csv")), manifest.get("metrics", []))
+        table = stack.enter_context(replacing(folder / "results.csv"))
         junit = JunitFile(stack.enter_context(replacing(folder / "junit.xml")), manifest["name"])
-        for n, outcome in index.numbered(stopped=True):
-            tally.add(outcome)
-            line = result_line(outcome)
-            lines.write(json_line(line).decode() + "\n")
-            table.add(line)
-            junit.add(outcome)
-            if (label := column_label(outcome.case)) is not None:
-                labels[outcome.case.id] = label
-            if not outcome.verdict.passed and outcome.verdict.status != Status.SCORED:
-                failing.append((badness(outcome), n))
-        gates = _gates(folder, manifest, summary_of(tally, profile, run))
+        ResultsCsv(table, metrics)
+        for rows in _all_rows(folder, manifest, index):
+            lines.write(rows.lines)
+            table.write(rows.table)
+            junit.add(rows)
+            tally.merge(rows.tally)
+            failing += rows.failing
+            labels |= rows.labels
+        gates = _gates(folder, manifest, summary_of(tally, profile, RunInfo.of_manifest(manifest)))
         junit.finish(manifest.get("partial", ""), gates)
     return tally, [n for _, n in sorted(failing)], labels
 
 
-def badness(outcome: Outcome) -> float:
-    """The key that sorts failures worst first: an error before the lowest score."""
-    return -1.0 if outcome.verdict.score is None else outcome.verdict.score
+def _all_rows(folder: Path, manifest: Json, index: JournalIndex) -> Iterator[CaseRows]:
+    """The rows of one span of cases after another, computed in several processes where there are many."""
+    spans = [(start, start + _SPAN) for start in range(0, index.last, _SPAN)]
+    jobs = jobs_for(manifest["settings"].get("run", {}).get("jobs"), len(spans), enough=index.last >= _ENOUGH)
+    if jobs == 1:
+        work = _rows_of(folder, manifest, index)
+        yield from map(work, spans)
+        return
+    with closing(Processes(jobs, f"{__name__}:rows_here", str(folder.resolve()))) as processes:
+        yield from (CaseRows.from_json(found) for _, found in processes.map((span, span) for span in spans))
+
+
+def rows_here(folder: str) -> Callable[[tuple[int, int]], Json]:
+    """In a process: the function that makes the rows of a span."""
+    path = Path(folder)
+    work = _rows_of(path, stored_manifest(path), JournalIndex(path, repeats_of(path)))
+    return lambda span: work(span).to_json()
+
+
+def _rows_of(folder: Path, manifest: Json, index: JournalIndex) -> Callable[[tuple[int, int]], CaseRows]:
+    about = manifest["name"], manifest.get("metrics", []), RunInfo.of_manifest(manifest).cluster
+    return lambda span: case_rows(index.numbered(stopped=True, cases=range(*span)), *about)
 
 
 def _write_failures(

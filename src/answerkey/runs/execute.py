@@ -12,6 +12,7 @@ from pathlib import Path
 from answerkey.errors import IncompleteError
 from answerkey.runs.ask import Answered, Numbered, answer_of, ask_all, resume_conversations
 from answerkey.runs.control import Budget, ErrorStreak, Finished, Options, Selection, Stop, Watch
+from answerkey.runs.engines.jobs import ScoringProcesses, start_processes
 from answerkey.runs.journal import ANSWERED, ASK, FINISHED, STOPPED, RunState
 from answerkey.runs.prepare import Prepared, prepare, selected
 from answerkey.runs.resume import Resumed, finished_before, new_manifest, resume, still_stopping
@@ -33,6 +34,7 @@ class _Execution:
     stop: Stop
     store: Store
     budget: Budget
+    processes: ScoringProcesses | None = None
     streak: ErrorStreak = field(default_factory=ErrorStreak)
     fails: Counter[int] = field(default_factory=Counter[int])
     stopped: list[tuple[int, Outcome]] = field(default_factory=list[tuple[int, Outcome]])
@@ -98,10 +100,17 @@ def ask_once(suite: Suite, case: Case) -> Outcome:
 def _execute(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> None:
     for warning in run.prepared.warnings:
         run.watch.note(f"warning: {warning}")
+    if not _stops_on_fail(run):
+        left = run.prepared.answers - run.store.state.count(FINISHED)
+        limit = run.options.resume_limit
+        run.processes = start_processes(run.prepared.suite, run.prepared.scorer, min(left, limit or left))
     try:
         _ask_and_score(run, cases)
     except IncompleteError as error:
         run.stop.set(str(error))
+    finally:
+        if run.processes:
+            run.processes.close()
 
 
 def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> None:
@@ -149,7 +158,7 @@ def _score(run: _Execution, chunks: Iterator[list[Answered]], live: bool = False
         while (live or not run.stop) and (chunk := next(chunks, None)) is not None:
             yield chunk
 
-    for chunk, outcomes in run.prepared.scorer.stream(until_stop(), overlap=not _stops_on_fail(run)):
+    for chunk, outcomes in run.prepared.scorer.stream(until_stop(), run.processes, overlap=not _stops_on_fail(run)):
         _store(run, chunk, outcomes)
         if reason := run.budget.exceeded():
             run.stop.set(reason)

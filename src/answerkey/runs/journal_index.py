@@ -7,6 +7,7 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -64,6 +65,11 @@ class JournalIndex:
         times = self.repeats.times
         return sum(done) if times == 1 else sum(sum(done[n : n + times]) == times for n in range(0, len(done), times))
 
+    @property
+    def last(self) -> int:
+        """All positions of cases are below it."""
+        return -(-len(self.responses) // self.repeats.times)
+
     def records(self) -> Iterator[StoredCase]:
         """Every answered case, in case order; with repeats those with all their answers, and positions instead of bytes."""
         if self.repeats.times > 1:
@@ -71,22 +77,28 @@ class JournalIndex:
             return
         yield from self._stored()
 
-    def _stored(self) -> Iterator[StoredCase]:
+    def _stored(self, cases: range | None = None) -> Iterator[StoredCase]:
+        first, end = (cases.start * self.repeats.times, cases.stop * self.repeats.times) if cases else (0, None)
         with _open(self.folder / RESPONSES) as responses, _open(self.folder / SCORES) as scores:
-            for n, at in enumerate(self.responses):
+            for n, at in enumerate(self.responses[first:end], first):
                 if at >= 0:
                     scored = self.scores[n] if n < len(self.scores) else -1
                     judged = _record(scores, scored) if scored >= 0 else None
                     yield StoredCase(n, _record(responses, at), judged, at, scored)
 
-    def numbered(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[tuple[int, Outcome]]:
-        """The outcomes in case order with their positions. One that is not scored only with `unscored`; one that the
-        run stopped at, to ask it again on resume, only with `stopped` or `unscored`."""
-        return self.repeats.combined(self.attempts(unscored=unscored, stopped=stopped), whole=not stopped)
+    def numbered(
+        self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
+    ) -> Iterator[tuple[int, Outcome]]:
+        """The outcomes in case order with their positions, of all cases or of some. One that is not scored only with
+        `unscored`; one that the run stopped at, to ask it again on resume, only with `stopped` or `unscored`."""
+        attempts = self.attempts(unscored=unscored, stopped=stopped, cases=cases)
+        return self.repeats.combined(attempts, whole=not stopped)
 
-    def attempts(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[tuple[int, Outcome]]:
+    def attempts(
+        self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
+    ) -> Iterator[tuple[int, Outcome]]:
         """As `numbered`, with an outcome per answer."""
-        for stored in self._stored():
+        for stored in self._stored(cases):
             if unscored or (stored.judged is not None and (stopped or not stored.judged.get("stopped"))):
                 yield stored.n, stored.outcome(self.folder)
 
@@ -148,7 +160,10 @@ def _open(path: Path) -> IO[bytes]:
 def _record(file: IO[bytes], at: int) -> Json:
     if file.tell() != at:
         file.seek(at)
-    return decoded(file.readline(), Path(file.name), at)
+    return decoded(file.readline(), _path(file.name), at)
+
+
+_path = cache(Path)
 
 
 class JournalTail:

@@ -67,6 +67,7 @@ def _suite(folder: Path, manifest: Json, changes: Mapping[str, Any], *, as_store
     settings = manifest["settings"]
     judged = settings if as_stored or beside is None else {"judge": beside.judge, "embedding": beside.embedding}
     of_profile = load_profile(manifest["profile"]).metrics if manifest.get("profile") else ()
+    run = {name: value for name, value in settings.get("run", {}).items() if name in ("repeats", "require")}
     table = {
         "name": manifest["name"],
         "cases": settings.get("cases") or ["-"],
@@ -76,9 +77,9 @@ def _suite(folder: Path, manifest: Json, changes: Mapping[str, Any], *, as_store
         "embedding": judged.get("embedding", {}),
         "modules": list(beside.modules) if beside else [],
         "gate": {"require": manifest.get("gate", [])},
-        "run": {name: value for name, value in settings.get("run", {}).items() if name in ("repeats", "require")},
         "statistics": settings.get("statistics", {}),
         **{key: value for key, value in changes.items() if value is not None},
+        "run": {**run, **changes.get("run", {})},
     }
     if not table["metrics"] and table["profile"] is None:
         raise InputError(f"{folder}: this run has no profile; give one with --profile")

@@ -8,7 +8,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, takewhile
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from answerkey.background import begin, call_now
 from answerkey.errors import AnswerkeyError, SettingsError
@@ -23,8 +23,12 @@ from answerkey.runs.suite import Suite
 from answerkey.types import Case, Outcome, Pair, Profile, Response, Score, Status, Verdict
 from answerkey.user_code import import_from
 
+if TYPE_CHECKING:
+    from answerkey.runs.engines.jobs import ScoringProcesses
+
 T = TypeVar("T")
 Begun = tuple[list[Answered], Future[list[Outcome]]]
+Measured = tuple[list[Answered], list[dict[str, Score]]]
 NO_MODEL = frozenset({"none", "off", ""})
 LARGEST_BATCH = 256
 
@@ -45,17 +49,22 @@ class Scorer:
         return self._decided(pairs, self.plan.score(pairs))
 
     def stream(
-        self, chunks: Iterable[list[Answered]], overlap: bool = True
+        self, chunks: Iterable[list[Answered]], processes: ScoringProcesses | None = None, overlap: bool = True
     ) -> Iterator[tuple[list[Answered], list[Outcome]]]:
         """Each chunk with its outcomes, in order. The judge's calls for several chunks overlap, so that none waits for the
-        slowest of its chunk; other metrics are computed when a chunk arrives."""
+        slowest of its chunk; other metrics are computed when a chunk arrives, here or in `processes`."""
         at_once, judged = self.plan.split_at("judge") if overlap and self._concurrency else (self.plan, Plan(()))
         part = max(1, self._concurrency // 4) if judged.steps else LARGEST_BATCH
         pending: deque[Begun] = deque()
-        for chunk in chunks:
-            table = iter(at_once.score([(case, response) for _, case, response in chunk]))
+        measured = (
+            processes.measured(at_once, chunks)
+            if processes
+            else ((chunk, at_once.score(pairs_of(chunk))) for chunk in chunks)
+        )
+        for chunk, table in measured:
+            rows = iter(table)
             for some in in_chunks(chunk, part):
-                work = partial(self._judged, some, list(islice(table, len(some))), judged)
+                work = partial(self._judged, some, list(islice(rows, len(some))), judged)
                 pending.append((some, begin(work) if judged.steps else call_now(work)))
             while pending and (pending[0][1].done() or sum(len(some) for some, _ in pending) >= self.batch):
                 if pending[0][1].exception():  # waits for the oldest
@@ -73,7 +82,7 @@ class Scorer:
             outcomes.result()  # raises the first error
 
     def _judged(self, answered: Sequence[Answered], table: Sequence[dict[str, Score]], judged: Plan) -> list[Outcome]:
-        pairs = [(case, response) for _, case, response in answered]
+        pairs = pairs_of(answered)
         rows = judged.score(pairs)
         whole = [own | row for own, row in zip(table, rows, strict=True)]
         return self._decided(pairs, [{name: scores[name] for name in self.plan.names} for scores in whole])
@@ -96,6 +105,10 @@ class Scorer:
     def close(self) -> None:
         for tool in self.closing:
             tool.close()
+
+
+def pairs_of(answered: Iterable[Answered]) -> list[Pair]:
+    return [(case, response) for _, case, response in answered]
 
 
 def _joined(ended: Sequence[Begun]) -> tuple[list[Answered], list[Outcome]]:
@@ -127,11 +140,18 @@ def in_chunks(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield chunk
 
 
-def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None) -> Scorer:
-    """Everything is loaded and checked here, before the first question. `judge` replaces the suite's judge."""
+def scorer_of(suite: Suite, judge: Any = None, names: Sequence[str] = ()) -> Scorer:
+    """The scorer of a suite, for another process than the one that prepared it."""
+    profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
+    return make_scorer(suite, profile, judge, names)
+
+
+def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names: Sequence[str] = ()) -> Scorer:
+    """Everything is loaded and checked here, before the first question. `judge` replaces the suite's judge, `names` all
+    metrics of profile and suite."""
     _load_own_metrics(suite)
     own = [f"{OWN_CRITERION}{each.name}" for each in suite.criteria]
-    names = [*(profile.metrics if profile else ()), *suite.metrics, *own]
+    names = names or [*(profile.metrics if profile else ()), *suite.metrics, *own]
     check_criteria(names, suite.criteria)
     if not names:
         raise SettingsError(

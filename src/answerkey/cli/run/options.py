@@ -54,7 +54,7 @@ class RunOptions:
         limits = {
             "workers": self.workers, "repeats": self.repeats, "timeout": self.timeout, "max_cost": self.max_cost,
             "max_minutes": self.max_minutes, "out": self.out and str(self.out.resolve()),
-            "stop_below": _threshold(self.stop_on_fail),
+            "stop_below": _threshold(self.stop_on_fail), "jobs": self.scoring.jobs,
         }  # fmt: skip
         overrides |= {f"run.{name}": value for name, value in limits.items() if value is not None}
         if self.datasets:

@@ -22,6 +22,7 @@ from answerkey.cache import DiskCache, cache_folder
 from answerkey.embed.model_files import PACKAGED as TOKENIZER_FOLDER
 from answerkey.embed.model_files import ModelFiles
 from answerkey.embed.wordpiece import Tokens, WordPiece
+from answerkey.processes import threads_to_use
 
 PACKAGED = Path(__file__).parent / "data"
 GRAPH, CARD = "entailment.onnx", "entailment.json"
@@ -44,7 +45,7 @@ class EntailmentModel:
     """Logits of (premise, statement) pairs, each pair computed once. May be called from several threads."""
 
     def __init__(self, folder: Path = PACKAGED, store: DiskCache | None = None) -> None:
-        from answerkey.embed.minilm import available_cores, open_session
+        from answerkey.embed.minilm import open_session
 
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
         files = ModelFiles(folder, card)
@@ -53,7 +54,7 @@ class EntailmentModel:
         self.digest = str(card["sha256"][GRAPH])
         self.temperature = float(card["temperature"])
         self._tokenizer = WordPiece(tokenizer, card["longest"])
-        self._session, self.threads = open_session(graph), available_cores()
+        self._session, self.threads = open_session(graph), threads_to_use()
         self.store = store
         self._memory: OrderedDict[TextPair, Logits] = OrderedDict()
 

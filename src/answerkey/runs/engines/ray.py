@@ -98,9 +98,7 @@ def run_on_cluster(
             (folder / PARTS).mkdir(exist_ok=True)
             watch.start(prepared.count, prepared.count - sum(each.left for each in todo))
             try:
-                # A worker has one processor; several threads on it would only slow each other down.
-                single = replace(suite, embedding={"threads": 1, **suite.embedding})
-                task = Task(single, options.selection, folder, sizes.chunk)
+                task = Task(suite, options.selection, folder, sizes.chunk)
                 with _connected(ray, cluster, prepared, task, watch) as crew:
                     _work(crew, deque(todo), prepared, watch, stop)
             except IncompleteError as error:

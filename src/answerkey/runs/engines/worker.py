@@ -15,13 +15,12 @@ from answerkey.cases import read_responses
 from answerkey.errors import EndpointError, StorageError
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
 from answerkey.metrics.judge.questions import Duel
-from answerkey.profiles import load_profile
 from answerkey.runs.ask import Answered, Numbered, ask_all, attempts, conversations
 from answerkey.runs.control import ErrorStreak, Selection, Stop
 from answerkey.runs.engines.parts import NumberedOutcome, outcomes_in, part_path, write_part
 from answerkey.runs.engines.shards import Shard, selected_of
 from answerkey.runs.repeats import Repeats
-from answerkey.runs.score import cost_of, in_chunks, make_scorer
+from answerkey.runs.score import cost_of, in_chunks, scorer_of
 from answerkey.runs.store import is_run
 from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally, RunTally
@@ -59,9 +58,8 @@ class Worker:
                 "that every node of the cluster shares"
             )
         suite = task.suite
-        profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
         self._task = task
-        self._scorer = make_scorer(suite, profile, judge)
+        self._scorer = scorer_of(suite, judge)
         self._target = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
         self._streak, self._repeats = ErrorStreak(), Repeats.of_table(suite.run)
 

@@ -1,0 +1,79 @@
+"""`--jobs`: local metrics in several processes; each loads its models once, then scores one chunk after another.
+
+Calls of a judge over the network, live bots, and metrics that only this process knows stay here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import msgspec
+
+from answerkey.metrics.plan import Plan, Step
+from answerkey.metrics.registry import ENTRY_POINT_GROUP
+from answerkey.processes import Processes, jobs_for
+from answerkey.runs.ask import Answered
+from answerkey.runs.records import outcome_from_json, scores_to_json, to_json
+from answerkey.runs.score import Measured, Scorer, pairs_of, scorer_of
+from answerkey.runs.suite import Suite
+from answerkey.types import Json, Requirement, Score
+
+# So many cases pay for starting processes, and for loading their models.
+_ENOUGH, _ENOUGH_WITH_MODEL = 4_000, 512
+_SETUP = ("folder", "profile", "modules", "judge", "embedding", "criteria", "settings")  # what a scorer is made of
+
+
+class ScoringProcesses:
+    """Processes that compute those metrics of a suite that need nothing of this process."""
+
+    def __init__(self, count: int, suite: Suite, names: tuple[str, ...]) -> None:
+        self._names = frozenset(names)
+        setup = {name: getattr(suite, name) for name in _SETUP} | {"metrics": names}
+        self._processes = Processes(count, f"{__name__}:score_here", setup)
+
+    def measured(self, plan: Plan, chunks: Iterable[list[Answered]]) -> Iterator[Measured]:
+        """Each chunk with its scores, in order; steps of the plan that must stay here are computed here."""
+        here = Plan(tuple(step for step in plan.steps if step.metrics[0].name not in self._names))
+        sent = ((chunk, [[to_json(case), to_json(response)] for _, case, response in chunk]) for chunk in chunks)
+        for chunk, found in self._processes.map(sent):
+            table = msgspec.convert(found, list[dict[str, Score]])
+            if here.steps:
+                table = [theirs | ours for theirs, ours in zip(table, here.score(pairs_of(chunk)), strict=True)]
+            yield chunk, table
+
+    def close(self) -> None:
+        self._processes.close()
+
+
+def score_here(setup: Json) -> Callable[[list[tuple[Json, Json]]], list[Json]]:
+    """In a process: the function that scores a chunk."""
+    shaped: Json = {
+        "folder": Path(setup["folder"]),
+        "criteria": msgspec.convert(setup["criteria"], tuple[Requirement, ...]),
+    }
+    plan = scorer_of(Suite(name="", cases=(), **{**setup, **shaped}), names=setup["metrics"]).plan
+
+    def score(chunk: list[tuple[Json, Json]]) -> list[Json]:
+        outcomes = [outcome_from_json({"case": case, "response": response}, None) for case, response in chunk]
+        table = plan.score([(outcome.case, outcome.response) for outcome in outcomes])
+        return [scores_to_json(scores) for scores in table]
+
+    return score
+
+
+def start_processes(suite: Suite, scorer: Scorer, answers: int) -> ScoringProcesses | None:
+    """Processes for so many answers, as `[run] jobs` asks for; by default one per core where there is enough to do."""
+    enough = answers >= (_ENOUGH if scorer.embedding == "none" else _ENOUGH_WITH_MODEL)
+    count = jobs_for(suite.run.jobs, -(-answers // scorer.batch), enough=enough)
+    names = tuple(metric.name for step in scorer.plan.steps if _goes(step, suite, scorer) for metric in step.metrics)
+    return ScoringProcesses(count, suite, names) if count > 1 and names else None
+
+
+def _goes(step: Step, suite: Suite, scorer: Scorer) -> bool:
+    """Whether another process can compute this step: it finds the metric by its name, and no network judge is asked."""
+    if "judge" in step.arguments and not scorer.judge.startswith("local "):
+        return False
+    known = ("answerkey", *suite.modules, *(point.module for point in entry_points(group=ENTRY_POINT_GROUP)))
+    return any(f"{step.metrics[0].module}.".startswith(f"{module}.") for module in known)
