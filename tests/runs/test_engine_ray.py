@@ -20,7 +20,7 @@ from answerkey.errors import MissingPackage, SettingsError
 from answerkey.runs.control import Options, Selection, Watch
 from answerkey.runs.engines.parts import PARTS
 from answerkey.runs.engines.shards import Sizes, parts_of
-from answerkey.runs.store import read_manifest, read_outcomes
+from answerkey.runs.store import read_manifest, read_outcomes, write_manifest
 from answerkey.runs.suite import load_suite
 
 ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
@@ -149,6 +149,19 @@ def test_a_chunk_that_always_kills_ends_the_run_which_can_go_on(log, write, tmp_
     ended = run_on_cluster(suite, Options(resume=finished.folder), Cluster(workers=2))
     assert ended.partial == ""
     assert len(list(read_outcomes(ended.folder))) == 1000
+
+
+def test_a_run_killed_after_its_last_part_is_finished_by_resume(cli, log):
+    path = log(count=300)
+    finished = run_on_cluster(load_suite(path), Options(), Cluster(workers=1, sizes=SMALL))
+    kept = read_manifest(finished.folder)
+    killed = {name: value for name, value in kept.items() if name != "records"} | {"partial": "in progress"}
+    write_manifest(finished.folder, killed)
+    ended = cli("run", path, "--engine", "ray", "--resume", "--no-charts")
+    assert (ended.code, ended.err.strip().splitlines()[-1].split(":")[0]) == (0, "DONE"), ended.err
+    now = read_manifest(finished.folder)
+    assert (now["partial"], now["records"]) == ("", kept["records"]), "else it would be resumed again and again"
+    assert json.loads((finished.folder / "summary.json").read_text())["totals"]["cases"] == 300
 
 
 def test_a_changed_suite_is_refused(log, write):

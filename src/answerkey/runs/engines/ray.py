@@ -54,8 +54,16 @@ class _Crew:
 
     def hire(self, count: int) -> None:
         """Start workers and load their models; an error there ends the run."""
+        from ray.exceptions import RayActorError
+
         new = [self.ray.remote(num_cpus=1)(_Actor).remote() for _ in range(count)]
-        _got(self.ray, [worker.start.remote(self.task, self.judge) for worker in new])
+        try:
+            _got(self.ray, [worker.start.remote(self.task, self.judge) for worker in new])
+        except RayActorError as error:
+            raise IncompleteError(
+                f"a worker died while it started ({str(error).splitlines()[0]}); check the memory of the nodes, "
+                "then continue with --resume"
+            ) from None
         self.idle += new
 
     def set_to(self, todo: Todo) -> None:
@@ -213,9 +221,10 @@ def _start(ray: Any, cluster: Cluster) -> None:
                 ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
             else:
                 ray.init(num_cpus=cluster.workers or os.cpu_count() or 1, **here, **quiet)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except Exception as error:  # Ray raises a bare Exception where its processes take too long to start
             where = cluster.address or "this machine"
-            raise EndpointError(f"Ray at {where} does not answer: {str(error).splitlines()[0]}") from None
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise EndpointError(f"Ray at {where} does not answer: {reason}") from None
 
 
 @contextmanager

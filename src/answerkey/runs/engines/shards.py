@@ -21,7 +21,7 @@ from answerkey.runs.engines.parts import PARTS, StoredPart, list_parts, read_par
 from answerkey.runs.prepare import Prepared
 from answerkey.runs.records import changed_parts, digest_of
 from answerkey.runs.resume import AlreadyFinished, belongs_to, check_repeats, new_manifest
-from answerkey.runs.store import read_manifest
+from answerkey.runs.store import read_manifest, sealed, write_manifest
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import kind_of
 from answerkey.types import Case, Json
@@ -220,7 +220,8 @@ def begin(folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, *, ne
     manifest = read_manifest(folder)
     _check_same(folder, manifest, prepared, source)
     todo = _left(source.shards, parts_of(folder))
-    if not todo:
+    if not todo:  # the run may have been killed before it wrote this
+        write_manifest(folder, sealed(folder, {**manifest, "partial": ""}))
         raise AlreadyFinished(folder, prepared.count)
     return {**manifest, "partial": "in progress"}, todo
 
