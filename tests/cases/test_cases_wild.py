@@ -66,7 +66,7 @@ def test_routes_are_scored_as_recorded(name: str, cli: Cli, wild: Path, tmp_path
 
 
 def test_the_route_aware_scores_equal_the_recorded_ones(cli: Cli, wild: Path, tmp_path: Path) -> None:
-    """All but completeness and one clarification, whose criteria are not in this file of results."""
+    """All but completeness and the clarification that R01 expects: their criteria are not in this file of results."""
     metrics = {"factual_accuracy": "factual_accuracy", "presentation_quality": "presentation_quality", "executive_format": "executive_format",
                "semantic_similarity": "semantic_relevance"}  # fmt: skip
     cli("score", wild / "kpi_results.json", "--profile", "route-aware", "--out", tmp_path, "--no-charts", "--quiet")
@@ -108,14 +108,25 @@ def test_a_table_of_figures_is_shown_as_recorded(cli: Cli, wild: Path) -> None:
 
 
 def test_a_text_of_knowledge_is_what_a_bot_answers_from(cli: Cli, wild: Path, tmp_path: Path) -> None:
-    suite = tmp_path / "suite.toml"
-    suite.write_text(
-        f'cases = ["{wild}/faq.csv"]\nmetrics = ["answer_correctness"]\n[target]\nkind = "rag"\ndocuments = "{wild}/domain_knowledge.txt"\n'
-    )
-    assert cli("run", suite, "--no-charts", "--quiet").code == 0
-    (path,) = tmp_path.glob("results/*/results.jsonl")
+    shown = cli("run", wild / "domain_knowledge.txt", "--dataset", wild / "faq.csv", "--out", tmp_path, "--no-charts")
+    assert shown.code == 0, shown.err
+    (path,) = tmp_path.glob("*/results.jsonl")
     answers = {line["question"]: line["answer"] for line in map(json.loads, path.read_text().splitlines())}
     assert "5 business days" in answers["How long do refunds take?"]
     refused = cli("cases", wild / "domain_knowledge.txt")
     assert refused.code == 2
-    assert 'kind = "rag"' in refused.err
+    assert "--dataset cases.csv" in refused.err
+
+
+def test_the_recorded_clarification_comes_out_with_its_criterion(
+    cli: Cli, wild: Path, write: Any, tmp_path: Path
+) -> None:
+    """R01 was recorded with 0.9: its case expects a clarification, which the file of results does not repeat."""
+    rows = json.loads((wild / "kpi_results.json").read_text())["results"]
+    (row,) = (row for row in rows if row["id"] == "R01")
+    truth = write("truth.jsonl", [{"id": "R01", "answer_criteria": {"clarification_expected": True}}])
+    results = write("R01.json", {"results": [row]})
+    assert cli("score", results, truth, "--profile", "route-aware", "--out", tmp_path / "o", "--no-charts").code == 0
+    (path,) = tmp_path.glob("o/*/results.jsonl")
+    scores = json.loads(path.read_text())["scores"]
+    assert scores["semantic_relevance"]["value"] == row["quality_breakdown"]["semantic_similarity"] == 0.9

@@ -496,3 +496,20 @@ def test_what_cannot_be_read_names_the_place_and_a_fix(name: str, cli: Cli, writ
     assert shown.code == 2
     last = shown.err.splitlines()[-1]
     assert [part for part in (name, *told) if part not in last] == []
+
+
+def test_a_document_or_a_case_file_stands_for_a_suite(cli: Cli, write: Write, tmp_path: Path) -> None:
+    write("manual.txt", "Refunds\n\nRefunds take 5 business days.\n")
+    cases = write("faq.csv", "question,expected_answer\nHow long do refunds take?,Refunds take 5 business days.\n")
+    options = ("--metrics", "exact_match", "--model", "none", "--no-charts", "--quiet")
+    asked = cli("run", tmp_path / "manual.txt", "--dataset", cases, "--profile", "uniform", *options)
+    assert asked.code == 0, asked.err
+    (line,) = results(tmp_path / "results")
+    assert "5 business days" in line["answer"]
+    from_table = cli(
+        "run", cases, "--set", "target.kind=faq", "--set", f"target.faq={cases}", *options, "--out", tmp_path / "o"
+    )
+    assert from_table.code == 0, from_table.err
+    assert results(tmp_path / "o")[0]["scores"]["exact_match"]["value"] == 1.0
+    alone = cli("run", tmp_path / "manual.txt")
+    assert (alone.code, "--dataset cases.csv" in alone.err) == (2, True)

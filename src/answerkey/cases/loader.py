@@ -25,6 +25,7 @@ log = logging.getLogger("answerkey.cases")
 
 _RUN_ENDINGS = (".run", ".trec", ".txt")
 ENDINGS = (*ROW_READERS, ".md", ".markdown", ".yaml", ".yml", ".qrels", ".trec")
+DOCUMENT_ENDINGS = (".txt", ".pdf", ".rst", ".html")
 
 
 def load_cases(patterns: Sequence[str | Path], folder: Path | None = None) -> Iterator[Case]:
@@ -143,10 +144,10 @@ def read_file(path: Path, name: str) -> Iterator[Case]:
             f"{name}: a spreadsheet; save it as CSV, or run: "
             f'python -c "import pandas; pandas.read_excel({str(path)!r}).to_csv({str(path.with_suffix(".csv"))!r}, index=False)"'
         )
-    if ending in {".txt", ".pdf", ".rst", ".html"}:
+    if ending in DOCUMENT_ENDINGS:
         raise InputError(
-            f'{name}: a document, not cases; let a bot answer from it: [target] with kind = "rag" and '
-            f'documents = "{name}", or kind = "full-context" and knowledge = "{name}"'
+            f'{name}: a document, not cases; to ask the built-in document bot: answerkey run "{path}" --dataset '
+            f'cases.csv; in a suite: [target] with kind = "rag" and documents = "{name}"'
         )
     raise InputError(f"{name}: unknown kind of case file; expected {', '.join(ENDINGS)} or a BEIR folder")
 

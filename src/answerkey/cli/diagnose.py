@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.output import collection_option, json_option, print_json, say, show
 from answerkey.runs.store import is_run
 
 if TYPE_CHECKING:
@@ -26,9 +26,15 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option(
     "--index-ids", type=_FILE, help="With --qrels: the page id of each chunk, as a JSON list or one per line."
 )
+@collection_option
 @json_option
 def command(
-    suite_or_run: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None, as_json: bool
+    suite_or_run: Path | None,
+    qrels: Path | None,
+    run_file: Path | None,
+    index_ids: Path | None,
+    collection: str | None,
+    as_json: bool,
 ) -> None:
     """Find out why retrieval scores are low, and what to fix first.
 
@@ -39,7 +45,9 @@ def command(
     """
     from answerkey.experiments.diagnose import diagnose
 
-    diagnosis = diagnose(_evidence(suite_or_run, qrels, run_file, index_ids))
+    if collection is not None and (suite_or_run is None or is_run(suite_or_run)):
+        raise click.UsageError("--collection needs a suite, whose vector store is searched")
+    diagnosis = diagnose(_evidence(suite_or_run, qrels, run_file, index_ids, collection))
     if as_json:
         print_json(diagnosis.as_json())
     else:
@@ -47,7 +55,7 @@ def command(
 
 
 def _evidence(
-    source: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None
+    source: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None, collection: str | None
 ) -> RetrievalEvidence:
     from answerkey.experiments.evidence import from_files, from_run, from_suite
 
@@ -55,7 +63,7 @@ def _evidence(
     if (source is None) == (qrels is None):
         raise click.UsageError("give a suite, a run folder, or --qrels with --run or --index-ids")
     if source is not None:
-        return from_run(source) if is_run(source) else from_suite(source, say)
+        return from_run(source) if is_run(source) else from_suite(source, say, collection)
     assert qrels is not None
     if run_file is None and index_ids is None:
         raise click.UsageError("--qrels needs --run, --index-ids or both")

@@ -15,6 +15,9 @@ from answerkey.text import printable
 
 COUNT = click.IntRange(1, 1_000_000_000)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on standard output.")
+collection_option = click.option(
+    "--collection", metavar="NAME", help="The vector-store collection of the target or of [retrieval]."
+)
 
 
 def print_json(value: Any) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from answerkey.cli.output import done, json_option, print_json, say, show
-from answerkey.cli.run.options import with_collection
+from answerkey.cli.output import collection_option, done, json_option, print_json, say, show
 from answerkey.errors import SettingsError
 from answerkey.reports.charts.style import INSTALL
 from answerkey.runs.store import new_folder
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     metavar="QUERY",
     help="Print one query (an id or part of the question) step by step; writes nothing.",
 )
-@click.option("--collection", metavar="NAME", help="The vector-store collection of [retrieval].")
+@collection_option
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; default that of the suite.")
 @click.option("--no-plots", is_flag=True, help="Skip the charts.")
 @json_option
@@ -55,9 +54,7 @@ def command(
     from answerkey.experiments.sweep_files import summary
     from answerkey.reports.sweep_report import sweep_text, write_sweep
 
-    loaded = load_suite(suite, _settings(given))
-    if given["collection"] is not None:
-        loaded = with_collection(loaded, given["collection"])
+    loaded = load_suite(suite, _settings(given), given["collection"])
     prepared = prepare(loaded, say)
     sweep = run_sweep(prepared, say, timed=query is None)
     for warning in _warnings(sweep):

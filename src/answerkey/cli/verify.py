@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from answerkey.cli.output import end, json_option, print_json, say, show
+from answerkey.cli.output import collection_option, end, json_option, print_json, say, show
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending
 from answerkey.runs.suite import load_suite
 
@@ -24,9 +24,10 @@ _LISTED = 50
 @click.option(
     "--pdf", type=click.Path(path_type=Path, exists=True), help="PDF file or folder; default that of the suite."
 )
+@collection_option
 @json_option
 @click.pass_context
-def command(context: click.Context, suite: Path, pdf: Path | None, as_json: bool) -> None:
+def command(context: click.Context, suite: Path, pdf: Path | None, collection: str | None, as_json: bool) -> None:
     """Check that each indexed chunk's text is on the page of the PDF that it names.
 
     \b
@@ -38,7 +39,7 @@ def command(context: click.Context, suite: Path, pdf: Path | None, as_json: bool
     """
     from answerkey.experiments.verify import verify_suite
 
-    found = verify_suite(load_suite(suite), pdf, say)
+    found = verify_suite(load_suite(suite, collection=collection), pdf, say)
     if as_json:
         print_json(found.as_json())
     else:

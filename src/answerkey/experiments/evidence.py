@@ -66,9 +66,11 @@ def share(part: int, whole: int) -> str:
     return f"{part} of {whole} ({part / whole:.0%})" if whole else f"{part} of 0"
 
 
-def from_suite(path: Path, step: Callable[[str], None] = lambda _: None) -> RetrievalEvidence:
-    """Cases and index of the suite, searched once with its α."""
-    prepared = prepare(load_suite(path), step)
+def from_suite(
+    path: Path, step: Callable[[str], None] = lambda _: None, collection: str | None = None
+) -> RetrievalEvidence:
+    """Cases and index of the suite, searched once with its α; `collection` replaces that of its vector store."""
+    prepared = prepare(load_suite(path, collection=collection), step)
     index, cases = prepared.index, prepared.cases
     step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
     candidates = index.candidates([case.question for case in cases], prepared.settings.pool)

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
+from answerkey.cases.loader import DOCUMENT_ENDINGS, ENDINGS
 from answerkey.coerce.decode import parse_toml
 from answerkey.config.declare import check_settings, read_table, shown
 from answerkey.config.tables import (
@@ -54,21 +55,55 @@ class Suite:
         return replace(self, run=msgspec.structs.replace(self.run, out=str(folder.resolve())))
 
 
-def load_suite(path: Path, overrides: Mapping[str, Any] | None = None) -> Suite:
-    """The suite of a file, checked; `overrides` are settings by dotted name, as `--set run.workers=3` gives them."""
+def load_suite(path: Path, overrides: Mapping[str, Any] | None = None, collection: str | None = None) -> Suite:
+    """The suite of a file, checked; `overrides` are settings by dotted name, as `--set run.workers=3` gives them.
+
+    `collection` replaces that of the vector store. A file of cases, or a document to answer from, stands for the suite that has only this.
+    """
     if path.is_dir():
         path = _suite_in(path)
+    overrides = overrides or {}
     try:
-        table = parse_toml(path.read_text(encoding="utf-8-sig"), str(path))
+        if path.suffix.lower() in (*ENDINGS, *DOCUMENT_ENDINGS) and path.is_file():
+            table = _suite_around(path, overrides)
+        else:
+            table = parse_toml(path.read_text(encoding="utf-8-sig"), str(path))
     except OSError as error:
         near = did_you_mean(path.name, [p.name for p in path.parent.glob("*.toml")]) if path.parent.is_dir() else ""
         raise SettingsError(f"{path}: cannot be read: {error.strerror}{near}") from None
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
-    for dotted, value in (overrides or {}).items():
+    for dotted, value in overrides.items():
         _put(table, dotted.split("."), value)
     suite = suite_of(table, path.parent, default_name=path.parent.resolve().name if path.stem == "suite" else path.stem)
-    return replace(suite, path=path)
+    suite = replace(suite, path=path)
+    return suite if collection is None else _with_collection(suite, collection)
+
+
+def _with_collection(suite: Suite, name: str) -> Suite:
+    """The suite with another collection where its target or its [retrieval] searches one."""
+    settings = {"qdrant_": "qdrant_collection", "postgres_": "postgres_table", "collection": "collection"}
+    tables = {
+        part: {**table, setting: name}
+        for part, table in (("target", suite.target), ("retrieval", suite.retrieval))
+        for start, setting in settings.items()
+        if any(key.startswith(start) for key in table)
+    }
+    if not tables:
+        raise SettingsError(
+            f'--collection "{name}": neither the target nor [retrieval] uses a vector store; use --tag to select cases'
+        )
+    return replace(suite, **tables)
+
+
+def _suite_around(path: Path, overrides: Mapping[str, Any]) -> TomlTable:
+    if path.suffix.lower() in ENDINGS:
+        return {"cases": [path.name]}
+    if "cases" not in overrides:
+        raise SettingsError(f"{path}: a document to answer from; name the questions with --dataset cases.csv")
+    if overrides.get("target.kind") == "full-context":
+        return {"profile": "rag", "target": {"knowledge": path.name}}
+    return {"profile": "rag", "target": {"kind": "rag", "documents": path.name}}
 
 
 def _suite_in(folder: Path) -> Path:

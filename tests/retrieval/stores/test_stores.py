@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.retrieval.test_corpus import make_pdf
 
 from answerkey.embed import load_embedder
 
@@ -118,6 +119,23 @@ def test_the_collection_can_be_chosen_on_the_command_line(
     assert wrong.code == 2
     assert "none of the expected ids (2) is in the index" in wrong.err
     assert cli("sweep", suite, "--no-plots", "--json", "--collection", "right").json["best"]["value"] == 1.0
+    assert "2 of 2 (100%) expected pages are not in the index" in cli("diagnose", suite).out
+    assert "not in the index" not in cli("diagnose", suite, "--collection", "right").out
+
+
+def test_verify_checks_the_collection_of_the_command_line(
+    cli: Cli, collection: Any, write: Write, tmp_path: Path
+) -> None:
+    make_pdf(tmp_path / "m.pdf", [*TEXTS.values(), "An empty page."])
+    pages = list(TEXTS)
+    collection("shifted", lambda page, text: {"text": text, "page": pages.index(page) + 2, "source": "m.pdf"})
+    collection("right", lambda page, text: {"text": text, "page": pages.index(page) + 1, "source": "m.pdf"})
+    write("cases.jsonl", CASES)
+    table = 'qdrant_path = "store"\nqdrant_collection = "shifted"\noriginals = "m.pdf"'
+    suite = write("suite.toml", f'cases = ["cases.jsonl"]\n[retrieval]\n{table}\n')
+    assert cli("verify", suite).code == 1
+    found = cli("verify", suite, "--collection", "right")
+    assert found.code == 0, found.err + found.out
 
 
 @pytest.mark.parametrize("distance", ["Euclid", "Dot"])

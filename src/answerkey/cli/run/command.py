@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from answerkey.cli.output import COUNT, json_option, say
+from answerkey.cli.output import COUNT, collection_option, json_option, say
 from answerkey.cli.run import finish, loop
 from answerkey.cli.run.finish import finish_run
 from answerkey.cli.run.options import RunOptions, suite_of_run
@@ -35,7 +35,7 @@ _OPTIONS = (
     click.option("--only", metavar="PATTERN", help="Only cases whose id matches or whose question contains this text."),
     click.option("--file", metavar="NAME", help="Only cases of this file."),
     click.option("--tag", metavar="NAME", help="Only cases with this tag, or in a folder of this name."),
-    click.option("--collection", metavar="NAME", help="The vector-store collection of the target or of [retrieval]."),
+    collection_option,
     click.option("--workers", type=COUNT, help="Questions asked at the same time; default 5."),
     click.option("--timeout", type=float, help="Seconds to wait for one answer; default 30."),
     click.option("--repeats", type=COUNT, metavar="K",
@@ -61,9 +61,12 @@ _OPTIONS = (
 def command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:
     """Run a suite. SUITE is its TOML file, or a run folder to resume.
 
+    Without a suite: a case file, or a text or PDF that the built-in document bot answers from.
+
     \b
     Example:
       answerkey run suite.toml
+      answerkey run manual.txt --dataset questions.csv
       answerkey run suite.toml --stop-on-fail      # look, fix the bot, then:
       answerkey run suite.toml --resume --resume-limit 1 --stop-on-fail
       answerkey run suite.toml --resume

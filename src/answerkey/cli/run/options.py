@@ -61,9 +61,7 @@ class RunOptions:
             overrides["cases"] = [str(path.resolve()) for path in self.datasets]
         scoring = self.scoring.settings()
         metrics, modules = scoring.pop("metrics", []), scoring.pop("modules", [])
-        suite = load_suite(path, {**overrides, **scoring})
-        if self.collection is not None:
-            suite = with_collection(suite, self.collection)
+        suite = load_suite(path, {**overrides, **scoring}, self.collection)
         return replace(
             suite,
             profile=self.scoring.profile_without(suite.profile),
@@ -97,22 +95,6 @@ def parse_assignments(assignments: tuple[str, ...]) -> dict[str, Any]:
         except (ValueError, RecursionError):
             settings[name.strip()] = value
     return settings
-
-
-def with_collection(suite: Suite, name: str) -> Suite:
-    """The suite with another collection where its target or its [retrieval] searches one."""
-    settings = {"qdrant_": "qdrant_collection", "postgres_": "postgres_table", "collection": "collection"}
-    tables = {
-        part: {**table, setting: name}
-        for part, table in (("target", suite.target), ("retrieval", suite.retrieval))
-        for start, setting in settings.items()
-        if any(key.startswith(start) for key in table)
-    }
-    if not tables:
-        raise SettingsError(
-            f'--collection "{name}": neither the target nor [retrieval] uses a vector store; use --tag to select cases'
-        )
-    return replace(suite, **tables)
 
 
 def suite_of_run(folder: Path) -> Path:
