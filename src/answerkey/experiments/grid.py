@@ -168,7 +168,9 @@ def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:
     place[place == len(labels.code)] = 0
     hit = (labels.code[place] == codes) if len(labels.code) else np.zeros(codes.shape, bool)
     row, column = np.nonzero(hit)
-    found = Places(row, column + 1, labels.grade[place[row, column]] if len(row) else np.empty(0))
+    again = np.ones(len(row), bool)
+    again[np.unique(row * len(labels.code) + place[row, column], return_index=True)[1]] = False
+    found = Places(row, column + 1, labels.grade[place[row, column]] if len(row) else np.empty(0), again)
     return Hits(variants * queries, found, _repeated(labels.ideal, variants, queries))
 
 
@@ -257,8 +259,10 @@ def joined(one: Hits, other: Hits) -> Hits:
 
     def both(a: Places, b: Places) -> Places:
         query, rank = np.concatenate([a.query, b.query]), np.concatenate([a.rank, b.rank])
-        order = np.lexsort((rank, query))
-        return Places(query[order], rank[order], np.concatenate([a.grade, b.grade])[order])
+        again = [np.zeros(len(each.query), bool) if each.again is None else each.again for each in (a, b)]
+        return Places(query, rank, np.concatenate([a.grade, b.grade]), np.concatenate(again)).pick(
+            np.lexsort((rank, query))
+        )
 
     return Hits(one.queries, both(one.found, other.found), both(one.ideal, other.ideal))
 
@@ -276,7 +280,6 @@ def measure_choice(hits: Hits, plan: SweepPlan, queries: int) -> Floats:
     columns: list[Floats] = []
     for k in plan.ks:
         name = f"{metric}@{cut or k}"
-        kept = hits.found.rank <= k
-        first = Places(hits.found.query[kept], hits.found.rank[kept], hits.found.grade[kept])
+        first = hits.found.pick(hits.found.rank <= k)
         columns.append(measure(Hits(hits.queries, first, hits.ideal), [name])[name].reshape(-1, queries))
     return np.stack(columns, axis=1)

@@ -93,7 +93,7 @@ def test_laws_for_rankings_with_repeats(run: dict[str, list[str]], labels: dict[
 @given(ranking=st.lists(ids, max_size=20), relevant=st.sets(ids, min_size=1, max_size=6), k=st.sampled_from(KS))
 def test_chunk_unit_is_the_plain_script(ranking: list[str], relevant: set[str], k: int) -> None:
     hits = [name in relevant for name in ranking[:k]]
-    precision, recall = sum(hits) / k, sum(hits) / len(relevant)
+    precision, recall = sum(hits) / k, len(relevant & set(ranking[:k])) / len(relevant)
     f1 = 2 * precision * recall / (precision + recall) if hits.count(True) else 0.0
     dcg = sum(hit / math.log2(n + 2) for n, hit in enumerate(hits))
     ideal = sum(1 / math.log2(n + 2) for n in range(min(len(relevant), k)))
@@ -110,10 +110,12 @@ def test_chunk_unit_is_the_plain_script(ranking: list[str], relevant: set[str], 
 def test_chunk_unit_says_when_a_score_is_above_one() -> None:
     passages = tuple(Passage(page="7", id=str(n)) for n in range(3))
     pair = (Case("a", "?", relevant={"7": 1.0}), Response(passages=passages))
-    chunk = make_plan(["recall@5"], {}, {"recall@5": {"unit": "chunk"}}).score([pair])[0]["recall@5"]
-    page = make_plan(["recall@5"], {}).score([pair])[0]["recall@5"]
-    assert (chunk.value, page.value) == (3.0, 1.0)
-    assert "above 1" in chunk.reason
+    names = ["recall@5", "ndcg@5"]
+    chunk = make_plan(names, {}, {name: {"unit": "chunk"} for name in names}).score([pair])[0]
+    page = make_plan(names, {}).score([pair])[0]
+    assert (chunk["recall@5"].value, page["recall@5"].value, page["ndcg@5"].value) == (1.0, 1.0, 1.0)
+    assert chunk["ndcg@5"].value == pytest.approx(1 + 1 / math.log2(3) + 1 / 2)
+    assert "above 1" in chunk["ndcg@5"].reason
 
 
 def test_unlabelled_cases_do_not_apply() -> None:

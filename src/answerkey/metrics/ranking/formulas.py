@@ -41,7 +41,11 @@ def _precision(hits: Hits, cut: int | None) -> Floats:
 
 
 def _recall(hits: Hits, cut: int | None) -> Floats:
-    return _ratio(_found(hits, cut), hits.relevant)
+    """Distinct relevant ids among the first k, over all relevant ids."""
+    found, again = _found(hits, cut), hits.found.again
+    if again is not None and again.any():
+        found = found - np.bincount(_within(hits.found.pick(again), cut).query, minlength=hits.queries)
+    return _ratio(found, hits.relevant)
 
 
 def _f1(hits: Hits, cut: int | None) -> Floats:
@@ -72,7 +76,7 @@ def _map(hits: Hits, cut: int | None) -> Floats:
     starts = np.searchsorted(found.query, found.query)  # places are sorted by query, then rank
     so_far = np.arange(1, len(found.query) + 1) - starts
     within = found.rank <= (cut or np.inf)
-    summed = _per_query(hits, _pick(found, within), (so_far / found.rank)[within])
+    summed = _per_query(hits, found.pick(within), (so_far / found.rank)[within])
     return _ratio(summed, hits.relevant)
 
 
@@ -93,11 +97,7 @@ def _per_query(hits: Hits, places: Places, weights: Floats) -> Floats:
 
 
 def _within(places: Places, cut: int | None) -> Places:
-    return places if cut is None else _pick(places, places.rank <= cut)
-
-
-def _pick(places: Places, mask: np.ndarray) -> Places:
-    return Places(places.query[mask], places.rank[mask], places.grade[mask])
+    return places if cut is None else places.pick(places.rank <= cut)
 
 
 def _ratio(over: Floats, under: Floats) -> Floats:

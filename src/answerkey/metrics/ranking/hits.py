@@ -20,11 +20,16 @@ _COMPARED_AT_ONCE = 250_000  # fits into the processor's cache
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Parallel arrays: query number, rank (from 1), grade."""
+    """Parallel arrays: query number, rank (from 1), grade; and which are a further chunk of an id found before, if any."""
 
     query: Ints
     rank: Ints
     grade: Floats
+    again: NDArray[np.bool_] | None = None
+
+    def pick(self, mask: np.ndarray) -> Places:
+        again = None if self.again is None else self.again[mask]
+        return Places(self.query[mask], self.rank[mask], self.grade[mask], again)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +64,21 @@ def hits_in_rankings(rankings: Sequence[Sequence[str]], labels: Sequence[Mapping
     query: list[int] = []
     rank: list[int] = []
     grade: list[float] = []
+    again: list[bool] = []
     for number, (ranking, grades) in enumerate(zip(rankings, labels, strict=True)):
         ids = _collapsed(ranking) if unit == "page" else ranking
+        seen: set[str] = set()
         for place, name in enumerate(ids, start=1):
             if name in grades and grades[name] > 0:
                 query.append(number)
                 rank.append(place)
                 grade.append(grades[name])
-    return Hits(len(rankings), _places(query, rank, grade), ideal_places(labels))
+                again.append(name in seen)
+                seen.add(name)
+    found = Places(
+        np.array(query, np.int64), np.array(rank, np.int64), np.array(grade, np.float64), np.array(again, bool)
+    )
+    return Hits(len(rankings), found, ideal_places(labels))
 
 
 def _collapsed(ranking: Sequence[str]) -> Sequence[str]:
@@ -139,7 +151,3 @@ def _count_above(table: Floats, query: Ints, score: Floats) -> tuple[Ints, Ints]
         above[part] = np.count_nonzero(rows > own, axis=1)
         equal[part] = np.count_nonzero(rows == own, axis=1)
     return above, equal
-
-
-def _places(query: object, rank: object, grade: object) -> Places:
-    return Places(np.array(query, np.int64), np.array(rank, np.int64), np.array(grade, np.float64))
