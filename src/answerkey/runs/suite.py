@@ -58,7 +58,8 @@ class Suite:
 def load_suite(path: Path, overrides: Mapping[str, Any] | None = None, collection: str | None = None) -> Suite:
     """The suite of a file, checked; `overrides` are settings by dotted name, as `--set run.workers=3` gives them.
 
-    `collection` replaces that of the vector store. A file of cases, or a document to answer from, stands for the suite that has only this.
+    `collection` replaces that of the vector store. A file of cases, or a document to answer from, stands for a suite
+    that has only this.
     """
     if path.is_dir():
         path = _suite_in(path)
