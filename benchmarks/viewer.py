@@ -1,105 +1,155 @@
-"""How long the viewer takes for a run of 10,000 cases with 100 MB of answers, and how much it sends.
+"""The viewer with a large run: processor time of the server per page, and its memory.
 
-The same page is also made the way a viewer without an index would: every answer read, then the page cut out.
+The run folder is made by this script: `--cases` cases with answers of `--length` characters, three metrics with details,
+and a profile. The server is `answerkey view` in a process of its own; the times are processor time of all its threads,
+without the browser. `cold` is without anything in the cache folder, `reopened` a new server with it.
 
     python -m benchmarks.viewer
+    python -m benchmarks.viewer --cases 100000 --length 1000
 """
 
 from __future__ import annotations
 
-import json
-import statistics
+import argparse
+import os
+import random
+import re
+import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
+from answerkey.profiles import decide, load_profile
 from answerkey.reports.write import write_reports
-from answerkey.runs.journal import Journal
-from answerkey.runs.store import RESPONSES, SCORES, read_outcomes, write_manifest
+from answerkey.runs.journal import Journal, response_record
+from answerkey.runs.store import RESPONSES, SCORES, Scored, score_record, write_manifest
+from answerkey.types import Case, Outcome, Profile, Response, Score
 
-CASES, LENGTH = 10_000, 10_000
+PROFILE = {
+    "name": "two-part",
+    "version": 1,
+    "pass": 0.6,
+    "bands": [{"name": "good", "at": 0.6, "status": "PASSED"}, {"name": "poor", "at": 0.0, "status": "FAILED"}],
+    "criteria": [{"metric": "fact_recall", "weight": 0.6}, {"metric": "groundedness", "weight": 0.4}],
+}
+BLOCK = 500
+PAGES = {
+    "first page": "", "sorted by a metric": "?sort=fact_recall", "filtered": "?type=t3", "last page": "?page=100",
+    "charts": "?tab=charts", "one case": "/case/5000", "the page as JSON": "?format=json",
+    "search, few hits": "?q=%s+%s", "search, no hit": "?q=zebrafish+zq", "search, every case": "?q=Answer",
+    "search while typing": "?q=%s+%s&part=cases",
+}  # fmt: skip
 
 
-def make_run(folder: Path) -> None:
-    """Journals as a run leaves them, with long answers."""
+def make_run(folder: Path, cases: int, length: int) -> list[str]:
+    """Journals as a run leaves them; returns the words of the answers."""
+    source = random.Random(7)
+    words = ["".join(source.choices("abcdefghijklmnopqrstuvwxyz", k=source.randint(3, 10))) for _ in range(5000)]
+    profile = load_profile(PROFILE)
     folder.mkdir(parents=True)
     responses, scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
-    words = "the refund is paid within nine days of the return "
-    for start in range(0, CASES, 500):
-        numbers = range(start, min(start + 500, CASES))
-        responses.append([_answered(n, (words * (LENGTH // len(words) + 1))[:LENGTH]) for n in numbers])
-        scores.append([_judged(n) for n in numbers])
+    for start in range(0, cases, BLOCK):
+        positions = range(start, min(start + BLOCK, cases))
+        made = [Scored(n, _outcome(n, length, words, source, profile)) for n in positions]
+        responses.append([response_record(each.n, each.outcome.case, each.outcome.response) for each in made])
+        scores.append([score_record(each) for each in made])
     responses.close()
     scores.close()
-    manifest = {"format": 1, "name": "large", "created": "2026-01-01T00:00:00+00:00", "profile": None, "metrics": ["m"],
-                "fingerprint": {}, "count": CASES, "partial": ""}  # fmt: skip
-    write_manifest(folder, manifest)
+    write_manifest(
+        folder,
+        {
+            "format": 1, "name": "large", "created": "2026-01-01T00:00:00+00:00", "profile": PROFILE,
+            "metrics": ["fact_recall", "groundedness", "token_f1"], "fingerprint": {}, "settings": {}, "count": cases,
+            "partial": "",
+        },
+    )  # fmt: skip
+    return words
 
 
-def _answered(n: int, answer: str) -> dict[str, object]:
-    case = {"id": f"c{n}", "question": f"Question number {n}?", "type": f"t{n % 7}"}
-    return {
-        "n": n,
-        "id": f"c{n}",
-        "case": case,
-        "response": {"answer": answer, "route": f"r{n % 3}", "seconds": n / CASES},
+def _outcome(n: int, length: int, words: list[str], source: random.Random, profile: Profile) -> Outcome:
+    text = f"Answer {n}: " + " ".join(source.choices(words, k=length // 7))
+    said = [" ".join(source.choices(words, k=8)) for _ in range(4)]
+    facts = [{"text": each, "state": "found", "probability": 0.9, "quote": each} for each in said]
+    sentences = [{"text": each, "start": 0, "end": 40, "flag": False, "probability": 0.1, "passage": 0} for each in said]
+    recall, grounded = n * 7919 % 1000 / 1000, n * 104729 % 1000 / 1000
+    scores = {
+        "fact_recall": Score(recall, f"{recall:.0%} of the facts", details={"facts": facts}),
+        "groundedness": Score(grounded, "4 sentences", details={"sentences": sentences}),
+        "token_f1": Score(grounded),
     }
+    case = Case(f"c{n}", f"Question number {n}: {said[0]}?", (". ".join(said),), type=f"t{n % 7}")
+    response = Response(text[:length], route=f"r{n % 3}", seconds=n % 100 / 100)
+    return Outcome(case, response, scores, decide(profile, case, response, scores))
 
 
-def _judged(n: int) -> dict[str, object]:
-    value = n * 7919 % CASES / CASES
-    return {"n": n, "id": f"c{n}", "scores": {"m": {"value": value}}, "verdict": {"status": "SCORED"}}
+class Server:
+    """`answerkey view` of a folder, with its processor time and memory from the system's figures."""
+
+    def __init__(self, root: Path, cache: Path) -> None:
+        command = [sys.executable, "-m", "answerkey", "view", str(root), "--port", "0"]
+        environment = os.environ | {"ANSWERKEY_CACHE": str(cache)}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
+        assert self.process.stdout
+        self.address = self.process.stdout.readline().decode().strip()
+
+    def cpu(self) -> float:
+        """Seconds of processor time of all threads that live, and of those that ended to the clock's precision."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+
+    def memory(self, what: str = "VmHWM") -> float:
+        """MB; VmHWM is the most so far."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        found = re.search(rf"{what}:\s+(\d+) kB", status)
+        return int(found[1]) / 1024 if found else 0.0
+
+    def get(self, address: str) -> tuple[float, float, int]:
+        """Processor seconds, seconds on the clock, and bytes of a page."""
+        before, began = self.cpu(), time.perf_counter()
+        with urllib.request.urlopen(f"{self.address}run/large{address}") as reply:
+            size = len(reply.read())
+        return self.cpu() - before, time.perf_counter() - began, size
 
 
-def middle(call: Callable[[], object], times: int = 5) -> float:
-    taken: list[float] = []
-    for _ in range(times):
-        began = time.perf_counter()
-        call()
-        taken.append(time.perf_counter() - began)
-    return statistics.median(taken)
+@contextmanager
+def serving(root: Path, cache: Path) -> Generator[Server]:
+    server = Server(root, cache)
+    try:
+        yield server
+    finally:
+        server.process.terminate()
+        server.process.wait()
 
 
 def main() -> None:
-    import uvicorn
-
-    from answerkey.viewer.app import make_app
-    from answerkey.viewer.guard import Rules
-
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--cases", type=int, default=10_000)
+    options.add_argument("--length", type=int, default=10_000)
+    options.add_argument("--no-reports", action="store_true", help="a run without summary.json, as one in progress")
+    given = options.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place) / "results" / "large"
-        make_run(folder)
-        began = time.perf_counter()
-        write_reports(folder, charts=None if "--page" in sys.argv else False)
-        print(f"reports of {CASES:,} cases: {time.perf_counter() - began:.2f} s")
-        server = uvicorn.Server(uvicorn.Config(make_app(folder, Rules()), port=0, log_level="error"))
-        threading.Thread(target=server.run, daemon=True).start()
-        while not server.started:
-            time.sleep(0.01)
-        root = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/run/large"
-
-        def get(address: str) -> bytes:
-            with urllib.request.urlopen(f"{root}{address}") as reply:
-                return reply.read()
-
-        get("/case/0")  # templates are read once
-        first = middle(lambda: get(""), 1)
-        print(f"first page, first time: {first * 1000:.0f} ms, {len(get('')) / 1024:.0f} KB")
-        for name, address in {
-            "first page": "", "sorted by a metric": "?sort=m", "filtered": "?type=t3", "last page": "?page=100",
-            "one case": "/case/5000", "the page as JSON": "?format=json",
-        }.items():  # fmt: skip
-            print(f"{name}: {middle(lambda address=address: get(address)) * 1000:.0f} ms")
-        print(f"search in all answers, first time: {middle(lambda: get('?q=nine+days+of'), 1) * 1000:.0f} ms")
-        naive = middle(lambda: json.dumps([o.response.answer for o in read_outcomes(folder)])[:1000], 1)
-        print(
-            f"every answer read for a page: {naive * 1000:.0f} ms, {naive / middle(lambda: get('')):.0f} times the first page"
-        )
-        server.should_exit = True
+        root, cache = Path(place) / "results", Path(place) / "cache"
+        words = make_run(root / "large", given.cases, given.length)
+        size = sum(path.stat().st_size for path in (root / "large").iterdir()) / 1e6
+        print(f"{given.cases:,} cases, {given.cases * given.length / 1e6:,.0f} MB of answers, {size:,.0f} MB of journals")
+        if not given.no_reports:
+            os.environ["ANSWERKEY_CACHE"] = str(Path(place) / "cache of the run")
+            write_reports(root / "large", charts=False)
+        for name in ("cold", "reopened"):
+            with serving(root, cache) as server:
+                started = server.cpu()
+                time.sleep(1 if name == "cold" else 0)
+                print(f"{name}: start {started * 1000:.0f} ms, {server.memory():.0f} MB")
+                for page, address in PAGES.items():
+                    filled = address.replace("%s", "{}").format(*random.Random(page).sample(words, 2))
+                    cpu, clock, sent = server.get(filled)
+                    again = min(server.get(filled)[0] for _ in range(3))
+                    print(f"  {page}: {cpu * 1000:.0f} ms ({clock * 1000:.0f} on the clock), again {again * 1000:.0f} ms, {sent / 1024:.0f} KB")  # fmt: skip
+                print(f"  most memory {server.memory():.0f} MB")
 
 
 if __name__ == "__main__":

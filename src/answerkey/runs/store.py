@@ -75,7 +75,7 @@ class FolderStore:
         self._responses.append([response_record(*each) for each in answered])
 
     def add_scores(self, scored: Sequence[Scored]) -> None:
-        self._scores.append([_score_record(each) for each in scored])
+        self._scores.append([score_record(each) for each in scored])
         _mark_finished(self.state, scored)
 
     def answers(self, positions: Iterable[int] | None = None) -> Iterator[Answered]:
@@ -115,7 +115,7 @@ class MemoryStore:
         """Nothing to close."""
 
 
-def _score_record(scored: Scored) -> Json:
+def score_record(scored: Scored) -> Json:
     record: Json = {"n": scored.n, "id": scored.outcome.case.id, **judged_json(scored.outcome)}
     return record | {"stopped": True} if scored.stopped else record
 
