@@ -74,7 +74,9 @@ def _outcome(n: int, length: int, words: list[str], source: random.Random, profi
     text = f"Answer {n}: " + " ".join(source.choices(words, k=length // 7))
     said = [" ".join(source.choices(words, k=8)) for _ in range(4)]
     facts = [{"text": each, "state": "found", "probability": 0.9, "quote": each} for each in said]
-    sentences = [{"text": each, "start": 0, "end": 40, "flag": False, "probability": 0.1, "passage": 0} for each in said]
+    sentences = [
+        {"text": each, "start": 0, "end": 40, "flag": False, "probability": 0.1, "passage": 0} for each in said
+    ]
     recall, grounded = n * 7919 % 1000 / 1000, n * 104729 % 1000 / 1000
     scores = {
         "fact_recall": Score(recall, f"{recall:.0%} of the facts", details={"facts": facts}),
@@ -135,7 +137,9 @@ def main() -> None:
         root, cache = Path(place) / "results", Path(place) / "cache"
         words = make_run(root / "large", given.cases, given.length)
         size = sum(path.stat().st_size for path in (root / "large").iterdir()) / 1e6
-        print(f"{given.cases:,} cases, {given.cases * given.length / 1e6:,.0f} MB of answers, {size:,.0f} MB of journals")
+        print(
+            f"{given.cases:,} cases, {given.cases * given.length / 1e6:,.0f} MB of answers, {size:,.0f} MB of journals"
+        )
         if not given.no_reports:
             os.environ["ANSWERKEY_CACHE"] = str(Path(place) / "cache of the run")
             write_reports(root / "large", charts=False)
@@ -148,7 +152,8 @@ def main() -> None:
                     filled = address.replace("%s", "{}").format(*random.Random(page).sample(words, 2))
                     cpu, clock, sent = server.get(filled)
                     again = min(server.get(filled)[0] for _ in range(3))
-                    print(f"  {page}: {cpu * 1000:.0f} ms ({clock * 1000:.0f} on the clock), again {again * 1000:.0f} ms, {sent / 1024:.0f} KB")  # fmt: skip
+                    figures = f"{cpu * 1000:.0f} ms ({clock * 1000:.0f} on the clock), again {again * 1000:.0f} ms"
+                    print(f"  {page}: {figures}, {sent / 1024:.0f} KB")
                 print(f"  most memory {server.memory():.0f} MB")
 
 

@@ -25,7 +25,7 @@ from tests.support.viewer_world import make_run, outcome, plain
 from answerkey.comparison.significance import holm
 from answerkey.errors import InputError
 from answerkey.reports.rows import read_rows
-from answerkey.reports.word_diff import marked_answer, word_diff
+from answerkey.reports.word_diff import Piece, marked_answer, word_diff
 from answerkey.runs.store import write_manifest
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 from answerkey.viewer.app import make_app
@@ -256,10 +256,10 @@ def test_an_odd_query_is_answered(query: str, app: Any) -> None:
 
 def test_the_answer_is_marked_against_the_expected_one() -> None:
     expected, answer = marked_answer("It opens at 9 on Monday.", "On Monday, it opens at 8.")
-    assert [piece["text"] for piece in expected if piece["kind"] == "missing"] == ["9"]
-    assert [piece["text"] for piece in answer if piece["kind"] == "other"] == ["8."]
-    assert "".join(piece["text"] for piece in expected) == "It opens at 9 on Monday."
-    assert marked_answer("", "7 days")[1] == [{"text": "7 days", "kind": "same"}]
+    assert [piece.text for piece in expected if piece.kind == "missing"] == ["9"]
+    assert [piece.text for piece in answer if piece.kind == "other"] == ["8."]
+    assert "".join(piece.text for piece in expected) == "It opens at 9 on Monday."
+    assert marked_answer("", "7 days")[1] == [Piece("7 days")]
 
 
 def test_runs_of_a_suite_have_a_trend_and_a_previous_run(app: Any) -> None:
@@ -345,13 +345,13 @@ def test_no_such_folder(tmp_path: Path) -> None:
 def test_word_diff_gives_both_texts_back() -> None:
     a, b = "The fee is 5 % of the sum.\n\n- due now", "The fee is 7 % of the whole sum.\n- due now"
     left, right = word_diff(a, b)
-    assert "".join(piece["text"] for piece in left) == a
-    assert "".join(piece["text"] for piece in right) == b
-    assert next(p["text"].strip() for p in left if p["kind"] == "removed") == "5"
+    assert "".join(piece.text for piece in left) == a
+    assert "".join(piece.text for piece in right) == b
+    assert next(p.text.strip() for p in left if p.kind == "removed") == "5"
     assert word_diff("", "") == ([], [])
-    assert [p["kind"] for p in word_diff("", "new words")[1]] == ["added"]
+    assert [p.kind for p in word_diff("", "new words")[1]] == ["added"]
     long_a, long_b = "word " * 300_000, "other " * 300_000
-    assert len("".join(p["text"] for p in word_diff(long_a, long_b)[0])) <= 20_000
+    assert len("".join(p.text for p in word_diff(long_a, long_b)[0])) <= 20_000
 
 
 @pytest.mark.network
@@ -369,9 +369,13 @@ def test_command_serves_until_interrupted(viewed: Path) -> None:
         assert root.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(f"{root}?format=json") as reply:
             assert {"bot_1", "bot_2"} <= {run["run"] for run in json.load(reply)["runs"]}
-        served.send_signal(signal.SIGINT)
-        rest, said = served.communicate(timeout=60)
+        with urllib.request.urlopen(f"{root}run/bot_1/events") as live:
+            assert live.readline().startswith(b"data: ")
+            served.send_signal(signal.SIGINT)
+            rest, said = served.communicate()
     finally:
         served.kill()
+        served.wait()
+        served.stdout.close()
     assert (served.returncode, rest) == (0, "")
     assert said.splitlines() == ["press Ctrl-C to stop", "DONE: the viewer has stopped"]

@@ -11,7 +11,7 @@ import click
 from answerkey.calibrate.label_order import label_order, rate_of_cases
 from answerkey.calibrate.labels import all_labels
 from answerkey.cli.output import COUNT, done, json_option, print_json, show
-from answerkey.reports.rows import read_rows
+from answerkey.reports.rows import excerpt, read_outcomes_at, read_rows
 from answerkey.reports.text import corrected_line
 
 
@@ -43,8 +43,14 @@ def command(run: Path, count: int, labels: Path | None, as_json: bool) -> None:
     """
     rows, known = read_rows(run), all_labels(run, labels)
     places = {n: known[case] for n, case in enumerate(rows.id) if case in known}
-    order = islice(label_order(rows.quality, rows.passed, places), count)
-    cases = [CaseToLabel(rows.id[n], rows.question[n], rows.answer[n], rows.passed[n], rows.score[n]) for n in order]
+    order = list(islice(label_order(rows.quality, rows.passed, places), count))
+    answers = [
+        excerpt(each.response.answer or each.response.error or "") for each in read_outcomes_at(run, rows, order)
+    ]
+    cases = [
+        CaseToLabel(rows.id[n], rows.question[n], answer, rows.passed[n], rows.score[n])
+        for n, answer in zip(order, answers, strict=True)
+    ]
     rate = rate_of_cases(rows.id, rows.quality, rows.passed, known)
     if as_json:
         print_json(

@@ -16,9 +16,10 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from answerkey import __version__
 from answerkey.cache import cache_folder
@@ -40,13 +41,13 @@ from answerkey.reports.comparison import (
     table_rows,
 )
 from answerkey.reports.explain import explain
-from answerkey.reports.rows import Rows, read_outcome, read_rows, worst_first
+from answerkey.reports.rows import Rows, excerpt, read_outcome, read_rows, worst_first
 from answerkey.reports.text import figure, figure_notes
-from answerkey.reports.word_diff import word_diff
+from answerkey.reports.word_diff import Piece, word_diff
 from answerkey.runs.store import is_run, open_run
 from answerkey.runs.summary import Summary
 from answerkey.text import printable, short_label
-from answerkey.types import Criterion, Json, Profile
+from answerkey.types import Criterion, Profile
 
 MOST_CASES = 200
 LONGEST = 4000
@@ -97,14 +98,18 @@ def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
 
 def _with_answers(
     comparison: Comparison, moves: Sequence[Move | Flip]
-) -> list[tuple[Move | Flip, list[Json], list[Json]]]:
+) -> list[tuple[Move | Flip, list[Piece], list[Piece]]]:
     """Each case with the beginnings of both answers, marked where they differ; empty for a run that is gone."""
-    answers: list[dict[str, str]] = []
-    for name in (comparison.name_a, comparison.name_b):
-        rows = read_rows(Path(name)) if is_run(Path(name)) else Rows()
-        answers.append(dict(zip(rows.id, rows.answer, strict=True)))
-    a, b = answers
-    return [(move, *word_diff(a.get(move.id, ""), b.get(move.id, ""))) for move in moves]
+    a, b = ([_answer_of(Path(name), move.id) for move in moves] for name in (comparison.name_a, comparison.name_b))
+    return [(move, *word_diff(*answers)) for move, *answers in zip(moves, a, b, strict=True)]
+
+
+def _answer_of(run: Path, case: str) -> str:
+    rows = read_rows(run) if is_run(run) else Rows()
+    if case not in rows.id:
+        return ""
+    response = read_outcome(run, rows, rows.id.index(case)).response
+    return excerpt(response.answer or response.error or "")
 
 
 def _page(template: str, charts: Mapping[str, Spec], **values: Any) -> str:
@@ -142,7 +147,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters: dict[str, Any] = {
-        "count": count, "figure": figure, "heat": heat, "label": _label, "move_status": _move_status,
+        "breakable": _breakable, "count": count, "figure": figure, "heat": heat, "label": _label,
+        "move_status": _move_status, "path": _path,
         "percent": percent, "seconds": seconds, "share_tone": share_tone, "spec": _spec, "tone": tone,
     }  # fmt: skip
     made.filters.update(filters)
@@ -174,6 +180,16 @@ def _move_status(move: Move) -> str:
 def _spec(chart: Spec) -> str:
     """A chart's spec as JSON in plain ASCII, for an attribute."""
     return json.dumps(chart, allow_nan=False, separators=(",", ":"))
+
+
+def _path(text: Any) -> str:
+    """The name of a run as part of an address; its slashes stay."""
+    return quote(str(text), safe="/", errors="replace")
+
+
+def _breakable(text: str) -> Markup:
+    """A long name that may wrap after its underscores."""
+    return Markup("_<wbr>").join(escape(part) for part in text.split("_"))
 
 
 def tone(status: str) -> str:

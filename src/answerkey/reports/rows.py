@@ -6,24 +6,26 @@ while the answers stay on disk.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
+import msgspec
+
 from answerkey.cache import cache_folder
 from answerkey.errors import StorageError
 from answerkey.files import write_file
-from answerkey.runs.engines.parts import PartsIndex, list_parts
+from answerkey.runs.engines.parts import list_parts
 from answerkey.runs.journal import RESPONSES, SCORES
-from answerkey.runs.journal_index import JournalIndex, find_text, has_text, outcome_at
-from answerkey.runs.store import in_parts, open_index, open_run, repeats_of
-from answerkey.types import Json, Outcome, Status
+from answerkey.runs.journal_index import LightCase, outcome_at
+from answerkey.runs.store import in_parts, open_run, read_index, repeats_of
+from answerkey.types import Outcome, Status
 
-FORMAT = 4
+FORMAT = 5
 EXCERPT = 240
 WORTH_KEEPING = 500  # a smaller run is read as fast from its journals
 FAILED = "error"
@@ -39,8 +41,6 @@ class Rows:
     scored_at: list[int] = field(default_factory=list[int])
     id: list[str] = field(default_factory=list[str])
     question: list[str] = field(default_factory=list[str])
-    expected: list[str] = field(default_factory=list[str])
-    answer: list[str] = field(default_factory=list[str])
     type: list[str | None] = field(default_factory=list[str | None])
     route: list[str | None] = field(default_factory=list[str | None])
     expected_route: list[str | None] = field(default_factory=list[str | None])
@@ -57,35 +57,35 @@ class Rows:
     def __len__(self) -> int:
         return len(self.id)
 
-    def row(self, n: int) -> Json:
-        """One case's light columns."""
-        light = {name: getattr(self, name)[n] for name in _COLUMNS}
-        return {"n": n, **light, "metrics": {name: column[n] for name, column in self.metrics.items()}}
-
-
-_COLUMNS = ("id", "question", "expected", "answer", "type", "route", "expected_route", "acceptable_route", "seconds", "status",
-            "band", "passed", "reason", "score", "quality")  # fmt: skip
-
 
 def read_rows(folder: Path) -> Rows:
     """The columns of a run, from memory, from the cache, or from the journals; always those of the present files."""
-    return _read_rows(folder.resolve(), journal_state(folder))
+    with _reading:  # two pages that are opened at the same time read them once
+        return _read_rows(folder.resolve(), journal_state(folder))
+
+
+_reading = threading.Lock()
 
 
 @lru_cache(maxsize=4)
 def _read_rows(folder: Path, state: str) -> Rows:
     kept = cache_folder() / "rows" / f"{blake2b(str(folder).encode(), digest_size=12).hexdigest()}.json"
-    with suppress(OSError, ValueError, TypeError):
-        stored: Json = json.loads(kept.read_text(encoding="utf-8"))
-        if stored.pop("state") == state:
-            return Rows(**stored)
+    with suppress(OSError, ValueError):
+        stored = msgspec.json.decode(kept.read_bytes(), type=_KeptRows)
+        if stored.state == state:
+            return stored.rows
     rows = _from_index(folder)
     if len(rows) < WORTH_KEEPING:
         return rows
     with suppress(OSError, StorageError):  # it only saves work
         kept.parent.mkdir(parents=True, exist_ok=True)
-        write_file(kept, json.dumps({"state": state, **asdict(rows)}, allow_nan=False, separators=(",", ":")))
+        write_file(kept, msgspec.json.encode(_KeptRows(state, rows)), durable=False)
     return rows
+
+
+class _KeptRows(msgspec.Struct):
+    state: str
+    rows: Rows
 
 
 def journal_state(folder: Path) -> str:
@@ -102,60 +102,46 @@ def _from_index(folder: Path) -> Rows:
     rows = Rows()
     profile = open_run(folder).profile
     scale = profile.scale if profile else 1.0
-    for stored in open_index(folder).records():
-        outcome = stored.outcome(folder)
-        places = {"answered_at": stored.answered_at, "scored_at": stored.scored_at}
-        _append(rows, {**places, **_light(outcome), "reason": _reason(outcome, scale)})
-    return _padded(rows)
-
-
-def _append(rows: Rows, light: Json) -> None:
-    values: dict[str, Value] = light.pop("values")
-    for name, value in light.items():
-        getattr(rows, name).append(value)
-    for name, value in values.items():
-        column = rows.metrics.setdefault(name, [])
-        column.extend([None] * (len(rows) - 1 - len(column)))
-        column.append(value)
-
-
-def _padded(rows: Rows) -> Rows:
+    for n, light in enumerate(read_index(folder).light()):
+        _append(rows, light, scale)
+        for name, score in light.scores.items():
+            column = rows.metrics.setdefault(name, [])
+            column.extend([None] * (n - len(column)))
+            column.append(FAILED if score.error is not None else score.value)
     for column in rows.metrics.values():
         column.extend([None] * (len(rows) - len(column)))
     return rows
 
 
-def _light(outcome: Outcome) -> Json:
-    case, response, verdict = outcome.case, outcome.response, outcome.verdict
-    return {
-        "id": case.id,
-        "question": excerpt(case.question),
-        "expected": excerpt(" / ".join(case.expected)),
-        "answer": excerpt(response.answer or response.error or ""),
-        "type": case.type,
-        "route": response.route,
-        "expected_route": case.expected_route,
-        "acceptable_route": response.route in case.acceptable_routes,
-        "seconds": response.seconds,
-        "status": verdict.status,
-        "band": verdict.band,
-        "passed": verdict.passed,
-        "score": verdict.score,
-        "quality": verdict.quality,
-        "values": {name: FAILED if score.error is not None else score.value for name, score in outcome.scores.items()},
-    }
+def _append(rows: Rows, light: LightCase, scale: float) -> None:
+    case, response, verdict = light.case, light.response, light.verdict
+    rows.answered_at.append(light.answered_at)
+    rows.scored_at.append(light.scored_at)
+    rows.id.append(case.id)
+    rows.question.append(excerpt(case.question))
+    rows.type.append(case.type)
+    rows.route.append(response.route)
+    rows.expected_route.append(case.expected_route)
+    rows.acceptable_route.append(response.route in case.acceptable_routes)
+    rows.seconds.append(response.seconds)
+    rows.status.append(verdict.status)
+    rows.band.append(verdict.band)
+    rows.passed.append(verdict.passed)
+    rows.reason.append(_reason(light, scale))
+    rows.score.append(verdict.score)
+    rows.quality.append(verdict.quality)
 
 
-def _reason(outcome: Outcome, scale: float) -> str:
+def _reason(light: LightCase, scale: float) -> str:
     """Why a case failed, in one or two words that many cases share; empty for one that passed or has no verdict."""
-    case, response, verdict = outcome.case, outcome.response, outcome.verdict
+    case, response, verdict = light.case, light.response, light.verdict
     if verdict.passed or verdict.status not in (Status.FAILED, Status.ERROR):
         return ""
     if verdict.status == Status.ERROR:
         return "no response" if response.error else "scoring error"
     if case.expected_route and response.route and response.route not in (case.expected_route, *case.acceptable_routes):
         return "wrong route"
-    values = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
+    values = {name: score.value for name, score in light.scores.items() if score.value is not None}
     if values.get("abstention") == 0:
         return "wrong refusal"
     if any(values.get(name, 1) < 0.5 for name in _NUMBER_METRICS):
@@ -171,14 +157,13 @@ def excerpt(text: str, length: int = EXCERPT) -> str:
 
 def read_outcome(folder: Path, rows: Rows, n: int) -> Outcome:
     """The whole case at a place in the rows: two lines are read, whatever the size of the run; of parts, one file."""
+    return read_outcomes_at(folder, rows, [n])[0]
+
+
+def read_outcomes_at(folder: Path, rows: Rows, places: Sequence[int]) -> list[Outcome]:
     if in_parts(folder) or repeats_of(folder).times > 1:
-        return next(_index(folder, journal_state(folder)).at([rows.answered_at[n]]))
-    return outcome_at(folder, rows.answered_at[n], rows.scored_at[n])
-
-
-@lru_cache(maxsize=4)
-def _index(folder: Path, state: str) -> JournalIndex | PartsIndex:
-    return open_index(folder)
+        return list(read_index(folder).at([rows.answered_at[n] for n in places]))
+    return [outcome_at(folder, rows.answered_at[n], rows.scored_at[n]) for n in places]
 
 
 def worst_first(rows: Rows) -> list[int]:
@@ -189,11 +174,3 @@ def worst_first(rows: Rows) -> list[int]:
         return status in ("SCORED", "UNSCORED"), status != "ERROR", rows.passed[n], score or 0.0, n
 
     return sorted(range(len(rows)), key=badness)
-
-
-def matching(folder: Path, rows: Rows, text: str) -> Iterator[int]:
-    """The cases whose id, question or answer contains the text, ignoring case."""
-    if in_parts(folder) or repeats_of(folder).times > 1:
-        records = open_index(folder).records()
-        return (n for n, stored in enumerate(records) if has_text(stored.answered, text))
-    return find_text(folder, rows.answered_at, text)

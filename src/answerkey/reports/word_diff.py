@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from answerkey.types import Json
+from dataclasses import dataclass
 
 LONGEST = 20_000
 _PIECES = re.compile(r"\s*\S+|\s+\Z")
@@ -12,30 +11,38 @@ _EDGES = re.compile(r"^\W+|\W+$")
 _SIMILAR = 0.35  # below it the few words in common are chance, and marking them hides that everything is new
 
 
-def word_diff(a: str, b: str) -> tuple[list[Json], list[Json]]:
+@dataclass(slots=True)
+class Piece:
+    """Part of a text; `kind` is same, removed, added, missing or other."""
+
+    text: str
+    kind: str = "same"
+
+
+def word_diff(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
     """Each side in pieces with `kind` same, removed or added. Very long texts are cut before they are compared."""
     from rapidfuzz.distance import Indel
 
     left, right = _PIECES.findall(a[:LONGEST]), _PIECES.findall(b[:LONGEST])
     if Indel.normalized_similarity(left, right) < _SIMILAR:
-        return [{"text": a[:LONGEST], "kind": "removed"}], [{"text": b[:LONGEST], "kind": "added"}]
-    side_a: list[Json] = []
-    side_b: list[Json] = []
+        return [Piece(a[:LONGEST], "removed")], [Piece(b[:LONGEST], "added")]
+    side_a: list[Piece] = []
+    side_b: list[Piece] = []
     for step in Indel.opcodes(left, right):
         gone = "".join(left[step.src_start : step.src_end])
         came = "".join(right[step.dest_start : step.dest_end])
         if step.tag == "equal":
-            side_a.append({"text": gone, "kind": "same"})
-            side_b.append({"text": came, "kind": "same"})
+            side_a.append(Piece(gone))
+            side_b.append(Piece(came))
             continue
         if gone:
-            side_a.append({"text": gone, "kind": "removed"})
+            side_a.append(Piece(gone, "removed"))
         if came:
-            side_b.append({"text": came, "kind": "added"})
+            side_b.append(Piece(came, "added"))
     return side_a, side_b
 
 
-def marked_answer(expected: str, answer: str) -> tuple[list[Json], list[Json]]:
+def marked_answer(expected: str, answer: str) -> tuple[list[Piece], list[Piece]]:
     """The expected answer with the words that the answer lacks, and the answer with the numbers that are not expected.
 
     Wording may differ freely in a right answer; missing words and other numbers are what a reader looks for.
@@ -55,14 +62,14 @@ def _bare(piece: str) -> str:
     return _EDGES.sub("", piece).casefold()
 
 
-def _joined(pieces: list[tuple[str, bool]], kind: str) -> list[Json]:
+def _joined(pieces: list[tuple[str, bool]], kind: str) -> list[Piece]:
     """Neighbours of one kind as one piece; the blank before a marked word is not marked."""
-    joined: list[Json] = []
+    joined: list[Piece] = []
     for piece, marked in pieces:
         word = piece.lstrip()
         for text, here in ((piece[: len(piece) - len(word)], "same"), (word, kind if marked else "same")):
-            if joined and (joined[-1]["kind"] == here or not text):
-                joined[-1]["text"] += text
+            if joined and (joined[-1].kind == here or not text):
+                joined[-1].text += text
             elif text:
-                joined.append({"text": text, "kind": here})
+                joined.append(Piece(text, here))
     return joined

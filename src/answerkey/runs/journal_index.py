@@ -5,21 +5,71 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO
 
+import msgspec
+
 from answerkey.coerce.values import shown
 from answerkey.errors import StorageError
-from answerkey.files import json_line, read_json
-from answerkey.runs.journal import REMOVED_END, RESPONSES, SCORES, decoded, journal_lines
-from answerkey.runs.records import from_json, judged_json, outcome_from_json, to_json
+from answerkey.files import read_json
+from answerkey.runs.journal import READ_AHEAD, REMOVED_END, RESPONSES, SCORES, decoded, journal_lines
+from answerkey.runs.records import from_json, outcome_from_json
 from answerkey.runs.repeats import Repeats
-from answerkey.types import Case, Json, Outcome, Response, Verdict
+from answerkey.types import Case, Json, Outcome, Response, Score, Status, Verdict
 
 _POSITION = re.compile(rb'\{"n":(\d{1,7}),')
+
+
+class _LightQuestion(msgspec.Struct):
+    id: str
+    question: str
+    type: str | None = None
+    expected_route: str | None = None
+    acceptable_routes: tuple[str, ...] = ()
+
+
+class _LightResponse(msgspec.Struct):
+    route: str | None = None
+    seconds: float | None = None
+    error: str | None = None
+
+
+class _LightScore(msgspec.Struct):
+    value: float | None = None
+    error: str | None = None
+
+
+class _LightAnswered(msgspec.Struct):
+    case: _LightQuestion
+    response: _LightResponse
+
+
+class _LightJudged(msgspec.Struct):
+    scores: dict[str, _LightScore] = {}
+    verdict: Verdict = Verdict(Status.UNSCORED)
+
+
+_ANSWERED, _JUDGED = msgspec.json.Decoder(_LightAnswered), msgspec.json.Decoder(_LightJudged)
+
+
+@dataclass(frozen=True, slots=True)
+class LightCase:
+    """What a table of cases shows, read without the long texts; and the bytes, or positions, to find the rest by."""
+
+    case: Case | _LightQuestion
+    response: Response | _LightResponse
+    scores: Mapping[str, Score | _LightScore]
+    verdict: Verdict
+    answered_at: int
+    scored_at: int
+
+    @staticmethod
+    def of(outcome: Outcome, answered_at: int, scored_at: int) -> LightCase:
+        return LightCase(outcome.case, outcome.response, outcome.scores, outcome.verdict, answered_at, scored_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +103,10 @@ class JournalIndex:
     def __init__(self, folder: Path, repeats: Repeats = Repeats()) -> None:  # noqa: B008
         self.folder, self.repeats = folder, repeats
         self.responses, self.scores = array("q"), array("q")
+        self.records = {RESPONSES: 0, SCORES: 0}
         for name, offsets in ((RESPONSES, self.responses), (SCORES, self.scores)):
             for n, offset in _positions(folder / name):
+                self.records[name] += 1
                 if n >= len(offsets):
                     offsets.extend([-1] * (n + 1 - len(offsets)))
                 offsets[n] = offset
@@ -70,21 +122,30 @@ class JournalIndex:
         """All positions of cases are below it."""
         return -(-len(self.responses) // self.repeats.times)
 
-    def records(self) -> Iterator[StoredCase]:
+    def light(self) -> Iterator[LightCase]:
         """Every answered case, in case order; with repeats those with all their answers, and positions instead of bytes."""
         if self.repeats.times > 1:
-            yield from (stored_case(n, outcome) for n, outcome in self.numbered(stopped=True))
+            yield from (LightCase.of(outcome, n, n) for n, outcome in self.numbered(stopped=True))
             return
-        yield from self._stored()
+        for n, answered, judged, at, scored in self._lines():
+            try:
+                given, found = _ANSWERED.decode(answered), _JUDGED.decode(judged) if judged else _LightJudged()
+                yield LightCase(given.case, given.response, found.scores, found.verdict, at, scored)
+            except ValueError:  # half a surrogate pair, or a damaged record, which is reported
+                yield LightCase.of(self._case(n, answered, judged, at, scored).outcome(self.folder), at, scored)
 
-    def _stored(self, cases: range | None = None) -> Iterator[StoredCase]:
+    def _lines(self, cases: range | None = None) -> Iterator[tuple[int, bytes, bytes | None, int, int]]:
+        """Each answered case in order: position, the lines of its answer and scores, and the bytes at which they begin."""
         first, end = (cases.start * self.repeats.times, cases.stop * self.repeats.times) if cases else (0, None)
         with _open(self.folder / RESPONSES) as responses, _open(self.folder / SCORES) as scores:
             for n, at in enumerate(self.responses[first:end], first):
                 if at >= 0:
                     scored = self.scores[n] if n < len(self.scores) else -1
-                    judged = _record(scores, scored) if scored >= 0 else None
-                    yield StoredCase(n, _record(responses, at), judged, at, scored)
+                    yield n, _line(responses, at), _line(scores, scored) if scored >= 0 else None, at, scored
+
+    def _case(self, n: int, answered: bytes, judged: bytes | None, at: int, scored: int) -> StoredCase:
+        found = decoded(judged, self.folder / SCORES, scored) if judged else None
+        return StoredCase(n, decoded(answered, self.folder / RESPONSES, at), found, at, scored)
 
     def numbered(
         self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
@@ -98,7 +159,7 @@ class JournalIndex:
         self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
     ) -> Iterator[tuple[int, Outcome]]:
         """As `numbered`, with an outcome per answer."""
-        for stored in self._stored(cases):
+        for stored in (self._case(*lines) for lines in self._lines(cases)):
             if unscored or (stored.judged is not None and (stopped or not stored.judged.get("stopped"))):
                 yield stored.n, stored.outcome(self.folder)
 
@@ -127,17 +188,6 @@ class JournalIndex:
                     yield n, outcome.case, outcome.response
 
 
-def stored_case(n: int, outcome: Outcome) -> StoredCase:
-    """An outcome as JSON, with its position in place of its bytes."""
-    answered: Json = {
-        "n": n,
-        "id": outcome.case.id,
-        "case": to_json(outcome.case),
-        "response": to_json(outcome.response),
-    }
-    return StoredCase(n, answered, judged_json(outcome), n, n)
-
-
 def outcome_at(folder: Path, answered_at: int, scored_at: int) -> Outcome:
     """One whole outcome from the bytes at which its records begin; -1 for a case that is not scored."""
     with _open(folder / RESPONSES) as responses, _open(folder / SCORES) as scores:
@@ -154,13 +204,17 @@ def _positions(path: Path) -> Iterator[tuple[int, int]]:
 
 
 def _open(path: Path) -> IO[bytes]:
-    return path.open("rb") if path.is_file() else open(os.devnull, "rb")
+    return path.open("rb", READ_AHEAD) if path.is_file() else open(os.devnull, "rb")
 
 
 def _record(file: IO[bytes], at: int) -> Json:
+    return decoded(_line(file, at), _path(file.name), at)
+
+
+def _line(file: IO[bytes], at: int) -> bytes:
     if file.tell() != at:
         file.seek(at)
-    return decoded(file.readline(), _path(file.name), at)
+    return file.readline()
 
 
 _path = cache(Path)
@@ -195,19 +249,35 @@ class JournalTail:
         return records
 
 
-def find_text(folder: Path, answered_at: Sequence[int], text: str) -> Iterator[int]:
-    """Which of these responses have the text in their id, question or answer, ignoring case; one line in memory."""
-    quick = json_line(text.lower())[1:-1].decode("utf-8", "replace")  # as it stands in a line of JSON
-    with _open(folder / RESPONSES) as file:
-        for row, at in enumerate(answered_at):
-            file.seek(at)
-            line = file.readline()
-            if quick in line.decode("utf-8", "replace").lower() and has_text(read_json(line), text):
-                yield row
+class _SearchedCase(msgspec.Struct):
+    id: str
+    question: str
 
 
-def has_text(answered: Json, text: str) -> bool:
-    """Whether the id, question or answer of a stored response contains the text, ignoring case."""
-    case, needle = answered["case"], text.lower()
-    texts = (case["id"], case["question"], answered["response"].get("answer"))
-    return any(needle in each.lower() for each in texts if each)
+class _SearchedAnswer(msgspec.Struct):
+    answer: str | None = None
+
+
+class _Searched(msgspec.Struct):
+    case: _SearchedCase
+    response: _SearchedAnswer
+
+
+_SEARCHED = msgspec.json.Decoder(_Searched)
+
+
+CaseTexts = tuple[str, str, str]
+
+
+def stored_texts(folder: Path, answered_at: Sequence[int], quick: bytes = b"") -> Iterator[tuple[int, CaseTexts]]:
+    """Id, question and answer of each of these responses, with its place among them; only of those whose line, in lower
+    case, contains `quick`. One line is in memory."""
+    places = {at: place for place, at in enumerate(answered_at)}
+    for at, line in journal_lines(folder / RESPONSES):
+        if at not in places or (quick and quick not in line.lower()):
+            continue
+        try:
+            found = _SEARCHED.decode(line)
+        except ValueError:  # half a surrogate pair
+            found = msgspec.convert(read_json(line), _Searched)
+        yield places[at], (found.case.id, found.case.question, found.response.answer or "")

@@ -18,16 +18,7 @@ from answerkey.errors import InputError, SettingsError, StorageError
 from answerkey.files import json_text, read_json, remove_strays, write_file
 from answerkey.profiles import load_profile
 from answerkey.runs.ask import Answered
-from answerkey.runs.journal import (
-    FINISHED,
-    RESPONSES,
-    SCORES,
-    Journal,
-    RunState,
-    count_records,
-    read_journal,
-    response_record,
-)
+from answerkey.runs.journal import FINISHED, RESPONSES, SCORES, Journal, RunState, read_journal, response_record
 from answerkey.runs.journal_index import JournalIndex
 from answerkey.runs.records import judged_json
 from answerkey.runs.repeats import Repeats
@@ -150,10 +141,14 @@ def is_run(path: Path) -> bool:
 def read_manifest(folder: Path) -> Json:
     """run.json: what made the run. A run that lacks something it recorded at its end is partial, and says what."""
     manifest = stored_manifest(folder)
-    files = (folder / MANIFEST, folder / RESPONSES, folder / SCORES, folder / "parts")
-    stats = [path.stat() if path.exists() else None for path in files]
-    lost = _lost(folder, tuple((stat.st_mtime_ns, stat.st_size) if stat else None for stat in stats))
+    lost = _lost(folder, _file_state(folder, MANIFEST, RESPONSES, SCORES, "parts"))
     return {**manifest, "partial": f"{DAMAGED}{lost}"} if lost else manifest
+
+
+def _file_state(folder: Path, *names: str) -> tuple[tuple[int, int] | None, ...]:
+    """Changes whenever one of the files does."""
+    stats = [path.stat() if (path := folder / name).exists() else None for name in names]
+    return tuple((stat.st_mtime_ns, stat.st_size) if stat else None for stat in stats)
 
 
 @lru_cache(maxsize=512)
@@ -164,7 +159,7 @@ def _lost(folder: Path, state: object) -> str:
         return ""
     count, recorded = manifest.get("count"), manifest.get("records")
     if recorded is None:  # a run of an earlier version, or one that was saved from Python
-        if manifest.get("partial") or count is None or (found := len(open_index(folder))) >= count:
+        if manifest.get("partial") or count is None or (found := len(read_index(folder))) >= count:
             return ""
         return f"{found} of {count} cases are stored"
     if not manifest.get("partial") and count != recorded["cases"]:
@@ -182,8 +177,8 @@ def sealed(folder: Path, manifest: Json) -> Json:
 
 
 def _records(folder: Path) -> dict[str, int]:
-    cases = {"cases": len(open_index(folder))}
-    return cases if in_parts(folder) else cases | {name: count_records(folder / name) for name in (RESPONSES, SCORES)}
+    index = read_index(folder)
+    return {"cases": len(index), **(index.records if isinstance(index, JournalIndex) else {})}
 
 
 def stored_manifest(folder: Path) -> Json:
@@ -307,6 +302,16 @@ def open_index(folder: Path) -> JournalIndex | PartsIndex:
     from answerkey.runs.engines.parts import PartsIndex
 
     return PartsIndex(folder)
+
+
+def read_index(folder: Path) -> JournalIndex | PartsIndex:
+    """As `open_index`; read once as long as the files do not change."""
+    return _read_index(folder.absolute(), _file_state(folder, MANIFEST, RESPONSES, SCORES, "parts"))
+
+
+@lru_cache(maxsize=4)
+def _read_index(folder: Path, state: object) -> JournalIndex | PartsIndex:
+    return open_index(folder)
 
 
 def repeats_of(folder: Path) -> Repeats:

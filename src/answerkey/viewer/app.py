@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import socket
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -17,8 +20,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from answerkey.errors import AnswerkeyError, SettingsError, StorageError
+from answerkey.reports.html import environment
+from answerkey.reports.rows import read_rows
 from answerkey.text import short_label
-from answerkey.viewer.case_page import case_page, label_case, label_page, label_start
+from answerkey.viewer.case_page import case_page, default_run, label_case, label_page, label_start
 from answerkey.viewer.compare_page import compare_page
 from answerkey.viewer.guard import Guard, Rules, is_loopback
 from answerkey.viewer.library import RunLibrary
@@ -87,6 +92,9 @@ def serve(root: Path, rules: Rules, port: int | None, ready: Callable[[str], Non
     app = make_app(root, rules, labeller)
     listening = _listen(rules.host, port)
     config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1)
+    # A page that is open when the server is stopped is no error.
+    logging.getLogger("uvicorn.error").addFilter(lambda record: "graceful shutdown" not in record.getMessage())
+    threading.Thread(target=_prepare, args=(app.state.library,), daemon=True).start()
     ready(address(rules, listening.getsockname()[1]))
     try:
         uvicorn.Server(config).run(sockets=[listening])
@@ -94,6 +102,14 @@ def serve(root: Path, rules: Rules, port: int | None, ready: Callable[[str], Non
         pass
     finally:
         listening.close()
+
+
+def _prepare(library: RunLibrary) -> None:
+    """Read the newest run, which is opened next, while the browser starts."""
+    environment().get_template("run.html")
+    with suppress(AnswerkeyError, *_DAMAGE):
+        if newest := default_run(library):
+            read_rows(newest)
 
 
 def address(rules: Rules, port: int) -> str:

@@ -187,7 +187,7 @@ def _agreement(rows: Rows, labels: RunLabels) -> Json:
 
 def default_run(library: RunLibrary) -> Path | None:
     """The newest run that can be read."""
-    return next((library.run(entry["run"]) for entry in library.entries() if "problem" not in entry), None)
+    return next((library.run(entry.run) for entry in library.readable()), None)
 
 
 def label_start(request: Request) -> Response:

@@ -13,8 +13,9 @@ from urllib.parse import urlencode
 
 from answerkey.calibrate.labels import LABELS_FILE, read_labels
 from answerkey.errors import InputError, did_you_mean
-from answerkey.reports.rows import Rows, journal_state, matching, read_rows, worst_first
+from answerkey.reports.rows import Rows, journal_state, read_rows, worst_first
 from answerkey.text import printable
+from answerkey.viewer.search_text import find_text
 
 PAGE = 100
 _PLAIN_SORTS = ("worst", "order", "id", "question", "status", "score", "seconds", "route", "type")
@@ -76,7 +77,7 @@ def _changed(path: Path) -> str:
 @lru_cache(maxsize=64)
 def _select(folder: Path, changed: str, query: CaseQuery) -> list[int]:
     rows = read_rows(folder)
-    wanted = set(matching(folder, rows, query.q)) if query.q else None
+    wanted = find_text(folder, query.q) if query.q else None
     tests = _tests(folder, rows, query)
     return [n for n in _ordered(rows, query) if (wanted is None or n in wanted) and all(test(n) for test in tests)]
 
@@ -123,9 +124,18 @@ def _column(rows: Rows, name: str) -> list[Any]:
     raise InputError(f'no column "{name}"{did_you_mean(name, known)}; there are {", ".join(known)}')
 
 
-def facets(rows: Rows) -> dict[str, list[tuple[str, int]]]:
+def facets(folder: Path) -> dict[str, list[tuple[str, int]]]:
     """The values that can be chosen, with their number of cases, most first."""
+    return _facets(folder, journal_state(folder))
+
+
+@lru_cache(maxsize=4)
+def _facets(folder: Path, changed: str) -> dict[str, list[tuple[str, int]]]:
+    rows = read_rows(folder)
     columns = {"status": rows.status, "route": rows.route, "type": rows.type, "reason": rows.reason}
-    counted = {name: Counter(printable(value or "-") for value in column) for name, column in columns.items()}
+    counted = {name: Counter[str]() for name in columns}
+    for name, column in columns.items():
+        for value, count in Counter(column).items():
+            counted[name][printable(value or "-")] += count
     del counted["reason"]["-"]  # cases that did not fail
     return {name: counts.most_common(200) for name, counts in counted.items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,77 +14,104 @@ from answerkey.comparison.comparison import Comparison, compare_runs, comparison
 from answerkey.comparison.prefer import read_preference
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.charts.comparison_charts import comparison_charts
+from answerkey.reports.charts.style import Spec
 from answerkey.reports.comparison import COLUMNS, metric_rows, notes, table_rows
-from answerkey.reports.rows import Rows, journal_state, read_outcome, read_rows
-from answerkey.reports.word_diff import LONGEST, word_diff
+from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
+from answerkey.reports.word_diff import LONGEST, Piece, word_diff
+from answerkey.runs.store import open_index
 from answerkey.types import Json, Outcome
 from answerkey.viewer.case_query import read_page
-from answerkey.viewer.library import RunLibrary
+from answerkey.viewer.library import RunEntry, RunLibrary
 from answerkey.viewer.render import respond
 
 PAGE = 20
-SHOWS = (
-    "newly failing",
-    "newly passing",
-    "lower",
-    "higher",
-    "A preferred",
-    "B preferred",
-    "order decides",
-    "changed",
-    "all",
-)
+PREFERRED = ("A preferred", "B preferred", "order decides")
+SHOWS = ("newly failing", "newly passing", "lower", "higher", *PREFERRED, "changed", "all")
+Pair = tuple[int, int]  # the places of a case in A and in B
 
 
-_PREFERRED = {"A preferred": ("winner", "A"), "B preferred": ("winner", "B"), "order decides": ("flipped", True)}
+@dataclass(frozen=True, slots=True)
+class ComparedSide:
+    n: int
+    status: str
+    score: float | None
+    route: str | None
+    seconds: float | None
+    error: str | None
+    answer: list[Piece]
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCase:
+    id: str
+    question: str
+    expected: list[str]
+    a: ComparedSide
+    b: ComparedSide
+    metrics: list[tuple[str, float | None, float | None]]
+    preferred: Json | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePage:
+    runs: list[RunEntry]
+    a: str
+    b: str
+    comparison: Json | None = None
+    what_changed: list[str] = field(default_factory=list[str])
+    metrics: list[list[str]] = field(default_factory=list[list[str]])
+    table: list[list[str]] = field(default_factory=list[list[str]])
+    notes: list[str] = field(default_factory=list[str])
+    charts: dict[str, Spec] = field(default_factory=dict[str, Spec])
+    show: str = ""
+    shows: dict[str, int] = field(default_factory=dict[str, int])
+    preference: Json | None = None
+    found: int = 0
+    page: int = 1
+    pages: int = 1
+    cases: list[ComparedCase] = field(default_factory=list[ComparedCase])
+    header: tuple[str, ...] = COLUMNS
 
 
 def compare_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
-    entries = [entry for entry in library.entries() if "problem" not in entry]
+    entries = library.readable()
     a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
     if not (a and b):
-        newest = next((entry for entry in entries if entry["run"] == b or (not b and entry["previous"])), None)
-        chosen = {"a": a or (newest or {}).get("previous") or "", "b": b or (newest or {}).get("run") or ""}
-        return respond(request, "compare.html", {"runs": entries, **chosen, "comparison": None})
+        newest = next((entry for entry in entries if entry.run == b or (not b and entry.previous)), None)
+        before, after = (newest.previous or "", newest.run) if newest else ("", "")
+        return respond(request, "compare.html", ComparePage(entries, a or before, b or after))
     side_a, side_b = library.run(a), library.run(b)
     show, page = request.query_params.get("show", ""), read_page(request.query_params)
     if show and show not in SHOWS:
         raise InputError(f'show: no "{show[:40]}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}')
     comparison = _compared(side_a, side_b, f"{journal_state(side_a)} {journal_state(side_b)}")
-    rows_a, rows_b = read_rows(side_a), read_rows(side_b)
     preference = read_preference(side_a, side_b)
     preferred: dict[str, Json] = {case["id"]: case for case in preference["results"]} if preference else {}
-    places = {name: _chosen(comparison, rows_a, rows_b, name, preferred) for name in SHOWS}
+    places = _places(comparison, side_a, side_b, preferred)
     show = show or next((name for name in SHOWS if places[name]), SHOWS[0])
     chosen = places[show]
     pages = max(1, -(-len(chosen) // PAGE))
     page = min(page, pages)
-    cases = [
-        {
-            **_pair(read_outcome(side_a, rows_a, i), read_outcome(side_b, rows_b, j), i, j),
-            "preferred": preferred.get(rows_a.id[i]),
-        }
-        for i, j in chosen[(page - 1) * PAGE : page * PAGE]
-    ]
-    data = {
-        "runs": entries,
-        "a": a,
-        "b": b,
-        "comparison": comparison_json(comparison),
-        "what_changed": comparison.changed.sentences(),
-        "metrics": metric_rows(comparison),
-        "table": {"header": COLUMNS, "rows": table_rows(comparison)},
-        "notes": notes(comparison),
-        "charts": comparison_charts(comparison),
-        "show": show,
-        "shows": {name: len(found) for name, found in places.items() if preference or name not in _PREFERRED},
-        "preference": {key: preference[key] for key in ("sentence", "judge", "warnings")} if preference else None,
-        "found": len(chosen),
-        "page": page,
-        "pages": pages,
-        "cases": cases,
-    }
+    data = ComparePage(
+        entries,
+        a,
+        b,
+        comparison=comparison_json(comparison),
+        what_changed=comparison.changed.sentences(),
+        metrics=metric_rows(comparison),
+        table=table_rows(comparison),
+        notes=notes(comparison),
+        charts=comparison_charts(comparison),
+        show=show,
+        shows={name: len(found) for name, found in places.items() if preference or name not in PREFERRED},
+        preference={key: preference[key] for key in ("sentence", "judge", "warnings")} if preference else None,
+        found=len(chosen),
+        page=page,
+        pages=pages,
+        cases=_cases(side_a, side_b, chosen[(page - 1) * PAGE : page * PAGE], preferred),
+    )
     return respond(request, "compare.html", data)
 
 
@@ -92,50 +120,57 @@ def _compared(a: Path, b: Path, state: str) -> Comparison:
     return compare_runs(a, b)
 
 
-def _chosen(
-    comparison: Comparison, a: Rows, b: Rows, show: str, preferred: Mapping[str, Json]
-) -> list[tuple[int, int]]:
-    """Places of the pairs to show. `changed` goes by the first words of the answers, the route and the status."""
-    place_a, place_b = ({case: n for n, case in enumerate(rows.id)} for rows in (a, b))
-    if show in ("lower", "higher"):
-        moves = comparison.degraded if show == "lower" else comparison.improved
-        return [(place_a[move.id], place_b[move.id]) for move in moves]
-    both = [(n, place_b[case]) for case, n in place_a.items() if case in place_b]
-    if show == "all":
-        return both
-    if show in _PREFERRED:
-        key, wanted = _PREFERRED[show]
-        return [(i, j) for i, j in both if a.id[i] in preferred and preferred[a.id[i]][key] == wanted]
-    if show in ("newly failing", "newly passing"):
-        flips = comparison.newly_passing if show == "newly passing" else comparison.newly_failing
-        return [(place_a[flip.id], place_b[flip.id]) for flip in flips]
-    return [(i, j) for i, j in both if a.answer[i] != b.answer[j] or a.route[i] != b.route[j]]
+@lru_cache(maxsize=16)
+def _answer_hashes(folder: Path, state: str) -> dict[str, int]:
+    outcomes = open_index(folder).outcomes(unscored=True)
+    return {each.case.id: hash((each.response.answer, each.response.route)) for each in outcomes}
 
 
-def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int) -> Json:
+def _places(comparison: Comparison, a: Path, b: Path, preferred: Mapping[str, Json]) -> dict[str, list[Pair]]:
+    """For each choice the pairs to show."""
+    place_b = {case: n for n, case in enumerate(read_rows(b).id)}
+    both = {case: (n, place_b[case]) for n, case in enumerate(read_rows(a).id) if case in place_b}
+    answers_a, answers_b = (_answer_hashes(side, journal_state(side)) for side in (a, b))
+    chosen = {
+        "newly failing": [flip.id for flip in comparison.newly_failing],
+        "newly passing": [flip.id for flip in comparison.newly_passing],
+        "lower": [move.id for move in comparison.degraded],
+        "higher": [move.id for move in comparison.improved],
+        "A preferred": [case for case in both if preferred.get(case, {}).get("winner") == "A"],
+        "B preferred": [case for case in both if preferred.get(case, {}).get("winner") == "B"],
+        "order decides": [case for case in both if preferred.get(case, {}).get("flipped")],
+        "changed": [case for case in both if answers_a.get(case) != answers_b.get(case)],
+        "all": list(both),
+    }
+    return {show: [both[case] for case in chosen[show] if case in both] for show in SHOWS}
+
+
+def _cases(a: Path, b: Path, pairs: Sequence[Pair], preferred: Mapping[str, Json]) -> list[ComparedCase]:
+    outcomes_a = read_outcomes_at(a, read_rows(a), [i for i, _ in pairs])
+    outcomes_b = read_outcomes_at(b, read_rows(b), [j for _, j in pairs])
+    return [_pair(left, right, *at, preferred) for left, right, at in zip(outcomes_a, outcomes_b, pairs, strict=True)]
+
+
+def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int, preferred: Mapping[str, Json]) -> ComparedCase:
     left, right = word_diff(a.response.answer or "", b.response.answer or "")
-    return {
-        "id": a.case.id,
-        "question": a.case.question[:LONGEST],
-        "expected": [text[:LONGEST] for text in a.case.expected],
-        "a": _side(a, at_a, left),
-        "b": _side(b, at_b, right),
-        "metrics": [
-            {"metric": name, "a": score.value, "b": b.scores[name].value}
+    return ComparedCase(
+        a.case.id,
+        a.case.question[:LONGEST],
+        [text[:LONGEST] for text in a.case.expected],
+        _side(a, at_a, left),
+        _side(b, at_b, right),
+        [
+            (name, score.value, b.scores[name].value)
             for name, score in a.scores.items()
             if name in b.scores and score.value != b.scores[name].value
         ],
-    }
+        preferred.get(a.case.id),
+    )
 
 
-def _side(outcome: Outcome, at: int, pieces: list[Json]) -> Json:
-    return {
-        "n": at,
-        "status": outcome.verdict.status,
-        "score": outcome.verdict.score,
-        "route": outcome.response.route,
-        "seconds": outcome.response.seconds,
-        "error": outcome.response.error,
-        "answer": pieces,
-        "length": len(outcome.response.answer or ""),
-    }
+def _side(outcome: Outcome, at: int, pieces: list[Piece]) -> ComparedSide:
+    response, verdict = outcome.response, outcome.verdict
+    return ComparedSide(
+        at, verdict.status, verdict.score, response.route, response.seconds, response.error, pieces,
+        length=len(response.answer or ""),
+    )  # fmt: skip

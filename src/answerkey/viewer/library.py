@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -60,42 +60,83 @@ class RunLibrary:
                 return folder
         raise InputError(f'no {what} "{key}" here')
 
-    def entries(self) -> list[Json]:
+    def entries(self) -> list[RunEntry]:
         """One entry per run, newest first by its own time; a run that cannot be read has a `problem`."""
-        found: list[Json] = []
+        found: list[RunEntry] = []
         for folder in self.runs():
             try:
                 found.append(self._entry(folder))
             except (AnswerkeyError, LookupError, TypeError, ValueError, AttributeError, OSError) as error:
                 known = isinstance(error, AnswerkeyError)
                 problem = str(error) if known else f"cannot be read: {type(error).__name__}: {error}"
-                found.append({"run": self.key(folder), "problem": problem, "created": ""})
-        found.sort(key=lambda run: str(run["created"]), reverse=True)
+                found.append(RunEntry(self.key(folder), problem=problem))
+        found.sort(key=lambda run: run.created, reverse=True)
         _add_history(found)
         return found
 
-    def _entry(self, folder: Path) -> Json:
+    def readable(self) -> list[RunEntry]:
+        return [entry for entry in self.entries() if not entry.problem]
+
+    def _entry(self, folder: Path) -> RunEntry:
         manifest, summary = read_manifest(folder), read_summary(folder)
         settings: Json = manifest.get("settings") or {}
-        return {
-            "run": self.key(folder),
-            "name": str(manifest["name"]),
-            "created": str(manifest.get("created", "")),
-            "state": state_of(folder, manifest),
-            "partial": manifest.get("partial", ""),
-            "bot": bot_name(settings.get("target") or {}),
-            "profile": (manifest.get("profile") or {}).get("name"),
-            "commit": manifest.get("commit"),
-            "fingerprint": manifest.get("fingerprint") or {},
-            "count": manifest.get("count"),
-            "cases": summary.figures.totals.cases if summary else None,
-            "pass_rate": summary.figures.pass_rate if summary else None,
-            "pass_rate_ci95": summary.figures.pass_rate_ci95 if summary else None,
-            "score": summary.figures.score.mean if summary else None,
-            "scale": summary.run.profile.scale if summary else 1,
-            "errors": summary.figures.totals.errors if summary else None,
-            "gates": [gate.passed for gate in summary.gates] if summary else [],
-        }
+        profile: Json = manifest.get("profile") or {}
+        entry = RunEntry(
+            self.key(folder),
+            name=str(manifest["name"]),
+            created=str(manifest.get("created", "")),
+            state=state_of(folder, manifest),
+            partial=manifest.get("partial", ""),
+            bot=bot_name(settings.get("target") or {}),
+            profile=profile.get("name"),
+            commit=manifest.get("commit"),
+            fingerprint=manifest.get("fingerprint") or {},
+            count=manifest.get("count"),
+        )
+        if summary is None:
+            return entry
+        figures = summary.figures
+        return replace(
+            entry,
+            cases=figures.totals.cases,
+            pass_rate=figures.pass_rate,
+            pass_rate_ci95=figures.pass_rate_ci95,
+            score=figures.score.mean,
+            scale=summary.run.profile.scale,
+            errors=figures.totals.errors,
+            gates=[gate.passed for gate in summary.gates],
+            means=dict(summary.mean),
+        )
+
+
+@dataclass(slots=True)
+class RunEntry:
+    """A run in the list. `previous` is the run of its suite before it, `changed` the parts of the setup that differ from
+    that one, `trend` the pass rates of the suite up to it; `marks` per metric: `best`, or a `tie` with the best run."""
+
+    run: str
+    name: str = ""
+    created: str = ""
+    state: str = ""
+    partial: str = ""
+    bot: str = ""
+    profile: str | None = None
+    commit: str | None = None
+    fingerprint: dict[str, str] = field(default_factory=dict[str, str])
+    count: int | None = None
+    cases: int | None = None
+    pass_rate: float | None = None
+    pass_rate_ci95: tuple[float, float] | None = None
+    score: float | None = None
+    scale: float = 1
+    errors: int | None = None
+    gates: list[bool] = field(default_factory=list[bool])
+    means: dict[str, float | None] = field(default_factory=dict[str, float | None])
+    previous: str | None = None
+    changed: list[str] = field(default_factory=list[str])
+    trend: list[float] = field(default_factory=list[float])
+    marks: dict[str, str] = field(default_factory=dict[str, str])
+    problem: str = ""
 
 
 def bot_name(target: Json) -> str:
@@ -107,24 +148,22 @@ def bot_name(target: Json) -> str:
     return str(target.get("kind") or "")
 
 
-def _add_history(entries: list[Json]) -> None:
-    """For each run the previous one of its suite, and the pass rates of the suite up to it, oldest first."""
-    last: dict[str, Json] = {}
+def _add_history(entries: list[RunEntry]) -> None:
+    """Fills in `previous`, `changed` and `trend`, oldest run first."""
+    last: dict[str, RunEntry] = {}
     rates: dict[str, list[float]] = {}
     for entry in reversed(entries):
-        if "problem" in entry:
+        if entry.problem:
             continue
-        name = entry["name"]
-        before = last.get(name)
-        entry["previous"] = before["run"] if before else None
-        changed = [
-            part for part, value in entry["fingerprint"].items() if before and before["fingerprint"].get(part) != value
-        ]
-        entry["changed"] = [part for part in changed if part not in ("answers", "settings")]
-        if entry["pass_rate"] is not None:
-            rates.setdefault(name, []).append(entry["pass_rate"])
-        entry["trend"] = list(rates.get(name, []))[-12:]
-        last[name] = entry
+        if before := last.get(entry.name):
+            entry.previous = before.run
+            old = before.fingerprint
+            parts = [part for part, value in entry.fingerprint.items() if old.get(part) != value]
+            entry.changed = [part for part in parts if part not in ("answers", "settings")]
+        if entry.pass_rate is not None:
+            rates.setdefault(entry.name, []).append(entry.pass_rate)
+        entry.trend = rates.get(entry.name, [])[-12:]
+        last[entry.name] = entry
 
 
 def state_of(folder: Path, manifest: Json) -> str:

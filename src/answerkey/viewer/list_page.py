@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
 from pathlib import Path
@@ -20,7 +21,7 @@ from answerkey.reports.charts.style import AMBER, BLUE, Spec, layer, name, numbe
 from answerkey.reports.rows import Rows, journal_state, read_rows
 from answerkey.text import short_label
 from answerkey.types import Json
-from answerkey.viewer.library import SWEEP, RunLibrary, read_summary
+from answerkey.viewer.library import SWEEP, RunEntry, RunLibrary
 from answerkey.viewer.render import respond
 from answerkey.viewer.run_page import send_file
 
@@ -32,34 +33,51 @@ MOST_BARS = 20
 SIGNIFICANT = 0.05
 
 
+@dataclass(frozen=True, slots=True)
+class SweepEntry:
+    sweep: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunsPage:
+    folder: str
+    runs: list[RunEntry]
+    sweeps: list[SweepEntry]
+
+
 def runs_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
-    runs = library.entries()
     sweeps = [_sweep(library, folder) for folder in library.sweeps()]
-    return respond(request, "runs.html", {"folder": str(library.root), "runs": runs, "sweeps": sweeps})
+    return respond(request, "runs.html", RunsPage(str(library.root), library.entries(), sweeps))
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPage:
+    suite: str
+    suites: list[str]
+    runs: list[RunEntry]
+    metrics: list[str]
+    charts: dict[str, Spec]
 
 
 def trend_page(request: Request) -> Response:
     """The runs of one suite over time: a chart of the pass rate, and a table of every metric."""
     library: RunLibrary = request.app.state.library
-    entries = [entry for entry in library.entries() if "problem" not in entry]
-    names = list(dict.fromkeys(entry["name"] for entry in entries))
+    entries = library.readable()
+    names = list(dict.fromkeys(entry.name for entry in entries))
     suite = request.query_params.get("suite", names[0] if names else "")
     if suite not in names:
         raise InputError(f'no suite "{suite}" here{did_you_mean(suite, names)}')
-    runs = [entry for entry in entries if entry["name"] == suite][:MOST_RUNS]
-    for entry in runs:
-        summary = read_summary(library.run(entry["run"]))
-        entry["means"] = summary.mean if summary else {}
-    metrics = list(dict.fromkeys(metric for entry in runs for metric in entry["means"]))
+    runs = [entry for entry in entries if entry.name == suite][:MOST_RUNS]
     compared = runs[:MOST_COMPARED]
-    folders = [library.run(entry["run"]) for entry in compared]
+    folders = [library.run(entry.run) for entry in compared]
     for entry, marks in zip(compared, _marks(tuple(folders), tuple(map(journal_state, folders))), strict=True):
-        entry["marks"] = marks
+        entry.marks = marks
+    metrics = list(dict.fromkeys(metric for entry in runs for metric in entry.means))
     chart = trend_chart(list(reversed(runs)))
-    charts = {"trend": chart} if chart else {}
-    data: Json = {"suite": suite, "suites": names, "runs": runs, "metrics": metrics, "charts": charts}
-    return respond(request, "trend.html", data)
+    data = TrendPage(suite, names, runs, metrics, {"trend": chart} if chart else {})
+    return respond(request, "trend.html", data, compared=len(compared))
 
 
 @lru_cache(maxsize=16)
@@ -114,11 +132,11 @@ def _paired_p(a: dict[str, float], b: dict[str, float]) -> float:
     return t_test_p(mean / error, len(differences))
 
 
-def _sweep(library: RunLibrary, folder: Path) -> Json:
-    best: Json = {}
+def _sweep(library: RunLibrary, folder: Path) -> SweepEntry:
+    sentence = ""
     with suppress(OSError, ValueError, AttributeError):
-        best = json.loads((folder / SWEEP).read_text(encoding="utf-8")).get("best", {})
-    return {"sweep": library.key(folder), "sentence": best.get("sentence", "")}
+        sentence = str(json.loads((folder / SWEEP).read_text(encoding="utf-8")).get("best", {}).get("sentence", ""))
+    return SweepEntry(library.key(folder), sentence)
 
 
 def sweep_page(request: Request) -> Response:
@@ -196,25 +214,22 @@ def sweep_file(request: Request) -> Response:
     return send_file(library.sweep(request.path_params["sweep"]), request.path_params["name"])
 
 
-def trend_chart(runs: Sequence[Json]) -> Spec | None:
-    """One point per run, oldest first, with its 95 % interval; None for fewer than two runs with a pass rate.
-
-    A run is an entry of the list of runs: `run`, `created`, `pass_rate`, `pass_rate_ci95` and `changed`.
-    """
-    rated = [run for run in runs if run["pass_rate"] is not None]
+def trend_chart(runs: Sequence[RunEntry]) -> Spec | None:
+    """One point per run, oldest first, with its 95 % interval; None for fewer than two runs with a pass rate."""
+    rated = [(run, run.pass_rate_ci95) for run in runs if run.pass_rate is not None and run.pass_rate_ci95]
     if len(rated) < 2:
         return None
     values = [
         {
             "order": n,
-            "run": short_label(run["run"]),
-            "when": _when(run, rated),
-            "rate": run["pass_rate"],
-            "low": run["pass_rate_ci95"][0],
-            "high": run["pass_rate_ci95"][1],
-            "changed": short_label(", ".join(run["changed"])),
+            "run": short_label(run.run),
+            "when": _when(run, runs),
+            "rate": run.pass_rate,
+            "low": ends[0],
+            "high": ends[1],
+            "changed": short_label(", ".join(run.changed)),
         }
-        for n, run in enumerate(rated)
+        for n, (run, ends) in enumerate(rated)
     ]
     x = {"field": "when", "type": "ordinal", "title": None, "sort": {"field": "order"}, "axis": {"labelAngle": -30}}
     y = number("rate", "pass rate", scale={"domain": [0, 1]}, axis={"format": ".0%"})
@@ -234,8 +249,8 @@ def trend_chart(runs: Sequence[Json]) -> Spec | None:
     return titled("Pass rate over time", {"height": 240, "data": {"values": values}, "layer": layers}, subtitle)
 
 
-def _when(run: Json, runs: Sequence[Json]) -> str:
+def _when(run: RunEntry, runs: Sequence[RunEntry]) -> str:
     """The time of a run; its folder where several have the same time."""
-    when = run["created"][:16]
-    alone = sum(other["created"][:16] == when for other in runs) == 1
-    return when.replace("T", " ") if alone else short_label(run["run"], 30)
+    when = run.created[:16]
+    alone = sum(other.created[:16] == when for other in runs) == 1
+    return when.replace("T", " ") if alone else short_label(run.run, 30)

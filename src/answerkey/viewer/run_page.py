@@ -7,11 +7,12 @@ import json
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import asdict
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
 import anyio
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
@@ -23,18 +24,20 @@ from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.case_files import ResultsCsv
 from answerkey.reports.charts.run_charts import run_charts
+from answerkey.reports.charts.style import Spec
 from answerkey.reports.html import weighed_criteria
-from answerkey.reports.rows import Rows, read_outcome, read_rows
+from answerkey.reports.rows import Rows, Value, excerpt, read_outcome, read_outcomes_at, read_rows
 from answerkey.reports.text import figure_notes
-from answerkey.reports.word_diff import marked_answer
+from answerkey.reports.word_diff import Piece, marked_answer
 from answerkey.runs.journal_index import JournalTail
 from answerkey.runs.records import result_line
 from answerkey.runs.store import open_run, read_manifest
 from answerkey.text import short_label
-from answerkey.types import Json, Profile, Verdict
+from answerkey.types import Json, Outcome, Profile, Verdict
 from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select
 from answerkey.viewer.library import RunLibrary, state_of, summary_of_run
 from answerkey.viewer.render import respond
+from answerkey.viewer.search_text import write_search_text
 
 TABS = ("cases", "charts", "tables", "about")
 MOST_COLUMNS = 7
@@ -44,67 +47,112 @@ FILES = (
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class CaseRow:
+    """A case in the table: the number that decided with its pass mark, and the weakest criteria with their values."""
+
+    n: int
+    id: str
+    question: str
+    expected: list[Piece]
+    answer: list[Piece]
+    type: str | None
+    route: str | None
+    expected_route: str | None
+    acceptable_route: bool
+    seconds: float | None
+    status: str
+    passed: bool
+    reason: str
+    score: float | None
+    decided_by: float | None
+    pass_mark: float | None
+    lowest: list[tuple[str, float]]
+    metrics: dict[str, Value]
+    label: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    run: str
+    state: str
+    tab: str
+    summary: Json
+    charts: dict[str, Spec]
+    files: list[str]
+    labelled: int
+    facets: dict[str, list[tuple[str, int]]]
+    columns: list[str]
+    metrics: list[str]
+    query: CaseQuery
+    total: int
+    found: int
+    page: int
+    pages: int
+    cases: list[CaseRow]
+    addresses: Json
+    tabs: tuple[str, ...] = TABS
+    labels: tuple[str, ...] = LABELS
+    page_size: int = PAGE
+
+
 def run_page(request: Request) -> Response:
     """The page of a run; with `part=cases` only its table, for the search while typing."""
     library: RunLibrary = request.app.state.library
     folder = library.run(request.path_params["run"])
     tab = request.query_params.get("tab", TABS[0])
     run, manifest, rows = open_run(folder), read_manifest(folder), read_rows(folder)
-    summary = summary_of_run(folder, manifest, run.profile)
-    labels = read_labels(folder)
-    data = {
-        "run": library.key(folder),
-        "state": state_of(folder, manifest),
-        "tab": tab if tab in TABS else TABS[0],
-        "tabs": TABS,
-        "summary": summary.to_json(),
-        "charts": run_charts(summary, rows, run.profile) if tab == "charts" else {},
-        "files": [name for name in FILES if (folder / name).is_file()],
-        "labelled": len(labels.resolved()),
-        **_table(folder, rows, read_query(request.query_params), run.profile, labels.resolved()),
-    }
-    part = request.query_params.get("part") == "cases"
-    template = "run_cases.html" if part else "run.html"
-    weighed = weighed_criteria(run.profile)
-    card = card_lines(summary.judge) if summary.judge else []
-    return respond(request, template, data, weighed=weighed, facts=figure_notes(summary), card=card)
-
-
-def _table(folder: Path, rows: Rows, query: CaseQuery, profile: Profile | None, labels: dict[str, float]) -> Json:
+    summary, labels = summary_of_run(folder, manifest, run.profile), read_labels(folder).resolved()
+    query, values = read_query(request.query_params), facets(folder)
     chosen = select(folder, query)
     pages = max(1, -(-len(chosen) // PAGE))
     page = min(query.page, pages)
-    shown = chosen[(page - 1) * PAGE : page * PAGE]
-    return {
-        "facets": facets(rows),
-        "labels": LABELS,
-        "columns": metric_columns(rows, profile),
-        "metrics": list(rows.metrics),
-        "query": asdict(query),
-        "total": len(rows),
-        "found": len(chosen),
-        "page": page,
-        "pages": pages,
-        "page_size": PAGE,
-        "cases": [{**_row(rows, n, profile), "label": labels.get(rows.id[n])} for n in shown],
-        "addresses": _addresses(query, rows, page, pages),
-    }
+    shown = chosen[(page - 1) * PAGE : page * PAGE] if tab not in TABS[1:] else []
+    outcomes = read_outcomes_at(folder, rows, shown)
+    data = RunPage(
+        run=library.key(folder),
+        state=state_of(folder, manifest),
+        tab=tab if tab in TABS else TABS[0],
+        summary=summary.to_json(),
+        charts=run_charts(summary, rows, run.profile) if tab == "charts" else {},
+        files=[name for name in FILES if (folder / name).is_file()],
+        labelled=len(labels),
+        facets=values,
+        columns=metric_columns(rows, run.profile),
+        metrics=list(rows.metrics),
+        query=query,
+        total=len(rows),
+        found=len(chosen),
+        page=page,
+        pages=pages,
+        cases=[_row(n, outcome, rows, run.profile, labels) for n, outcome in zip(shown, outcomes, strict=True)],
+        addresses=_addresses(query, rows, values, page, pages),
+    )
+    template = "run_cases.html" if request.query_params.get("part") == "cases" else "run.html"
+    weighed = weighed_criteria(run.profile)
+    card = card_lines(summary.judge) if summary.judge else []
+    reply = respond(request, template, data, weighed=weighed, facts=figure_notes(summary), card=card)
+    reply.background = BackgroundTask(write_search_text, folder)
+    return reply
 
 
-def _row(rows: Rows, n: int, profile: Profile | None) -> Json:
-    """The light columns of a case, with the number that decided, its pass mark, and the weakest criteria."""
-    row = rows.row(n)
-    row["expected"], row["answer"] = marked_answer(row["expected"], row["answer"])
-    if profile is None:
-        return {**row, "decided_by": None, "pass_mark": None, "lowest": []}
-    rules = profile.rules_for(rows.route[n])
+def _row(n: int, outcome: Outcome, rows: Rows, profile: Profile | None, labels: dict[str, float]) -> CaseRow:
+    given = excerpt(outcome.response.answer or outcome.response.error or "")
+    expected, answer = marked_answer(excerpt(" / ".join(outcome.case.expected)), given)
+    rules = profile.rules_for(rows.route[n]) if profile else None
+    values = {name: column[n] for name, column in rows.metrics.items()}
     shares: list[tuple[float, str, float]] = []
-    for criterion in rules.criteria:
-        value = row["metrics"].get(criterion.metric)
+    for criterion in rules.criteria if rules else ():
+        value = values.get(criterion.metric)
         if isinstance(value, int | float) and criterion.weight:
             shares.append((share_of(criterion, value), criterion.metric, value))
-    weakest = [(metric, value) for share, metric, value in sorted(shares)[:LOWEST_SHOWN] if share < 1]
-    return {**row, "decided_by": row["quality"], "pass_mark": rules.pass_mark, "lowest": weakest}
+    return CaseRow(
+        n, rows.id[n], rows.question[n], expected, answer, rows.type[n], rows.route[n], rows.expected_route[n],
+        rows.acceptable_route[n], rows.seconds[n], rows.status[n], rows.passed[n], rows.reason[n], rows.score[n],
+        decided_by=rows.quality[n] if rules else None, pass_mark=rules.pass_mark if rules else None,
+        lowest=[(metric, value) for share, metric, value in sorted(shares)[:LOWEST_SHOWN] if share < 1],
+        metrics=values, label=labels.get(rows.id[n]),
+    )  # fmt: skip
 
 
 def metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
@@ -114,7 +162,7 @@ def metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
     return [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS]
 
 
-def _addresses(query: CaseQuery, rows: Rows, page: int, pages: int) -> Json:
+def _addresses(query: CaseQuery, rows: Rows, values: dict[str, list[tuple[str, int]]], page: int, pages: int) -> Json:
     """The links of the table; each keeps the rest of the query."""
     sorts = ("worst", "id", "status", "score", "route", "type", "seconds", *rows.metrics)
     filters = ("q", "status", "route", "type", "reason", "label")
@@ -123,8 +171,8 @@ def _addresses(query: CaseQuery, rows: Rows, page: int, pages: int) -> Json:
         "clear": CaseQuery(sort=query.sort, down=query.down).address(),
         "without": {name: query.address(page=1, **{name: ""}) for name in filters},
         "without_under": query.address(page=1, under="", metric=""),
-        "status": {name: query.address(page=1, status=name) for name, _ in facets(rows)["status"]},
-        "reason": {name: query.address(page=1, reason=name) for name, _ in facets(rows)["reason"]},
+        "status": {name: query.address(page=1, status=name) for name, _ in values["status"]},
+        "reason": {name: query.address(page=1, reason=name) for name, _ in values["reason"]},
         "sort": {name: query.address(sort=name, down=_turned(query, name), page=1) for name in sorts},
         "first": query.address(page=1) if page > 1 else None,
         "previous": query.address(page=page - 1) if page > 1 else None,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from answerkey.errors import StorageError
 from answerkey.files import read_json, write_file
-from answerkey.runs.journal_index import StoredCase
+from answerkey.runs.journal_index import LightCase, StoredCase
 from answerkey.runs.records import judged_json, result_line, to_json
 from answerkey.runs.tally import RunTally
 from answerkey.types import Json, Outcome, Status
@@ -207,10 +207,9 @@ class PartsIndex:
         """How many cases the parts have."""
         return sum(_foot(path)[0] for path in list_parts(self.folder))
 
-    def records(self) -> Iterator[StoredCase]:
+    def light(self) -> Iterator[LightCase]:
         """Every case, in case order."""
-        for path in list_parts(self.folder):
-            yield from _records_in(path)
+        return (LightCase.of(outcome, n, n) for n, outcome in self.numbered())
 
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
         return (outcome for _, outcome in self.numbered())
