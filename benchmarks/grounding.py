@@ -1,8 +1,10 @@
-"""groundedness against the plain embedding of the same texts, in one run: a ratio, and how memory grows.
+"""groundedness and the metrics of facts beside the plain embedding of the same texts, in one run: ratios, and memory.
 
-    python benchmarks/grounding.py [--answers 1000]
+    python benchmarks/grounding.py [--answers 1000] [--embedded 200]
 
-The budget: at most half the time of embedding the answers and their passages (5 of 200 words each) in fp32.
+The budgets: groundedness at most half the time of embedding the answers and their passages (5 of 200 tokens each) in fp32;
+facts against an expected answer and the passages at most 1.5 times that. The texts of some of the answers are embedded, and
+the time is scaled to all of them.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ from collections.abc import Callable
 
 from answerkey.embed import load_embedder
 from answerkey.metrics.entailment import model as entailment
+from answerkey.metrics.facts import passage_fact_metrics
 from answerkey.metrics.grounding.groundedness import groundedness
 from answerkey.metrics.grounding.sentence_features import rarity
 from answerkey.types import Case, Pair, Passage, Response
 
 WORDS_IN_PASSAGE, WORDS_IN_SENTENCE = 180, 18
+FACTS = ("context_fact_recall", "context_utilisation", "hallucination", "self_knowledge", "noise_sensitivity")
 
 
 def make_pairs(count: int, seed: int = 5) -> list[Pair]:
@@ -33,7 +37,9 @@ def make_pairs(count: int, seed: int = 5) -> list[Pair]:
         changed = [[word if rng.random() > 0.25 else rng.choice(words) for word in sentence] for sentence in near]
         answer = _text([copied, *changed, _sentence(rng, words)])
         given = tuple(Passage(_text(passage)) for passage in passages)
-        pairs.append((Case(str(n), _text([_sentence(rng, words)[:8]])), Response(answer=answer, passages=given)))
+        expected = _text([copied, rng.choice(passages[4]), *changed[:1], _sentence(rng, words)])
+        case = Case(str(n), _text([_sentence(rng, words)[:8]]), expected=(expected,))
+        pairs.append((case, Response(answer=answer, passages=given)))
     return pairs
 
 
@@ -48,23 +54,38 @@ def _text(sentences: list[list[str]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answers", type=int, default=1000)
-    count = parser.parse_args().answers
+    parser.add_argument("--embedded", type=int, default=200)
+    asked = parser.parse_args()
+    count, sample = asked.answers, min(asked.embedded, asked.answers)
     embed = load_embedder(cache=False)
-    known = entailment.load_model()
-    if known:
-        known.store = None  # nothing is known from an earlier run
     pairs = make_pairs(count)
+    _forget()
     groundedness(pairs[:16])  # warm
-    texts = [text for _, response in pairs for text in (response.answer or "", *response.contexts)]
-    plain = _seconds(lambda: embed.inner.embed(texts))
-    half, whole = count // 2, count
-    first = _seconds(lambda: groundedness(pairs[:half]))
-    memory_half = _peak()
-    second = _seconds(lambda: groundedness(pairs[half:whole]))
-    print(f"embedding {len(texts):,} texts: {plain:.1f} s; groundedness of {count:,} answers: {first + second:.1f} s")
-    print(
-        f"ratio {(first + second) / plain:.2f} (budget 0.5); peak memory {memory_half:,} MB at half, {_peak():,} MB at the end"
-    )
+    texts = [text for _, response in pairs[:sample] for text in (response.answer or "", *response.contexts)]
+    plain = _seconds(lambda: embed.inner.embed(texts)) * count / sample
+    print(f"embedding {len(texts) * count // sample:,} texts in fp32: {plain:.1f} s ({len(texts):,} timed)", flush=True)
+    metrics: dict[str, tuple[float, Callable[[list[Pair]], object]]] = {
+        "groundedness": (0.5, groundedness),
+        "facts": (1.5, lambda some: passage_fact_metrics(some, names=FACTS)),
+    }
+    for name, (budget, measure) in metrics.items():
+        _forget()
+        seconds, peaks = 0.0, list[int]()
+        for some in (pairs[: count // 2], pairs[count // 2 :]):
+            seconds += _seconds(lambda some=some, measure=measure: measure(some))
+            peaks.append(_peak())
+        print(
+            f"{name} of {count:,} answers: {seconds:.1f} s, {seconds / plain:.2f} times the embedding (budget {budget}); "
+            f"peak memory {peaks[0]:,} MB at half, {peaks[1]:,} MB at the end",
+            flush=True,
+        )
+
+
+def _forget() -> None:
+    """Nothing is known from an earlier run, or of another metric."""
+    entailment.load_model.cache_clear()
+    if model := entailment.load_model():
+        model.store = None
 
 
 def _seconds(work: Callable[[], object]) -> float:

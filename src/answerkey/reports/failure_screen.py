@@ -53,6 +53,9 @@ def _rows(text: str, limit: int | None) -> list[str]:
         safe = f"{safe[:limit]}\n… ({len(safe):,} characters in total; --debug shows all)"
     rows: list[str] = []
     for line in safe.split("\n"):
+        if len(line) <= _WIDTH:
+            rows.append(line.rstrip(" "))
+            continue
         indent = " " * (len(line) - len(line.lstrip()))
         rows += wrap(line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, replace_whitespace=False) or [""]
     return rows

@@ -112,12 +112,18 @@ def _answer_of(run: Path, case: str) -> str:
     return excerpt(response.answer or response.error or "")
 
 
+@cache
+def packed_vega() -> tuple[str, str]:
+    """The scripts that draw charts, compressed for a page, and their hash."""
+    vega = "\n".join(_asset(f"vendor/{name}") for name in VEGA)
+    return base64.b64encode(zlib.compress(vega.encode(), 4)).decode(), _hash(vega)
+
+
 def _page(template: str, charts: Mapping[str, Spec], **values: Any) -> str:
     """The template with style, scripts and the policy that allows only these."""
     style = _asset("page.css") + _asset("report.css")
     script = _asset("charts.js") + _asset("report.js")
-    vega = "\n".join(_asset(f"vendor/{name}") for name in VEGA) if charts else ""
-    packed = base64.b64encode(zlib.compress(vega.encode(), 4)).decode() if charts else ""
+    packed, allowed = packed_vega() if charts else ("", "")
     return environment().get_template(template).render(
         **values,
         charts=charts,
@@ -125,7 +131,7 @@ def _page(template: str, charts: Mapping[str, Spec], **values: Any) -> str:
         style=Markup(style),
         style_hash=_hash(style),
         script=Markup(script),
-        script_hashes=[_hash(script), *([_hash(vega)] if vega else [])],
+        script_hashes=[_hash(script), *([allowed] if charts else [])],
         vega=Markup(packed),
         version=__version__,
     )  # fmt: skip

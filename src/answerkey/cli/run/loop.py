@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from answerkey.background import begin
 from answerkey.cli.output import done, print_json, say, show
 from answerkey.cli.run.options import RunOptions, suite_of_run
 from answerkey.errors import EXIT_INTERRUPTED, EXIT_OK, InputError, SettingsError
@@ -28,14 +29,17 @@ from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import last_stop, open_run
 from answerkey.runs.suite import Suite
 from answerkey.targets.recorded import Recorded
-from answerkey.targets.resolve import check_target
+from answerkey.targets.resolve import check_target, kind_of
 from answerkey.text import counted
 from answerkey.types import Case, Outcome
 
 
 @contextmanager
-def interactive(*, quiet: bool) -> Generator[tuple[Watch, Stop]]:
-    """What a run reports its progress to, and what stops it. SIGTERM counts as one Ctrl-C."""
+def interactive(*, quiet: bool, waits: bool = False) -> Generator[tuple[Watch, Stop]]:
+    """What a run reports its progress to, and what stops it. SIGTERM counts as one Ctrl-C.
+
+    Of a run that `waits` for others the code of the reports is loaded meanwhile.
+    """
     shown, stop = make_progress(quiet), Stop()
     begun = False
 
@@ -43,6 +47,8 @@ def interactive(*, quiet: bool) -> Generator[tuple[Watch, Stop]]:
         nonlocal begun
         begun = True
         shown.start(total, done)
+        if waits:
+            begin(_load_reports)
 
     def handle(number: int, frame: Any) -> None:
         if stop.interrupted:
@@ -63,11 +69,19 @@ def interactive(*, quiet: bool) -> Generator[tuple[Watch, Stop]]:
             signal.signal(number, handler)
 
 
+def _load_reports() -> None:
+    from answerkey.reports.html import environment, packed_vega
+
+    packed_vega()
+    environment().get_template("report.html")
+
+
 def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> Finished:
     """Run or resume a suite on this machine or on a cluster."""
     if options.engine == "ray" and options.smoke:
         raise SettingsError("--test needs --engine local; leave --engine out")
-    with interactive(quiet=options.quiet) as (watch, stop):
+    waits = kind_of(suite.target) != "recorded" or suite.judge not in (None, "local")
+    with interactive(quiet=options.quiet, waits=waits and options.scoring.charts is not False) as (watch, stop):
         try:
             if options.engine == "local":
                 return run_suite(suite, settings, watch, stop)

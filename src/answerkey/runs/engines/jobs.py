@@ -67,13 +67,16 @@ def start_processes(suite: Suite, scorer: Scorer, answers: int) -> ScoringProces
     """Processes for so many answers, as `[run] jobs` asks for; by default one per core where there is enough to do."""
     enough = answers >= (_ENOUGH if scorer.embedding == "none" else _ENOUGH_WITH_MODEL)
     count = jobs_for(suite.run.jobs, -(-answers // scorer.batch), enough=enough)
-    names = tuple(metric.name for step in scorer.plan.steps if _goes(step, suite, scorer) for metric in step.metrics)
-    return ScoringProcesses(count, suite, names) if count > 1 and names else None
-
-
-def _goes(step: Step, suite: Suite, scorer: Scorer) -> bool:
-    """Whether another process can compute this step: it finds the metric by its name, and no network judge is asked."""
-    if "judge" in step.arguments and not scorer.judge.startswith("local "):
-        return False
+    if count == 1:
+        return None
     known = ("answerkey", *suite.modules, *(point.module for point in entry_points(group=ENTRY_POINT_GROUP)))
+    going = [step for step in scorer.plan.steps if _goes(step, known, scorer.judge)]
+    names = tuple(metric.name for step in going for metric in step.metrics)
+    return ScoringProcesses(count, suite, names) if names else None
+
+
+def _goes(step: Step, known: tuple[str, ...], judge: str) -> bool:
+    """Whether another process can compute this step: it finds the metric by its name, and no network judge is asked."""
+    if "judge" in step.arguments and not judge.startswith("local "):
+        return False
     return any(f"{step.metrics[0].module}.".startswith(f"{module}.") for module in known)
