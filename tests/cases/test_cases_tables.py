@@ -5,6 +5,7 @@ import math
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -262,3 +263,64 @@ def test_infinite_numbers_nan_dates_and_bytes_of_carried_parquet_columns_are_pla
     assert first["extra"]["deep"] == {"x": [[{"y": None}], [{"y": 1.5}]]}
     assert second["extra"]["deep"] == {"x": [[{"y": None}]]}
     assert (first["extra"]["day"], first["extra"]["price"]) == ("2024-01-02", "1.50")
+
+
+AS_EXPORTED: dict[str, tuple[str | bytes, Any]] = {
+    "semicolons, mark, decimal comma.csv": (
+        "\ufeffQuestion;Expected Answer;Relevant Pages;Response Time\r\nWie lange?;30 Tage;\"34, 35\";1,5\r\n",
+        [("Wie lange?", "30 Tage", {"34": 1.0, "35": 1.0}, 1.5)],
+    ),
+    "separator named by Excel.csv": ("sep=;\r\nquestion;expected\r\nq, or r?;a\r\n", [("q, or r?", "a", None, None)]),
+    "pipes.csv": ("question|expected\nq, r; s?|a\n", [("q, r; s?", "a", None, None)]),
+    "separators inside a quoted name.csv": ('expected,"question","a;b;c;d"\na,q?,1\n', [("q?", "a", None, None)]),
+    "UTF-16 of Excel.csv": ("question\texpected\r\nWann?\tUm neun\r\n".encode("utf-16"), [("Wann?", "Um neun", None, None)]),
+    "trailing rows and columns.csv": ("question,expected,,\nq?,a,,\n,,,\n,,,\n", [("q?", "a", None, None)]),
+    "pages as a data frame writes them.csv": ("question,relevant_pages\nq?,34.0\nr?,\n", [("q?", None, {"34": 1.0}, None), ("r?", None, None, None)]),
+    "missing values of programs.csv": ("question,expected,response_time\nq?,nan,NaN\nr?,None,NULL\n", [("q?", None, None, None), ("r?", "None", None, None)]),
+    "wrapped twice.json": ('{"meta": {"v": 1}, "data": {"results": [{"query": "q?"}]}}', [("q?", None, None, None)]),
+    "results by id.json": ('{"results": {"S1": {"query": "q?", "expected": "a"}}}', [("q?", "a", None, None)]),
+    "an input beside the results.json": ('{"input": "faq.csv", "results": [{"query": "q?"}]}', [("q?", None, None, None)]),
+    "a case with a list of its own.json": ('{"question": "q?", "items": [{"name": "x"}]}', [("q?", None, None, None)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AS_EXPORTED)
+def test_files_as_spreadsheets_and_programs_export_them(name: str, tmp_path: Path) -> None:
+    content, expected = AS_EXPORTED[name]
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    found = [
+        (case.question, *(case.expected or (None,)), case.relevant, case.recorded.seconds if case.recorded else None)
+        for case in load_cases([tmp_path / name])
+    ]
+    assert found == expected
+
+
+def test_one_list_beside_other_values_is_no_category(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"model": "x", "outputs": [{"query": "q?"}]}')
+    (tmp_path / "b.json").write_text('{"sales": [{"query": "q?"}], "hr": [{"query": "r?"}]}')
+    assert [case.type for case in load_cases([tmp_path / "a.json"])] == [None]
+    assert [case.type for case in load_cases([tmp_path / "b.json"])] == ["sales", "hr"]
+    (tmp_path / "c.json").write_text('{"sales": [{"query": "q?"}], "hr": [{"query": "r?"}, "s?"]}')
+    with pytest.raises(InputError, match="item 3: found str"):
+        list(load_cases([tmp_path / "c.json"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.csv",
+            "id,question,answer\n1,q?,a\nTotal,,\n",
+            "line 3, column \"question\": found '', expected a question",
+        ),
+        ("b.csv", "sep=;\nid;question\n1;q?\n2;\n", "b.csv, line 4"),
+        ("c.json", '{"question": "a?"}\n{"question": "b?"}\n', "rename the file to .jsonl"),
+        ("d.jsonl", '[{"question": "a?"}]\n', "belongs into a .json file"),
+        ("e.csv", "question;response_time\nq?;1,234\n", "found '1,234', expected a number"),
+    ],
+)
+def test_what_is_refused_names_place_and_fix(name: str, content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError) as raised:
+        list(load_cases([tmp_path / name]))
+    assert message in str(raised.value)

@@ -50,7 +50,7 @@ def _has_no_questions(path: Path, name: str) -> bool:
     if path.suffix.lower() not in ROW_READERS or not path.is_file():
         return False
     first = next(ROW_READERS[path.suffix.lower()](path, name), None)
-    return first is not None and "id" in first[0] and not {"question", *CONVERSATIONS} & first[0].keys()
+    return first is not None and "id" in first[0] and not any(first[0].get(key) for key in ("question", *CONVERSATIONS))
 
 
 def _joined(cases: Iterable[Case], truth: Mapping[str, Path]) -> Iterator[Case]:

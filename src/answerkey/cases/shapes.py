@@ -10,7 +10,7 @@ from typing import Any
 from answerkey.cases.promptfoo import is_promptfoo, promptfoo_rows, with_expected_columns
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.rows import case_of_row
-from answerkey.coerce.tables import LIST_KEYS, Row, rows_of_value
+from answerkey.coerce.tables import Row, rows_of_value, unwrapped
 from answerkey.coerce.values import Place, as_list, as_number, as_turns, is_list, is_mapping, unpacked
 from answerkey.types import Case, Turn
 
@@ -24,7 +24,7 @@ def cases_of_value(data: object, path: Path, name: str) -> Iterator[Case]:
         data = promptfoo_rows(data, name, path.parent)
     if is_mapping(data) and "conversation" in data:
         data = [data]
-    return cases_of_rows(rows_of_value(_without_categories(data), name), path)
+    return cases_of_rows(rows_of_value(_without_categories(unwrapped(data)), name), path)
 
 
 def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[Case]:
@@ -49,21 +49,25 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
 
 
 def _without_categories(data: object) -> Any:
-    """`{category: [cases]}` as a list of cases, each with its category as its type; anything else as it is."""
-    if not is_mapping(data) or any(is_list(data.get(key)) for key in (*LIST_KEYS, *CONVERSATIONS)):
+    """`{category: [cases]}` as a list of cases, each with its category as its type; anything else as it is.
+
+    One list beside other values, as in `{"model": "x", "answers": [cases]}`, is no category.
+    """
+    if not is_mapping(data) or any(is_list(data.get(key)) for key in CONVERSATIONS):
         return data
-    groups = {
-        str(key): value
-        for key, value in data.items()
-        if is_list(value) and value and all(is_mapping(item) for item in value)
-    }
+    groups = {str(key): value for key, value in data.items() if is_list(value) and any(map(is_mapping, value))}
     if not groups or "question" in canonical_columns([str(key) for key in data]).values():
         return data
+    single = len(groups) == 1 and any(not is_list(value) for value in data.values())
     return [
-        item if "type" in canonical_columns(list(item)).values() else {**item, "type": group}
+        item if single or not is_mapping(item) or "type" in _names(item) else {**item, "type": group}
         for group, items in groups.items()
         for item in items
     ]
+
+
+def _names(item: Mapping[str, Any]) -> Iterable[str]:
+    return canonical_columns(list(item)).values()
 
 
 def _conversation(row: Mapping[str, Any], place: Place, stem: str) -> Iterator[Case]:

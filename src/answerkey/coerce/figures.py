@@ -8,6 +8,7 @@ from pathlib import Path
 
 from answerkey.coerce.columns import canonical_columns
 from answerkey.coerce.decode import encoding_of
+from answerkey.coerce.tables import separator_of
 
 # configuration to statistic to metric to value
 RecordedFigures = dict[str, dict[str, dict[str, float]]]
@@ -22,7 +23,8 @@ def read_figures(path: Path, most: int | None = None) -> RecordedFigures | None:
     """
     try:
         with path.open(encoding=encoding_of(path), newline="") as file:
-            header, *rows = list(islice(csv.reader(file), most)) or [[]]
+            separator, _ = separator_of(file)
+            header, *rows = list(islice(csv.reader(file, delimiter=separator), most)) or [[]]
     except csv.Error:
         return None
     names = [cell.strip() for cell in header]

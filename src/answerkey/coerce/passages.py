@@ -34,6 +34,7 @@ _SCORE_KEYS = ("score", "similarity", "relevance_score")
 _METADATA_KEYS = ("metadata", "meta", "payload", "cmetadata", "metadata_")
 _NAME_KEYS = ("title", "name")
 _KEYS = (*TEXT_KEYS, *PAGE_KEYS, *DOCUMENT_KEYS, *_ID_KEYS, *_SCORE_KEYS, *_METADATA_KEYS, *_NAME_KEYS)
+_WHOLE = re.compile(r"^(\d+)\.0$")  # a page, as data frames with missing values write it
 _WITH_PAGE = re.compile(r"(?P<document>.+?)(?:#(?:page=|p\.?)?(?P<any>[^#/]+)|:(?:p\.?)?(?P<digits>\d+))$")
 
 
@@ -149,7 +150,7 @@ def _unreadable(item: object, column: str, place: Place) -> InputError:
 def clean_id(value: object) -> str:
     """An id or page as text: `34`, `34.0` and `" 34"` are the page "34"; what says that there is none is ""."""
     if isinstance(value, str):
-        text = valid_text(value).strip()
+        text = _WHOLE.sub(r"\1", valid_text(value).strip())
         return "" if has_no_value(text) else text
     if value is None:
         return ""

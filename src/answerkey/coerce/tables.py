@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from answerkey.coerce.columns import canonical_columns, is_column, notice
 from answerkey.coerce.decode import encoding_of, parse_json, read_lines, read_text
@@ -19,11 +20,16 @@ log = logging.getLogger("answerkey.cases")
 
 Row = tuple[dict[str, Any], Place]
 RowReader = Callable[[Path, str], Iterator[Row]]
-LIST_KEYS = ("cases", "data", "rows", "examples", "test_cases", "questions", "results", "samples")
+LIST_KEYS = (
+    "cases", "data", "rows", "examples", "test_cases", "questions", "results", "samples", "items", "records", "entries",
+    "queries", "evaluations", "conversations", "qa_pairs",
+)  # fmt: skip
 _PARQUET_BATCH = 1024
 _MOST_COLUMNS = 10_000
 _MOST_BYTES = 1 << 30  # of a Parquet file when unpacked, unless it is a large file itself
 _END = "\ue000end of file"
+_SEPARATORS = ",;\t|"
+_NULLS = frozenset({"nan", "NaN", "null", "NULL", "<NA>"})  # as programs write a missing value; "None" may be an answer
 
 
 def json_rows(path: Path, name: str) -> Iterator[Row]:
@@ -39,11 +45,27 @@ def is_table(data: Mapping[str, Any]) -> bool:
 def rows_of_value(data: object, name: str) -> Iterator[Row]:
     """The rows of a parsed value: a list of objects, an object that holds one under a usual key, or `{id: row}`."""
     if is_mapping(data):
-        listed = next((data[key] for key in LIST_KEYS if is_list(data.get(key))), None)
-        data = listed if listed is not None else _rows_by_id(data) or [data]
+        inner = unwrapped(data)
+        data = _rows_by_id(inner) or [inner] if is_mapping(inner) else inner
     if not is_list(data):
         raise InputError(f"{name}: found {type(data).__name__}, expected a list of cases")
     return renamed((row, Place(name, n, "item")) for n, row in enumerate(data, start=1))
+
+
+def unwrapped(data: object) -> object:
+    """What `{"results": …}`, `{"data": {"cases": …}}` and the like hold under the usual keys; anything else as it is."""
+    while is_mapping(data):
+        held = [data[key] for key in LIST_KEYS if key in data]
+        lists = [value for value in held if is_list(value) and (not _is_row(data) or any(map(_is_row, value)))]
+        found = lists or [value for value in held if is_mapping(value) and not _is_row(data)]
+        if not found:
+            break
+        data = found[0]
+    return data
+
+
+def _is_row(data: object) -> bool:
+    return is_mapping(data) and "question" in canonical_columns([str(key) for key in data]).values()
 
 
 def _rows_by_id(data: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -71,15 +93,14 @@ def rows_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Row]:
 def csv_rows(path: Path, name: str) -> Iterator[Row]:
     csv.field_size_limit(1 << 30)
     with path.open(encoding=encoding_of(path), newline="") as file:
-        sample = file.readline()
-        file.seek(0)
+        separator, skipped = separator_of(file)
         lines = _Lines(file)
-        reader = csv.reader(lines, delimiter=max(",;\t", key=sample.count))
+        reader = csv.reader(lines, delimiter=separator)
         header = _unique(next(reader, [_END]))
         if header == (_END,):
             return
-        columns = list(_columns(header, Place(name, 1)).values())
-        lines.begin(reader.line_num + 1)
+        columns = list(_columns(header, Place(name, 1 + skipped)).values())
+        lines.begin(reader.line_num + skipped + 1)
         try:
             for cells in reader:
                 if cells == [_END]:
@@ -88,8 +109,8 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
                     raise InputError(
                         f"{name}, line {lines.open_quote}: a quoted cell begins here and does not end; close the quote"
                     )
-                place = Place(name, reader.line_num)
-                lines.begin(reader.line_num + 1)
+                place = Place(name, reader.line_num + skipped)
+                lines.begin(place.line + 1)
                 if not any(cell.strip() for cell in cells):
                     continue
                 if len(cells) != len(columns):
@@ -97,10 +118,29 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
                         f"{place}: found {len(cells)} cells, expected {len(columns)} as in the header; "
                         "quote cells that hold the separator or a line break"
                     )
-                # An empty cell is an absent value, except an answer: a bot may well have answered nothing.
-                yield {c: v for c, v in zip(columns, cells, strict=True) if v.strip() or c == "answer"}, place
+                yield dict(_filled(columns, cells)), place
         except csv.Error as error:
-            raise InputError(f"{name}, line {reader.line_num}: not valid CSV: {error}") from None
+            raise InputError(f"{name}, line {reader.line_num + skipped}: not valid CSV: {error}") from None
+
+
+def separator_of(file: IO[str]) -> tuple[str, int]:
+    """What separates the cells, and how many lines to skip: Excel may name the separator in a line `sep=;` of its own.
+
+    Otherwise the one that the first line has most often outside quotes. The file is left where the header begins.
+    """
+    first = file.readline()
+    if named := re.fullmatch(r'"?sep=(.)"?\s*', first):
+        return named[1], 1
+    file.seek(0)
+    return max(_SEPARATORS, key=re.sub(r'"[^"]*"', "", first).count), 0
+
+
+def _filled(columns: Iterable[str], cells: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """An empty cell is an absent value, except an answer: a bot may well have answered nothing; and a question needs one."""
+    for column, cell in zip(columns, cells, strict=True):
+        text = cell.strip()
+        if column in ("answer", "question") or (text and text not in _NULLS):
+            yield column, None if text in _NULLS else cell
 
 
 class _Lines:
@@ -188,16 +228,20 @@ def renamed(rows: Iterable[tuple[Any, Place]]) -> Iterator[Row]:
     for row, place in rows:
         if not is_mapping(row):
             example = '{"question": "…", "expected": "…"}'
-            raise InputError(f"{place}: found {type(row).__name__}, expected an object such as {example}")
+            fix = "; a JSON list belongs into a .json file: rename it" if is_list(row) and place.unit == "line" else ""
+            raise InputError(f"{place}: found {type(row).__name__}, expected an object such as {example}{fix}")
         columns = _columns(tuple(row), place)
         yield {columns[key]: value for key, value in row.items()}, place
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of which none comes twice: the second `score` is `score_2`."""
+    """Names of which none comes twice: the second `score` is `score_2`; a column without a name has its number."""
     counts = dict.fromkeys(names, 0)
     unique: list[str] = []
-    for name in names:
+    for number, name in enumerate(names, start=1):
+        if not name.strip():
+            unique.append(f"column_{number}")
+            continue
         counts[name] += 1
         unique.append(name if counts[name] == 1 else f"{name}_{counts[name]}")
     return tuple(unique)

@@ -19,6 +19,7 @@ from answerkey.types import LARGEST, Turn
 # `["a", "b` and `[1, 2` were meant as lists; `[1] See page 3`, `[Figure 3: the` and `[0, 1)` are texts.
 _UNFINISHED_LIST = re.compile(r"""\[\s*(?:["'{]|[-\d.,\s]+$)""")
 _SEPARATOR = re.compile(r"[;,|]")
+_DECIMAL_COMMA = re.compile(r"^\s*(-?\d+),(\d{1,2}|\d{4,})\s*$")  # three digits may be thousands
 _LARGEST_EXTRA = 20_000
 _DEEPEST = 100
 
@@ -189,7 +190,7 @@ def as_number(value: Any, column: str, place: Place) -> float | None:
     number = math.nan
     if is_number(value) or isinstance(value, str):
         with contextlib.suppress(ValueError, OverflowError):
-            number = float(value)
+            number = float(_DECIMAL_COMMA.sub(r"\1.\2", value) if isinstance(value, str) else value)
     if math.isfinite(number) and abs(number) <= LARGEST:
         return number
     if place.live:
