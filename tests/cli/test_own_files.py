@@ -143,6 +143,12 @@ SHAPES: dict[str, Any] = {
 }
 
 
+def test_10_numbered_turns_are_in_the_order_of_their_numbers(cli: Cli, write: Write) -> None:
+    turns = [{"turn": 2, "user": "And in June?"}, {"turn": 1, "user": "Sales of May?"}]
+    first, second = cli("cases", write("c.json", {"conversation": turns}), "--json").json
+    assert (first["question"], second["history"][0]["user"]) == ("Sales of May?", "Sales of May?")
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_10_shapes_of_json(shape: str, cli: Cli, write: Write) -> None:
     shown = cli("cases", write("a.json", SHAPES[shape]), "--json")

@@ -11,7 +11,7 @@ from answerkey.cases.promptfoo import is_promptfoo, promptfoo_rows, with_expecte
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import Row, rows_of_value, unwrapped
-from answerkey.coerce.values import Place, as_list, as_number, as_turns, is_list, is_mapping, unpacked
+from answerkey.coerce.values import Place, as_list, as_number, as_turns, is_list, is_mapping, is_number, unpacked
 from answerkey.types import Case, Turn
 
 CONVERSATIONS = ("conversation", "messages", "sequence")
@@ -101,7 +101,10 @@ def _turns(row: Mapping[str, Any], kind: str, place: Place) -> Iterator[dict[str
     """The turns of `conversation` or `sequence`, each as a row; a question of the row itself comes first."""
     if kind == "sequence" and row.get("question"):
         yield {key: row[key] for key in ("question", *RESPONSE_COLUMNS) if key in row}
-    for number, turn in enumerate(row[kind], start=1):
+    turns: list[Any] = list(row[kind])
+    if all(is_mapping(turn) and is_number(turn.get("turn")) for turn in turns):
+        turns.sort(key=lambda turn: turn["turn"])
+    for number, turn in enumerate(turns, start=1):
         where = replace(place, line=number, unit="turn")
         if isinstance(turn, str):
             turn = {"user": turn}
