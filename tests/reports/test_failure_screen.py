@@ -42,6 +42,34 @@ def test_all_that_led_to_the_verdict() -> None:
     assert max(len(line) for line in text.split("\n") if "xxx" not in line) <= 104
 
 
+def test_facts_and_criteria_have_their_quotes() -> None:
+    """Contradicted and missing facts come first, and so do the criteria that are not met."""
+    facts = [
+        {"text": "leave is paid", "state": "found", "quote": "You get paid leave"},
+        {"text": "leave is 18 days", "state": "contradicted", "quote": "Twelve days."},
+        {"text": "ask your manager", "state": "missing", "quote": ""},
+    ]
+    criteria = [
+        {"ask": "Is polite", "met": True, "reason": "", "error": None},
+        {"ask": "Names the form", "met": False, "reason": "no form", "quote": "Twelve days.", "error": None},
+    ]
+    scores = {
+        "fact_recall": Score(1 / 3, details={"facts": facts}),
+        "criteria": Score(0.5, details={"criteria": criteria}),
+        "tone": Score(1.0, "kind", details={"quote": "Twelve days."}),
+    }
+    lines = [line.strip() for line in failure_screen(replace(OUTCOME, scores=scores), RUBRIC).split("\n")]
+    at = lines.index("Expected facts")
+    assert lines[at + 1 : at + 4] == [
+        'contradicted: leave is 18 days (quote: "Twelve days.")',
+        "missing: ask your manager",
+        'found: leave is paid (quote: "You get paid leave")',
+    ]
+    at = lines.index("Criteria")
+    assert lines[at + 1 : at + 3] == ['not met: Names the form (no form) (quote: "Twelve days.")', "met: Is polite"]
+    assert 'kind (quote: "Twelve days.")' in lines
+
+
 def test_an_error_has_its_reason() -> None:
     broken = Response(error="timed out: no answer within 30 s")
     text = failure_screen(Outcome(CASE, broken, {}, decide(RUBRIC, CASE, broken, {})), RUBRIC)

@@ -105,13 +105,43 @@ def plain(n: int, version: int = 1) -> Outcome:
          "passage": None, "span": None, "reason": "no passage says so"},
     ]  # fmt: skip
     grounded = Score(0.5 if n % 4 else 0.9, "one sentence has no support", details={"sentences": sentences})
+    facts = [
+        {"text": f"Shop {n} opens at {n} o'clock", "state": "found", "probability": 0.9, "quote": answer[:first]},
+        {
+            "text": f"Shop {n} is open every day",
+            "state": "contradicted",
+            "probability": 0.1,
+            "quote": answer[first + 1 :],
+        },
+        {"text": "It is closed in August", "state": "missing", "probability": 0.1, "quote": ""},
+    ]
+    claims = [{"text": answer[first + 1 :], "state": "not in the expected answer", "quote": ""}]
+    criteria = [
+        {
+            "name": "hour",
+            "ask": "Gives the hour",
+            "met": True,
+            "reason": "it does",
+            "quote": f"at {n} o'clock",
+            "error": None,
+        },
+        {"name": "greets", "ask": "Greets the customer", "met": False, "reason": "no greeting", "error": None},
+    ]
     judged = Score(
         4.0,
         "mostly right",
-        details={"raw": '{"score": 4}', "reasoning": "Mostly right, says the judge.", "model": "m", "call": "c1"},
+        details={
+            "raw": '{"score": 4}',
+            "reasoning": "Mostly right, says the judge.",
+            "model": "m",
+            "call": "c1",
+            "quote": "opens at",
+            "criteria": criteria,
+        },
     )
     scores = {
-        "keyword_recall": Score(recall, f"{recall:.0%} of the words"), "groundedness": grounded, "rubric.accuracy": judged,
+        "keyword_recall": Score(recall, f"{recall:.0%} of the words", details={"facts": facts, "claims": claims}),
+        "groundedness": grounded, "rubric.accuracy": judged,
         "exact_match": Score.not_applicable("nothing to match") if n % 2 else Score(0.0),
     }  # fmt: skip
     return outcome(case, Response(answer, passages, route, sources=(f"doc-{n}",), seconds=0.01 * n), scores)
@@ -127,12 +157,18 @@ def hostile(n: int) -> Outcome:
     passages = (Passage(f"passage {text}", id=text, page=text),)
     sentence = {"start": 0, "end": 10**9, "flag": True, "probability": 0.9, "reason": text, "passage": 0, "span": text}
     scores = {
-        "keyword_recall": Score(n % 10 / 10, text),
+        "keyword_recall": Score(n % 10 / 10, text, details=_hostile_details(text)),
         "groundedness": Score(0.2, text, details={"sentences": [sentence, {"flag": text}, text]}),
         f"own {text}": Score.failed(text, raw=text, reasoning=[text, text], model=text),
     }
     response = Response(f"answer {text}", passages, text, sources=(text,), seconds=0.1, extra={text: text})
     return outcome(case, response, scores)
+
+
+def _hostile_details(text: str) -> dict[str, Any]:
+    fact = {"text": text, "state": text, "quote": text}
+    criterion = {"name": text, "ask": text, "met": text, "reason": text, "quote": text}
+    return {"facts": [fact, text, {"state": "missing"}], "claims": [fact], "criteria": [criterion, {}], "quote": text}
 
 
 def long_line(size: int = 1_000_000) -> Outcome:

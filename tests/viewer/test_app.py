@@ -64,7 +64,7 @@ def test_every_link_of_a_page_leads_somewhere(page: str, app: Any) -> None:
 def test_json_of_a_case_says_everything(app: Any) -> None:
     case = ask(app, "/run/bot_1/case/3?format=json").json()["case"]
     assert case["id"] == "case-003"
-    assert [piece["flag"] for piece in case["answer"] if "flag" in piece] == [False, True]
+    assert [piece["flag"] for piece in case["answer"] if piece["flag"] is not None] == [False, True]
     assert "".join(piece["text"] for piece in case["answer"]) == "The shop opens at 3 o'clock. It is closed on day 4."
     verdict = case["verdict"]
     assert sum(part["points"] for part in verdict["parts"]) == pytest.approx(verdict["quality"])
@@ -260,6 +260,21 @@ def test_the_answer_is_marked_against_the_expected_one() -> None:
     assert [piece.text for piece in answer if piece.kind == "other"] == ["8."]
     assert "".join(piece.text for piece in expected) == "It opens at 9 on Monday."
     assert marked_answer("", "7 days")[1] == [Piece("7 days")]
+
+
+def test_facts_and_criteria_are_on_the_case_page_and_in_the_report(app: Any, viewed: Path) -> None:
+    case = ask(app, "/run/bot_1/case/3?format=json").json()["case"]
+    assert [fact["state"] for fact in case["facts"]] == ["contradicted", "missing", "found"]
+    assert [(each["ask"], each["state"]) for each in case["criteria"]] == [
+        ("Greets the customer", "not met"),
+        ("Gives the hour", "met"),
+    ]
+    shown = ask(app, "/run/bot_1/case/3").text
+    report = (viewed / "bot_1" / "report.html").read_text(encoding="utf-8")
+    for page in (shown, report):
+        assert "Expected facts: 1 contradicted, 1 found, 1 missing" in page
+        assert '<q class="quote" dir="auto">It is closed on day 4.</q>' in page
+        assert "Criteria: 1 met, 1 not met" in page
 
 
 def test_runs_of_a_suite_have_a_trend_and_a_previous_run(app: Any) -> None:

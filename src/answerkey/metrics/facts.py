@@ -7,7 +7,7 @@ a text supports or contradicts it, with a quote. Of several expected answers the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from answerkey.metrics.claims import claims
@@ -91,9 +91,9 @@ def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list
     return checked
 
 
-def fact_recalls(pairs: Sequence[Pair]) -> list[float | None]:
-    """For each pair the share of the expected facts that the answer states; None without a fact."""
-    return [_recall(one).value for one in _checked(pairs, LocalDecider(), passages=False)]
+def fact_recalls(pairs: Sequence[Pair]) -> list[Score]:
+    """For each pair `fact_recall`: the share of the expected facts that the answer states."""
+    return [_recall(one) for one in _checked(pairs, LocalDecider(), passages=False)]
 
 
 def _nearest(case: Case, response: Response) -> str:
@@ -126,17 +126,19 @@ def _precision(one: Checked) -> Score:
 
 
 def _f1(one: Checked) -> Score:
-    recall, precision = _recall(one).value, _precision(one).value
+    found, right = _recall(one), _precision(one)
+    recall, precision = found.value, right.value
     if recall is None:
         return Score.not_applicable("the expected answer states no fact")
     total = recall + (precision or 0.0)
     value = 2 * recall * (precision or 0.0) / total if total else 0.0
-    return Score(value, f"recall {recall:.2f}, precision {precision or 0.0:.2f}; {one.by}")
+    details = {**found.details, **right.details}
+    return Score(value, f"recall {recall:.2f}, precision {precision or 0.0:.2f}; {one.by}", details=details)
 
 
 def _contradictions(one: Checked) -> Score:
     wrong = [claim for claim, decision in zip(one.claims, one.in_expected, strict=True) if decision.contradicted]
-    return _share(one, wrong, "contradicted")
+    return replace(_share(one, wrong, "contradicted"), details=_precision(one).details)
 
 
 def _context_recall(one: Checked) -> Score:

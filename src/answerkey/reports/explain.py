@@ -1,120 +1,228 @@
-"""Why a case got its verdict, as plain JSON: the report page, the viewer and programs all read this."""
+"""Why a case got its verdict: the report page, the viewer and programs all read this."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from answerkey.coerce.values import is_list, is_mapping
+from answerkey.reports.evidence import CheckedCriterion, CheckedFact, criteria_of, facts_of, quote_of
 from answerkey.reports.failure_screen import expected_lines
-from answerkey.types import Criterion, Json, Outcome, Part, Profile, Score
+from answerkey.types import Criterion, Outcome, Part, Profile, Score, Turn
 
 
-def explain(outcome: Outcome, profile: Profile | None, longest: int | None = None) -> Json:
+@dataclass(frozen=True, slots=True)
+class TextPiece:
+    """Part of an answer or passage: a sentence that was checked has a `flag`, a span that supports one its number."""
+
+    text: str
+    sentence: int | None = None
+    flag: bool | None = None
+    probability: float | None = None
+    reason: str = ""
+    passage: int | None = None
+    supports: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedPassage:
+    number: int
+    id: str | None
+    page: str | None
+    score: float | None
+    length: int
+    cut: bool
+    pieces: list[TextPiece]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedScore:
+    metric: str
+    kind: str
+    value: float | None
+    error: str | None
+    reason: str
+    quote: str
+    maximum: float | None
+    weight: float | None
+    points: float | None
+    floor: float | None
+    required: bool
+    better: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedVerdict:
+    """The verdict with the sum that gives it: the parts make the quality, quality and route make the score."""
+
+    status: str
+    passed: bool
+    score: float | None
+    quality: float | None
+    route_score: float | None
+    band: str
+    justification: str
+    shortfalls: Sequence[str]
+    parts: Sequence[Part]
+    scale: float = 1.0
+    pass_mark: float | None = None
+    route_weight: float = 0.0
+    own_mark: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCall:
+    metrics: list[str]
+    model: str
+    raw: list[str]
+    reasoning: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedAttempt:
+    status: str
+    score: float | None
+    answer: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AboutCase:
+    type: str | None
+    route: str | None
+    expected_route: str | None
+    acceptable_routes: Sequence[str]
+    seconds: float | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost: float | None
+    priority: str | None
+    note: str | None
+    tags: Sequence[str]
+    source_file: str | None
+    question_num: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCase:
+    """Question, expected answer, answer and passages: what the label desk shows."""
+
+    id: str
+    question: str
+    history: Sequence[Turn]
+    expected: list[str]
+    answer: list[TextPiece] | None
+    answer_length: int
+    answer_cut: bool
+    error: str | None
+    passages: list[ExplainedPassage]
+    sources: Sequence[str]
+    sentences: int
+    unsupported: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedCase(ShownCase):
+    """With everything that led to the verdict."""
+
+    about: AboutCase
+    verdict: ExplainedVerdict
+    scores: list[ExplainedScore]
+    facts: list[CheckedFact]
+    claims: list[CheckedFact]
+    criteria: list[CheckedCriterion]
+    judge: list[JudgeCall]
+    attempts: list[ExplainedAttempt]
+    extra: Mapping[str, Any]
+
+
+def explain(outcome: Outcome, profile: Profile | None, longest: int | None = None) -> ExplainedCase:
     """Everything that led to the verdict. Texts longer than `longest` are cut, and their whole length is given."""
     case, response = outcome.case, outcome.response
-    return {
-        "id": case.id,
-        "question": _clip(case.question, longest),
-        "history": [{"user": t.user, "answer": t.answer} for t in case.history],
-        "expected": [_clip(line, longest) for line in expected_lines(outcome)],
-        "about": _about(outcome),
-        "answer": None if response.answer is None else answer_pieces(outcome, longest),
-        "answer_length": len(response.answer or ""),
-        "answer_cut": longest is not None and len(response.answer or "") > longest,
-        "error": response.error,
-        "sentences": len(sentences_of(outcome)),
-        "unsupported": sum(bool(sentence.get("flag")) for sentence in sentences_of(outcome)),
-        "passages": _passages(outcome, longest),
-        "sources": list(response.sources),
-        "verdict": _verdict(outcome, profile),
-        "scores": _scores(outcome, profile),
-        "judge": _judge(outcome),
-        "attempts": [
-            {
-                "status": each.verdict.status,
-                "score": each.verdict.score,
-                "answer": each.response.answer,
-                "error": each.response.error,
-            }
+    sentences = sentences_of(outcome)
+    facts, claims = facts_of(outcome)
+    return ExplainedCase(
+        id=case.id,
+        question=_clip(case.question, longest),
+        history=case.history,
+        expected=[_clip(line, longest) for line in expected_lines(outcome)],
+        answer=None if response.answer is None else answer_pieces(outcome, longest),
+        answer_length=len(response.answer or ""),
+        answer_cut=longest is not None and len(response.answer or "") > longest,
+        error=response.error,
+        passages=_passages(outcome, longest),
+        sources=response.sources,
+        sentences=len(sentences),
+        unsupported=sum(bool(sentence.get("flag")) for sentence in sentences),
+        about=_about(outcome),
+        verdict=_verdict(outcome, profile),
+        scores=_scores(outcome, profile),
+        facts=facts,
+        claims=claims,
+        criteria=criteria_of(outcome),
+        judge=_judge(outcome),
+        attempts=[
+            ExplainedAttempt(each.verdict.status, each.verdict.score, each.response.answer, each.response.error)
             for each in outcome.attempts
         ],
-        "extra": {str(key): value for key, value in response.extra.items()},
-    }
+        extra={str(key): value for key, value in response.extra.items()},
+    )
 
 
-def _about(outcome: Outcome) -> Json:
+def blind(case: ExplainedCase) -> ShownCase:
+    """Without any score and reasoning."""
+    kept: dict[str, Any] = {name: getattr(case, name) for name in ShownCase.__dataclass_fields__}
+    passages = [replace(each, score=None, pieces=_joined(each.pieces)) for each in case.passages]
+    answer = None if case.answer is None else _joined(case.answer)
+    kept |= {"answer": answer, "passages": passages, "sentences": 0, "unsupported": 0}
+    return ShownCase(**kept)
+
+
+def _joined(pieces: Sequence[TextPiece]) -> list[TextPiece]:
+    return [TextPiece("".join(piece.text for piece in pieces))]
+
+
+def _about(outcome: Outcome) -> AboutCase:
     case, response = outcome.case, outcome.response
-    return {
-        "type": case.type,
-        "route": response.route,
-        "expected_route": case.expected_route,
-        "acceptable_routes": list(case.acceptable_routes),
-        "seconds": response.seconds,
-        "prompt_tokens": response.prompt_tokens,
-        "completion_tokens": response.completion_tokens,
-        "cost": response.cost,
-        "priority": case.priority,
-        "note": case.note,
-        "tags": list(case.tags),
-        "source_file": case.source_file,
-        "question_num": case.question_num,
-    }
+    return AboutCase(
+        case.type, response.route, case.expected_route, case.acceptable_routes, response.seconds, response.prompt_tokens,
+        response.completion_tokens, response.cost, case.priority, case.note, case.tags, case.source_file, case.question_num,
+    )  # fmt: skip
 
 
-def _passages(outcome: Outcome, longest: int | None) -> list[Json]:
+def _passages(outcome: Outcome, longest: int | None) -> list[ExplainedPassage]:
     return [
-        {
-            "number": number,
-            "id": passage.id,
-            "page": passage.page,
-            "score": passage.score,
-            "length": len(passage.text),
-            "cut": longest is not None and len(passage.text) > longest,
-            "pieces": passage_pieces(outcome, number, longest),
-        }
+        ExplainedPassage(
+            number,
+            passage.id,
+            passage.page,
+            passage.score,
+            len(passage.text),
+            longest is not None and len(passage.text) > longest,
+            passage_pieces(outcome, number, longest),
+        )
         for number, passage in enumerate(outcome.response.passages, 1)
     ]
 
 
-def _verdict(outcome: Outcome, profile: Profile | None) -> Json:
-    """The verdict with the sum that gives it: the parts make the quality, quality and route make the score."""
-    verdict = outcome.verdict
-    record: Json = {
-        "status": verdict.status,
-        "passed": verdict.passed,
-        "score": verdict.score,
-        "quality": verdict.quality,
-        "route_score": verdict.route_score,
-        "band": verdict.band,
-        "justification": verdict.justification,
-        "shortfalls": list(verdict.shortfalls),
-        "parts": [_part(part) for part in verdict.parts],
-    }
+def _verdict(outcome: Outcome, profile: Profile | None) -> ExplainedVerdict:
+    v = outcome.verdict
+    made = ExplainedVerdict(
+        v.status, v.passed, v.score, v.quality, v.route_score, v.band, v.justification, v.shortfalls, v.parts
+    )
     if profile is None:
-        return {**record, "scale": 1.0, "pass_mark": None, "route_weight": 0.0, "own_mark": None}
-    return {
-        **record,
-        "scale": profile.scale,
-        "pass_mark": profile.rules_for(outcome.response.route).pass_mark,
-        "route_weight": profile.route_weight if verdict.route_score is not None else 0.0,
-        "own_mark": outcome.case.min_score,
-    }
+        return made
+    return replace(
+        made,
+        scale=profile.scale,
+        pass_mark=profile.rules_for(outcome.response.route).pass_mark,
+        route_weight=profile.route_weight if v.route_score is not None else 0.0,
+        own_mark=outcome.case.min_score,
+    )
 
 
-def _part(part: Part) -> Json:
-    share = part.points / part.weight if part.weight else 0.0
-    return {
-        "metric": part.metric,
-        "value": part.value,
-        "maximum": part.maximum,
-        "weight": part.weight,
-        "points": part.points,
-        "share": share,
-    }
-
-
-def _scores(outcome: Outcome, profile: Profile | None) -> list[Json]:
+def _scores(outcome: Outcome, profile: Profile | None) -> list[ExplainedScore]:
     """The metrics of the profile first, in its order; then the others."""
     rules = profile.rules_for(outcome.response.route) if profile else None
     criteria = {c.metric: c for c in rules.criteria} if rules else {}
@@ -124,35 +232,34 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[Json]:
     return [_score(name, outcome.scores[name], criteria.get(name), weights.get(name)) for name in names]
 
 
-def _score(name: str, score: Score, criterion: Criterion | None, part: Part | None) -> Json:
+def _score(name: str, score: Score, criterion: Criterion | None, part: Part | None) -> ExplainedScore:
     kind = "error" if score.error is not None else "not applicable" if score.value is None else "value"
-    return {
-        "metric": name,
-        "kind": kind,
-        "value": score.value,
-        "error": score.error,
-        "reason": score.reason,
-        "maximum": criterion.maximum if criterion else None,
-        "weight": part.weight if part else None,
-        "points": part.points if part else None,
-        "floor": criterion.floor if criterion else None,
-        "required": bool(criterion and criterion.required),
-        "better": criterion.better if criterion else None,
-    }
+    return ExplainedScore(
+        name,
+        kind,
+        score.value,
+        score.error,
+        score.reason,
+        quote_of(score),
+        maximum=criterion.maximum if criterion else None,
+        weight=part.weight if part else None,
+        points=part.points if part else None,
+        floor=criterion.floor if criterion else None,
+        required=bool(criterion and criterion.required),
+        better=criterion.better if criterion else None,
+    )
 
 
-def _judge(outcome: Outcome) -> list[Json]:
+def _judge(outcome: Outcome) -> list[JudgeCall]:
     """Each judge call once, with its metrics, its reasoning and its raw reply."""
-    calls: dict[str, Json] = {}
+    calls: dict[str, JudgeCall] = {}
     for name, score in outcome.scores.items():
         raw, reasoning = _texts(score.details.get("raw")), _texts(score.details.get("reasoning"))
         if not raw and not reasoning:
             continue
         key = str(score.details.get("call") or f"{raw}{reasoning}")
-        call = calls.setdefault(
-            key, {"metrics": [], "model": str(score.details.get("model") or ""), "raw": raw, "reasoning": reasoning}
-        )
-        call["metrics"].append(name)
+        call = calls.setdefault(key, JudgeCall([], str(score.details.get("model") or ""), raw, reasoning))
+        call.metrics.append(name)
     return list(calls.values())
 
 
@@ -167,21 +274,22 @@ def _clip(text: str, longest: int | None) -> str:
     return f"{text[:longest]}… ({len(text):,} characters in total)"
 
 
-Span = tuple[int, int, Json]
+Span = tuple[int, int, TextPiece]
 
 
-def answer_pieces(outcome: Outcome, longest: int | None = None) -> list[Json]:
-    """The answer split at the detector's sentences; the text between them has no `flag`."""
+def answer_pieces(outcome: Outcome, longest: int | None = None) -> list[TextPiece]:
+    """The answer split at the detector's sentences; the text between them has the `flag` None."""
     answer = outcome.response.answer or ""
     found: list[Span] = []
     for number, sentence in enumerate(sentences_of(outcome), 1):
-        about = {
-            "sentence": number,
-            "flag": bool(sentence.get("flag")),
-            "probability": _share(sentence.get("probability")),
-            "reason": str(sentence.get("reason") or ""),
-            "passage": _passage_number(sentence),
-        }
+        about = TextPiece(
+            "",
+            sentence=number,
+            flag=bool(sentence.get("flag")),
+            probability=_share(sentence.get("probability")),
+            reason=str(sentence.get("reason") or ""),
+            passage=_passage_number(sentence),
+        )
         found.append((*_place(sentence.get("start"), sentence.get("end"), answer), about))
     return _cut(answer, found, longest)
 
@@ -191,13 +299,13 @@ def _share(value: Any) -> float | None:
     return value if isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
-def passage_pieces(outcome: Outcome, number: int, longest: int | None = None) -> list[Json]:
+def passage_pieces(outcome: Outcome, number: int, longest: int | None = None) -> list[TextPiece]:
     """A passage (counted from 1) split where it supports a sentence of the answer."""
     text = outcome.response.passages[number - 1].text
     found: list[Span] = []
     for place, sentence in enumerate(sentences_of(outcome), 1):
         if _passage_number(sentence) == number and not sentence.get("flag"):
-            found.append((*_span(sentence.get("span"), text), {"supports": place}))
+            found.append((*_span(sentence.get("span"), text), TextPiece("", supports=place)))
     return _cut(text, found, longest)
 
 
@@ -232,16 +340,16 @@ def _place(start: Any, end: Any, text: str) -> tuple[int, int]:
     return max(start, 0), min(end, len(text))
 
 
-def _cut(text: str, found: Iterable[Span], longest: int | None) -> list[Json]:
+def _cut(text: str, found: Iterable[Span], longest: int | None) -> list[TextPiece]:
     shown = text if longest is None else text[:longest]
-    pieces: list[Json] = []
+    pieces: list[TextPiece] = []
     reached = 0
     for start, end, about in sorted(found, key=lambda span: span[:2]):
         start, end = max(start, reached), min(end, len(shown))
         if start >= end:
             continue
         if start > reached:
-            pieces.append({"text": shown[reached:start]})
-        pieces.append({"text": shown[start:end], **about})
+            pieces.append(TextPiece(shown[reached:start]))
+        pieces.append(replace(about, text=shown[start:end]))
         reached = end
-    return [*pieces, {"text": shown[reached:]}] if reached < len(shown) or not pieces else pieces
+    return [*pieces, TextPiece(shown[reached:])] if reached < len(shown) or not pieces else pieces

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
+from answerkey.reports.evidence import criterion_lines, fact_lines, quote_of, quoted
 from answerkey.text import duration, printable
 from answerkey.types import Criterion, Outcome, Profile, Score
 
@@ -27,6 +28,8 @@ def failure_screen(
         ("Question", [outcome.case.question]),
         ("Expected", expected_lines(outcome)),
         ("Answer", _answer(outcome)),
+        ("Expected facts", fact_lines(outcome)),
+        ("Criteria", criterion_lines(outcome)),
         ("Sources", list(outcome.response.sources)),
         ("Passages", _passages(outcome, debug)),
         ("Scores", _scores(outcome, profile)),
@@ -135,8 +138,8 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[str]:
     lines: list[str] = []
     for name, score in outcome.scores.items():
         lines.append(f"{name:<{width}}  {_value(score, criteria.get(name))}")
-        if score.reason and score.reason not in shared:
-            lines.append(f"    {score.reason}")
+        why = f"{'' if score.reason in shared else score.reason}{quoted(quote_of(score))}".strip()
+        lines += [f"    {why}"] if why else []
     return lines
 
 

@@ -71,7 +71,7 @@ def write_run_page(folder: Path, summary: Summary) -> None:
         cases=cases,
         total=len(rows),
         reasons=Counter(reason for reason in rows.reason if reason).most_common(8),
-        statuses=sorted({case["verdict"]["status"] for case in cases}),
+        statuses=sorted({case.verdict.status for case in cases}),
         weighed=weighed_criteria(profile),
         facts=figure_notes(summary),
     )

@@ -5,6 +5,8 @@ The label desk shows cases in the order that helps most, to one or several peopl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
@@ -14,12 +16,11 @@ from starlette.responses import RedirectResponse, Response
 
 from answerkey.calibrate.agreement import auroc
 from answerkey.calibrate.label_order import label_order
-from answerkey.calibrate.labels import DECISION, LONGEST_NAME, RunLabels, add_label, read_labels
+from answerkey.calibrate.labels import DECISION, LONGEST_NAME, CaseLabel, RunLabels, add_label, read_labels
 from answerkey.errors import InputError, did_you_mean
-from answerkey.reports.explain import explain
+from answerkey.reports.explain import ExplainedCase, ShownCase, blind, explain
 from answerkey.reports.rows import Rows, read_outcome, read_rows
 from answerkey.runs.store import open_run
-from answerkey.types import Json
 from answerkey.viewer.case_query import read_query, select
 from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.render import respond, wants_json
@@ -30,6 +31,22 @@ NAME_COOKIE = "answerkey_name"
 LABEL_VALUES: dict[str, float | None] = {"right": 1.0, "wrong": 0.0, "": None}
 
 
+@dataclass(frozen=True, slots=True)
+class CasePage:
+    """`place` is the position among the cases of the present filter."""
+
+    run: str
+    n: int
+    case: ExplainedCase
+    label: CaseLabel
+    place: int | None
+    found: int
+    previous: int | None
+    next: int | None
+    query: str
+    saved: bool
+
+
 def case_page(request: Request) -> Response:
     """Long texts are cut on the page unless `full` is given; the JSON is always complete."""
     folder, rows, n = requested_case(request)
@@ -38,18 +55,18 @@ def case_page(request: Request) -> Response:
     chosen = select(folder, query)
     place = chosen.index(n) if n in chosen else None
     label = read_labels(folder).of(rows.id[n], person(request))
-    data = {
-        "run": request.app.state.library.key(folder),
-        "n": n,
-        "case": explain(read_outcome(folder, rows, n), open_run(folder).profile, None if whole else LONGEST),
-        "label": {"label": label.label, "note": label.note, "at": label.at, "by": label.by},
-        "place": place,
-        "found": len(chosen),
-        "previous": chosen[place - 1] if place else None,
-        "next": chosen[place + 1] if place is not None and place + 1 < len(chosen) else None,
-        "query": query.address(),
-        "saved": "saved" in request.query_params,
-    }
+    data = CasePage(
+        run=request.app.state.library.key(folder),
+        n=n,
+        case=explain(read_outcome(folder, rows, n), open_run(folder).profile, None if whole else LONGEST),
+        label=label,
+        place=place,
+        found=len(chosen),
+        previous=chosen[place - 1] if place else None,
+        next=chosen[place + 1] if place is not None and place + 1 < len(chosen) else None,
+        query=query.address(),
+        saved="saved" in request.query_params,
+    )
     return respond(request, "case.html", data)
 
 
@@ -97,8 +114,48 @@ async def read_form(request: Request) -> dict[str, Any]:
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=8))
 
 
-_SHOWN_BLIND = ("id", "question", "history", "expected", "error", "answer_length", "answer_cut", "sources")
 _LEAST_PER_SIDE = 2  # of right and of wrong labels, before a metric can be compared with them
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    n: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgreeingPair:
+    a: str
+    b: str
+    n: int
+    kappa: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgreeingMetric:
+    metric: str
+    auroc: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPage:
+    run: str
+    n: int | None
+    by: str
+    deciding: bool
+    case: ShownCase | None
+    label: float | None
+    note: str
+    given: Mapping[str, float]
+    done: int
+    total: int
+    disagreements: list[Disagreement]
+    people: list[str]
+    alpha: float | None
+    pairs: list[AgreeingPair]
+    metrics: list[AgreeingMetric]
+    decision: str = DECISION
 
 
 def label_page(request: Request) -> Response:
@@ -114,21 +171,24 @@ def label_page(request: Request) -> Response:
     n = _wanted(request, rows) if "case" in request.query_params else _next(rows, labels, by)
     case = explain(read_outcome(folder, rows, n), None, LONGEST) if n is not None else None
     own = labels.of(rows.id[n], DECISION if deciding else by) if n is not None else None
-    data: Json = {
-        "run": library.key(folder),
-        "n": n,
-        "by": by,
-        "deciding": deciding,
-        "decision": DECISION,
-        "case": _blind(case) if case else None,
-        "label": own.label if own else None,
-        "note": own.note if own else "",
-        "given": labels.given(rows.id[n]) if deciding and n is not None else {},
-        "done": sum(by in labels.given(case) for case in rows.id),
-        "total": len(rows),
-        "disagreements": [{"n": places[case], "id": case} for case in open_cases if case in places],
-        **_agreement(rows, labels),
-    }
+    between = labels.agreement()
+    data = LabelPage(
+        run=library.key(folder),
+        n=n,
+        by=by,
+        deciding=deciding,
+        case=blind(case) if case else None,
+        label=own.label if own else None,
+        note=own.note if own else "",
+        given=labels.given(rows.id[n]) if deciding and n is not None else {},
+        done=sum(by in labels.given(case) for case in rows.id),
+        total=len(rows),
+        disagreements=[Disagreement(places[case], case) for case in open_cases if case in places],
+        people=labels.people(),
+        alpha=between.alpha,
+        pairs=[AgreeingPair(a or "unnamed", b or "unnamed", n, kappa) for a, b, n, kappa in between.pairs],
+        metrics=_agreement(rows, labels.resolved()),
+    )
     return respond(request, "label.html", data)
 
 
@@ -154,35 +214,19 @@ def _next(rows: Rows, labels: RunLabels, by: str) -> int | None:
     return next((n for n in order if rows.id[n] not in mine), None)
 
 
-def _blind(case: Json) -> Json:
-    """Question, expected answer, answer and passages: no score and no reasoning."""
-    kept = {key: case[key] for key in _SHOWN_BLIND}
-    plain = None if case["answer"] is None else [{"text": "".join(piece["text"] for piece in case["answer"])}]
-    passages = [
-        {**passage, "score": None, "pieces": [{"text": "".join(piece["text"] for piece in passage["pieces"])}]}
-        for passage in case["passages"]
-    ]
-    return {**kept, "answer": plain, "passages": passages, "sentences": 0, "unsupported": 0}
-
-
-def _agreement(rows: Rows, labels: RunLabels) -> Json:
-    """Between people, and of each metric with the labels: AUROC, once there are right and wrong ones."""
+def _agreement(rows: Rows, labels: Mapping[str, float]) -> list[AgreeingMetric]:
+    """AUROC of each metric with the labels, highest first, once there are right and wrong ones."""
     import numpy as np
 
-    between, resolved = labels.agreement(), labels.resolved()
-    metrics: list[Json] = []
+    metrics: list[AgreeingMetric] = []
     for name, column in {"score": rows.score, **rows.metrics}.items():
-        pairs = [(value, resolved[case] >= 0.5) for case, value in zip(rows.id, column, strict=True)
-                 if case in resolved and isinstance(value, int | float)]  # fmt: skip
+        pairs = [(value, labels[case] >= 0.5) for case, value in zip(rows.id, column, strict=True)
+                 if case in labels and isinstance(value, int | float)]  # fmt: skip
         right = sum(positive for _, positive in pairs)
         if min(right, len(pairs) - right) >= _LEAST_PER_SIDE:
             found = auroc(np.array([value for value, _ in pairs]), np.array([positive for _, positive in pairs]))
-            metrics.append({"metric": name, "auroc": found, "n": len(pairs)})
-    metrics.sort(key=lambda entry: -(entry["auroc"] or 0.0))
-    pairs_of_people = [
-        {"a": a or "unnamed", "b": b or "unnamed", "n": n, "kappa": kappa} for a, b, n, kappa in between.pairs
-    ]
-    return {"people": labels.people(), "alpha": between.alpha, "pairs": pairs_of_people, "metrics": metrics}
+            metrics.append(AgreeingMetric(name, found, len(pairs)))
+    return sorted(metrics, key=lambda entry: -(entry.auroc or 0.0))
 
 
 def default_run(library: RunLibrary) -> Path | None:

@@ -94,11 +94,11 @@ def _is_open(f: Mapping[str, float]) -> bool:
     return bool(f["plain_words"]) and not told and f["answer_length"] <= BRIEF
 
 
-def _recalls(pairs: Sequence[Pair]) -> list[float | None]:
-    """The share of facts found where the expected answer is long; None where it is short."""
+def _recalls(pairs: Sequence[Pair]) -> list[Score | None]:
+    """The facts found where the expected answer is long; None where it is short."""
     lengths = [min(len(text.split()) for text in case.expected) for case, _ in pairs]
     long = [n for n, length in enumerate(lengths) if LONG_FROM < length <= LONG_TO]
-    recalls: list[float | None] = [None] * len(pairs)
+    recalls: list[Score | None] = [None] * len(pairs)
     for n, recall in zip(long, fact_recalls([pairs[n] for n in long]), strict=True):
         recalls[n] = recall
     return recalls
@@ -168,8 +168,9 @@ def _nearness(f: Mapping[str, float]) -> float:
     return words + 0.5 * (f["figures_found"] + f["date"])
 
 
-def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: float | None) -> Score:
+def _score(pair: Pair, f: Mapping[str, float], odds: float, facts: Score | None) -> Score:
     case, response = pair
+    recall = facts.value if facts else None
     total = odds + (FACTS * (recall - 0.5) if recall is not None else 0.0)
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(total, -30, 30)))), 6)
     notes = _notes(f)
@@ -185,7 +186,7 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: float | None
     if language(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
         notes.append("by words only: not English")
     features = {name: round(number, 4) for name, number in f.items()}
-    return Score(value, "; ".join(notes), details={"features": features})
+    return Score(value, "; ".join(notes), details={"features": features, **(facts.details if facts else {})})
 
 
 def _notes(f: Mapping[str, float]) -> list[str]:
