@@ -151,9 +151,9 @@ def score(made: Sequence[Pair]) -> None:
 
 def forget() -> None:
     """As a new process would begin: only what is on disk is left."""
-    from answerkey.embed import models
+    from answerkey import embed
 
-    models._load.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    embed._load.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
 def _plain(pair: Pair) -> dict[str, object]:

@@ -19,8 +19,8 @@ from rank_bm25 import BM25Okapi
 
 from answerkey.experiments.grid import METRICS, Labels, hits_in_pages, measure_grid, number_labels
 from answerkey.retrieval.bm25 import Bm25, Formula, build_bm25
-from answerkey.retrieval.dense import Exact
 from answerkey.retrieval.fuse import pool_candidates, weighted_sum
+from answerkey.retrieval.search_index import Exact
 
 ALPHAS = [step / 10 for step in range(11)]
 KS = (3, 5, 7, 10, 15, 20)

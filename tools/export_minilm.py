@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
@@ -233,7 +234,7 @@ def measure(graph: onnx.ModelProto, out: Path) -> Ranges:
 
 def write(model: Path, out: Path) -> None:
     sys.path.insert(0, str(SOURCE))
-    from answerkey.embed.model_files import ModelFiles, int8_weights
+    from answerkey.embed.model_files import ModelFacts, ModelFiles, int8_weights
 
     arrays = read_weights(model)
     out.mkdir(parents=True, exist_ok=True)
@@ -260,7 +261,9 @@ def write(model: Path, out: Path) -> None:
         "weights.bin": plain,
         "weights-int8.bin": small,
     }
-    facts["sha256"]["weights-int8.bin"] = hashlib.sha256(int8_weights(ModelFiles(out, facts))).hexdigest()
+    facts["sha256"]["weights-int8.bin"] = hashlib.sha256(
+        int8_weights(ModelFiles(out, msgspec.convert(facts, ModelFacts)))
+    ).hexdigest()
     (out / "model.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 

@@ -118,7 +118,7 @@ def test_several_threads_get_the_same_vectors(model: MiniLM) -> None:
 def test_facts_name_the_official_weights_and_the_licence() -> None:
     facts = open_model().facts
     official = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-    assert facts["made_from"]["model.safetensors"] == official
+    assert facts.made_from["model.safetensors"] == official
     assert "Apache License" in (PACKAGED / "LICENSE").read_text()
     assert official in (PACKAGED / "NOTICE").read_text()
 

@@ -13,7 +13,7 @@ import pytest
 from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import AnswerkeyError, EndpointError, InputError, SettingsError
-from answerkey.retrieval import open_retriever
+from answerkey.retrieval.retriever import open_retriever
 
 PAGES = {
     "1": "the red fox jumps",

@@ -230,13 +230,14 @@ def test_response_keeps_unknown_apart_from_zero():
 
 
 def test_a_damaged_model_is_done_without_where_the_profile_allows(cli, write, tmp_path, monkeypatch):
-    from answerkey.embed import minilm, models
+    from answerkey import embed
+    from answerkey.embed import minilm
     from answerkey.errors import StorageError
 
     def damaged(*_, **__):
         raise StorageError("the embedding model is damaged")
 
-    models._load.cache_clear()
+    embed._load.cache_clear()
     monkeypatch.setattr(minilm.MiniLM, "embed", damaged)
     path = write("a.jsonl", ROWS[:2])
     shown = cli("score", path, "--profile", "route-aware", "--out", tmp_path / "o", "--no-charts")
@@ -245,7 +246,7 @@ def test_a_damaged_model_is_done_without_where_the_profile_allows(cli, write, tm
     shown = cli("score", path, "--metrics", "answer_correctness", "--out", tmp_path / "p", "--no-charts")
     assert shown.code == 3
     assert "the embedding model is damaged" in shown.err
-    models._load.cache_clear()
+    embed._load.cache_clear()
 
 
 def test_reports_print_a_mean_s_reading_beside_it(cli, write, tmp_path):

@@ -13,7 +13,7 @@ from answerkey.errors import InputError, SettingsError
 from answerkey.llm import Reply
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.quality.assess import assess_answer
-from answerkey.retrieval import open_retriever
+from answerkey.retrieval.retriever import open_retriever
 from answerkey.targets import full_context, rag
 from answerkey.targets.rag import OUT_OF_SCOPE, prompt, split
 from answerkey.types import Passage, Question, Turn

@@ -12,7 +12,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, overload
 
 from answerkey.api.adapters import NAME, cases_of, judge_of, metrics_of, name_of, target_of
 from answerkey.api.run import Run, open_folder
@@ -20,8 +20,8 @@ from answerkey.background import on_loop
 from answerkey.cases import load_cases as stream_cases
 from answerkey.coerce.rows import case_of_row, response_of_row
 from answerkey.coerce.tables import renamed
-from answerkey.coerce.values import Place
-from answerkey.comparison.comparison import Comparison, compare_sides, load_side, side_of
+from answerkey.coerce.values import Place, is_list, is_mapping
+from answerkey.comparison.comparison import Comparison, Side, compare_sides, load_side, side_of
 from answerkey.comparison.prefer import Preference, prefer_outcomes, remember_flips
 from answerkey.errors import IncompleteError, InputError
 from answerkey.metrics.judge.judged_metrics import load_judge
@@ -38,17 +38,17 @@ from answerkey.runs.score import make_scorer
 from answerkey.runs.suite import load_suite, suite_of
 from answerkey.types import Case, Outcome, Score
 
-Metrics = Sequence[str | Callable[..., Any]]
+Metrics = Sequence[str | Callable[..., object]]
 
 
 def evaluate(
-    data: Any,
-    metrics: Metrics | str | Callable[..., Any] = (),
+    data: object,
+    metrics: Metrics | str | Callable[..., object] = (),
     *,
-    target: Any = None,
-    profile: str | Path | Mapping[str, Any] | None = None,
-    judge: Any = None,
-    embedding: str | Mapping[str, Any] | None = None,
+    target: object = None,
+    profile: str | Path | Mapping[str, object] | None = None,
+    judge: object = None,
+    embedding: str | Mapping[str, object] | None = None,
     gates: Sequence[str] = (),
     workers: int = 5,
     timeout: float = 30,
@@ -81,10 +81,10 @@ def evaluate(
     """
     names, functions = metrics_of([metrics] if isinstance(metrics, str) or callable(metrics) else metrics)
     cases = cases_of(data, limit)
-    asked = None if target is None or isinstance(target, Mapping) else target_of(target, timeout, retries)
+    asked = None if target is None or is_mapping(target) else target_of(target, timeout, retries)
     if target is None and not any(case.recorded is not None for case in cases):
         raise InputError(f'{NAME}: no column "answer"; add the answers, or give a target to ask')
-    table: dict[str, Any] = {
+    table: dict[str, object] = {
         "name": name,
         "cases": [str(data) if isinstance(data, (str, Path)) else NAME],
         "metrics": names,
@@ -101,22 +101,22 @@ def evaluate(
         return _execute(prepared, out, progress)
 
 
-def _tables(*, profile: Any, judge: Any, embedding: Any, target: Any) -> dict[str, Any]:
+def _tables(*, judge: object, embedding: object, profile: object = None, target: object = None) -> dict[str, object]:
     """These arguments as the tables of a suite; a judge that is a function has none, a bot's object only its name."""
-    if isinstance(target, Mapping):
-        target = dict(cast("Mapping[str, Any]", target))
+    if is_mapping(target):
+        target = dict(target)
     elif target is not None:
         target = {"kind": "python", "call": f"python:{name_of(target)}"}
-    tables: dict[str, Any] = {
+    tables: dict[str, object] = {
         "profile": str(profile) if isinstance(profile, Path) else profile,
-        "judge": judge if isinstance(judge, (str, Mapping)) else None,
+        "judge": judge if isinstance(judge, str) or is_mapping(judge) else None,
         "embedding": embedding,
         "target": target,
     }
     return {name: table for name, table in tables.items() if table is not None}
 
 
-async def aevaluate(data: Any, metrics: Metrics | str | Callable[..., Any] = (), **options: Any) -> Run:
+async def aevaluate(data: object, metrics: Metrics | str | Callable[..., object] = (), **options: Any) -> Run:
     """`evaluate` for async code: the caller's event loop stays free, and async targets, judges and metrics run on it.
 
     >>> run = await aevaluate(rows, target=my_async_bot, profile="rag")  # doctest: +SKIP
@@ -135,7 +135,7 @@ def run_suite(
     *,
     limit: int | None = None,
     only: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
     out: str | Path | None = None,
     progress: bool = True,
 ) -> Run:
@@ -198,7 +198,7 @@ def compare(a: Run | str | Path, b: Run | str | Path, repeats: Iterable[Run | st
     'B is better: over 50 cases the score changed by +0.127 (95 % interval +0.0912 to +0.168, p < 0.001)'
     """
 
-    def side(run: Run | str | Path) -> Any:
+    def side(run: Run | str | Path) -> Side:
         if not isinstance(run, Run):
             return load_side(run)
         return side_of(run.name, run.manifest, run.outcomes, run.profile)
@@ -206,7 +206,7 @@ def compare(a: Run | str | Path, b: Run | str | Path, repeats: Iterable[Run | st
     return compare_sides(side(a), side(b), [side(run) for run in repeats])
 
 
-def rank(qrels: Any, rankings: Any, metrics: Sequence[str], unit: str = "page") -> Ranked:
+def rank(qrels: object, rankings: object, metrics: Sequence[str], unit: str = "page") -> Ranked:
     """Ranking metrics of rankings against labels: dicts, or paths to TREC, CSV and JSON files.
 
     >>> rank({"q1": ["b"]}, {"q1": ["a", "b"]}, ["mrr", "recall@1"]).mean
@@ -216,10 +216,10 @@ def rank(qrels: Any, rankings: Any, metrics: Sequence[str], unit: str = "page") 
 
 
 @overload
-def score(metric: str | Callable[..., Any], **row: Any) -> Score: ...
+def score(metric: str | Callable[..., object], **row: object) -> Score: ...
 @overload
-def score(metric: list[str | Callable[..., Any]], **row: Any) -> dict[str, Score]: ...
-def score(metric: Any, **row: Any) -> Score | dict[str, Score]:
+def score(metric: list[str | Callable[..., object]], **row: object) -> dict[str, Score]: ...
+def score(metric: object, **row: object) -> Score | dict[str, Score]:
     """The score of one answer; with a list of metrics, a dict of scores.
 
     `row` has the columns of a case: `answer`, `expected`, `question`, `contexts`, `route`, `retrieved`, `relevant` and
@@ -228,11 +228,9 @@ def score(metric: Any, **row: Any) -> Score | dict[str, Score]:
     >>> score("exact_match", answer="30 days", expected="30 days").value
     1.0
     """
-    options = {key: row.pop(key) for key in ("judge", "embedding") if key in row}
-    names, functions = metrics_of(cast("list[Any]", metric) if isinstance(metric, list) else [metric])
-    judge = options.pop("judge", None)
-    if isinstance(judge, (str, Mapping)):
-        options["judge"] = judge
+    judge = row.pop("judge", None)
+    options = _tables(judge=judge, embedding=row.pop("embedding", None))
+    names, functions = metrics_of(metric if is_list(metric) else [metric])
     place = Place("score")
     renamed_row, _ = next(iter(renamed([({"question": "-", **row}, place)])))
     case = case_of_row(renamed_row, place, "1")
@@ -241,10 +239,10 @@ def score(metric: Any, **row: Any) -> Score | dict[str, Score]:
         scorer = make_scorer(suite, None, judge_of(judge, workers=1))
     with closing(scorer):
         scores = scorer.plan.score([(case, response_of_row(renamed_row, place))])[0]
-    return dict(scores) if isinstance(metric, list) else scores[names[0]]
+    return dict(scores) if is_list(metric) else scores[names[0]]
 
 
-def prefer(a: Run | str | Path, b: Run | str | Path, judge: Any = "local", workers: int = 20) -> Preference:
+def prefer(a: Run | str | Path, b: Run | str | Path, judge: object = "local", workers: int = 20) -> Preference:
     """Ask a judge for the better answer to each case of two runs, in both orders. A choice that flips is a tie.
 
     `judge` is "local", a preset, a dict of settings, or a function from prompt to text.

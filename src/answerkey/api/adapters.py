@@ -18,7 +18,7 @@ from answerkey.cases import load_cases
 from answerkey.cases.loader import checked
 from answerkey.cases.shapes import cases_of_rows
 from answerkey.coerce.tables import renamed
-from answerkey.coerce.values import Place
+from answerkey.coerce.values import Place, is_mapping
 from answerkey.config.declare import read_table
 from answerkey.config.tables import JudgeTable
 from answerkey.config.target_tables import LiveTable
@@ -59,7 +59,7 @@ def target_of(target: Any, timeout: float, retries: int = 0) -> Target:
     return Live(asked, read_table(LiveTable, {"retries": retries}, "target"))
 
 
-def _invoking(runnable: Any) -> Callable[[str], Any]:
+def _invoking(runnable: Any) -> Callable[[str], object]:
     """`invoke` of LangChain: chains that take a dict get the question under their own key."""
     keys = [str(key) for key in getattr(runnable, "input_keys", ())]
     if not keys:
@@ -68,7 +68,7 @@ def _invoking(runnable: Any) -> Callable[[str], Any]:
     return lambda question: runnable.invoke({**{key: [] for key in keys}, asked: question})
 
 
-def judge_of(judge: Any, workers: int) -> Judge | None:
+def judge_of(judge: object, workers: int) -> Judge | None:
     """A judge from a function of the prompt, or from a chat model with `invoke`; None for a name or settings."""
     if judge is None or isinstance(judge, (str, Mapping)):
         return None
@@ -77,7 +77,7 @@ def judge_of(judge: Any, workers: int) -> Judge | None:
     return function_judge(judge, settings=JudgeTable(timeout=TIMEOUT, concurrency=workers))
 
 
-def metrics_of(given: Iterable[Any]) -> tuple[list[str], list[Metric]]:
+def metrics_of(given: Iterable[object]) -> tuple[list[str], list[Metric]]:
     """The names of all metrics, and those that are plain functions as metrics of this call."""
     names: list[str] = []
     own: list[Metric] = []
@@ -91,7 +91,7 @@ def metrics_of(given: Iterable[Any]) -> tuple[list[str], list[Metric]]:
     return names, own
 
 
-def _metric_of(function: Any, number: int) -> Metric:
+def _metric_of(function: object, number: int) -> Metric:
     if not callable(function):
         raise SettingsError(
             f"metrics: found {type(function).__name__}, expected a name or a function of (case, response)"
@@ -115,7 +115,7 @@ def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
 NAME = "data"  # of rows that come from no file, in messages and default ids
 
 
-def cases_of(data: Any, limit: int | None = None) -> list[Case]:
+def cases_of(data: object, limit: int | None = None) -> list[Case]:
     """The cases of rows, a data frame, a data set, a path or a glob; checked as those of a file are.
 
     >>> cases_of([{"question": "How long?", "expected": "30 days"}])[0].id
@@ -127,7 +127,7 @@ def cases_of(data: Any, limit: int | None = None) -> list[Case]:
     return list(checked(_cases(rows), NAME))
 
 
-def _cases(rows: Iterator[Any]) -> Iterator[Case]:
+def _cases(rows: Iterator[object]) -> Iterator[Case]:
     """Cases as they are, and everything else row by row."""
     for number, row in enumerate(rows, start=1):
         if isinstance(row, Case):
@@ -137,9 +137,9 @@ def _cases(rows: Iterator[Any]) -> Iterator[Case]:
             yield from cases_of_rows(renamed([(_plain_row(row, place), place)]), Path(NAME), number - 1)
 
 
-def _plain_row(row: Any, place: Place) -> dict[str, Any]:
-    if isinstance(row, Mapping):
-        return {str(name): _cell(value) for name, value in cast("Mapping[Any, Any]", row).items()}
+def _plain_row(row: Any, place: Place) -> dict[str, object]:
+    if is_mapping(row):
+        return {str(name): _cell(value) for name, value in row.items()}
     if hasattr(row, "model_dump"):  # pydantic, as ragas samples are
         return _plain_row(row.model_dump(), place)
     if is_dataclass(row) and not isinstance(row, type):  # as deepeval test cases are
@@ -147,21 +147,18 @@ def _plain_row(row: Any, place: Place) -> dict[str, Any]:
     raise InputError(f"{place}: found {type(row).__name__}, expected a dict or a Case")
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: Any) -> object:
     """A cell as plain data: NaN and the missing values of pandas are None, arrays are lists."""
-    if isinstance(value, (str, int, list, dict, tuple, type(None))):
-        return cast("Any", value)
-    if isinstance(value, float):
-        return None if value != value else value
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
-    return value.tolist() if hasattr(value, "tolist") else value
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return None if isinstance(value, float) and value != value else value
 
 
-def _rows(data: Any) -> Iterator[Any]:
+def _rows(data: Any) -> Iterator[object]:
     """The rows of anything that has them."""
-    if isinstance(data, Mapping):
-        return _rows_of_mapping(cast("Mapping[Any, Any]", data))
+    if is_mapping(data):
+        return _rows_of_mapping(data)
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # a lazy frame of polars
         data = data.collect()
     if hasattr(data, "iter_rows"):  # polars
@@ -172,21 +169,21 @@ def _rows(data: Any) -> Iterator[Any]:
     if hasattr(data, "to_pylist"):  # an Arrow table
         return iter(data.to_pylist())
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):  # lists, and data sets of Hugging Face
-        return iter(cast("Iterable[Any]", data))
+        return iter(cast("Iterable[object]", data))
     kind = type(data).__name__
     raise InputError(
         f"{NAME}: found {kind}, expected a list of dicts or of Case, a data frame, a data set, a path or a glob"
     )
 
 
-def _rows_of_mapping(data: Mapping[Any, Any]) -> Iterator[Any]:
+def _rows_of_mapping(data: Mapping[str, object]) -> Iterator[object]:
     """`{"question": [...], "answer": [...]}` by column, or one row; a dict of data sets needs a choice."""
     values = list(data.values())
     if values and all(hasattr(value, "column_names") for value in values):
         names = ", ".join(map(str, data))
         raise InputError(f'{NAME}: found several data sets ({names}); choose one, as in data["{next(iter(data))}"]')
-    columns: dict[Any, Sequence[Any]] = {
-        name: cast("Sequence[Any]", value)
+    columns: dict[object, Sequence[object]] = {
+        name: cast("Sequence[object]", value)
         for name, value in data.items()
         if isinstance(value, (list, tuple)) or hasattr(value, "tolist")
     }

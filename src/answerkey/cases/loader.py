@@ -16,7 +16,7 @@ from answerkey.coerce.decode import parse_json, read_lines, read_text, read_yaml
 from answerkey.coerce.figures import read_figures
 from answerkey.coerce.rows import case_of_row, response_of_row
 from answerkey.coerce.tables import ROW_READERS, Row, read_rows
-from answerkey.coerce.values import as_text
+from answerkey.coerce.values import as_text, table_of
 from answerkey.errors import InputError, did_you_mean
 from answerkey.retrieval.rankings import read_qrels, read_trec_run
 from answerkey.types import Case, Response
@@ -228,11 +228,11 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
     left_out = number_of_queries = 0
     for number, line in read_lines(folder / "queries.jsonl"):
         number_of_queries += 1
-        try:
-            row = parse_json(line, f"{name}/queries.jsonl, line {number}", in_line=True)
-            key, text = str(row["_id"]), str(row["text"])
-        except (KeyError, TypeError):
-            raise InputError(f'{name}/queries.jsonl, line {number}: expected {{"_id": …, "text": …}}') from None
+        place = f"{name}/queries.jsonl, line {number}"
+        row = table_of(parse_json(line, place, in_line=True))
+        if "_id" not in row or "text" not in row:
+            raise InputError(f'{place}: expected {{"_id": …, "text": …}}')
+        key, text = str(row["_id"]), str(row["text"])
         if key not in labels:
             left_out += 1
             continue

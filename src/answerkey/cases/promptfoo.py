@@ -9,17 +9,17 @@ from __future__ import annotations
 import csv
 import logging
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 from glob import glob
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from answerkey.coerce.decode import parse_json, read_lines, read_text, read_yaml
 from answerkey.coerce.patterns import pattern_problem
 from answerkey.coerce.requirements import ASKED, CHECKS
-from answerkey.coerce.values import is_list, is_mapping
+from answerkey.coerce.values import is_list, is_mapping, table_of
 from answerkey.errors import InputError
 
 log = logging.getLogger("answerkey.cases")
@@ -39,13 +39,13 @@ _IN_CELLS = {"grade": "llm-rubric", "fn": "javascript", "eval": "javascript"}
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _FILE = "file://"
 _KEPT = ("type", "value", "threshold", "weight", "metric")
-Assertion = Mapping[str, Any]
+Assertion = Mapping[str, object]
 
 
 def is_promptfoo(data: object) -> bool:
     """A configuration with `tests`, inline or in files, or the list of its tests."""
     tests = data.get("tests") if is_mapping(data) else data
-    listed = list[Any]([tests] if isinstance(tests, str) else tests if is_list(tests) else ())
+    listed = list[object]([tests] if isinstance(tests, str) else tests if is_list(tests) else ())
     configured = is_mapping(data) and ("prompts" in data or "providers" in data)
     return bool(listed) and all(
         "vars" in test if is_mapping(test) else _is_reference(test) or (configured and isinstance(test, str))
@@ -53,19 +53,19 @@ def is_promptfoo(data: object) -> bool:
     )
 
 
-def promptfoo_rows(data: Any, file: str, folder: Path) -> list[dict[str, Any]]:
+def promptfoo_rows(data: object, file: str, folder: Path) -> list[dict[str, object]]:
     """One row per test: the question among its variables, and its assertions as criteria; `defaultTest` counts for all.
 
     References to files of tests are relative to `folder`.
     """
-    config: Mapping[str, Any] = data if is_mapping(data) else {"tests": data}
+    config: Mapping[str, object] = data if is_mapping(data) else {"tests": data}
     default = config.get("defaultTest")
-    default = _table(_file_values(default, folder, file)[0] if _is_reference(default) else default)
-    templates = _table(config.get("assertionTemplates"))
-    rows: list[dict[str, Any]] = []
+    default = table_of(_file_values(default, folder, file)[0] if _is_reference(default) else default)
+    templates = table_of(config.get("assertionTemplates"))
+    rows: list[dict[str, object]] = []
     left_out: Counter[str] = Counter()
     for test in _tests(config["tests"], folder, file):
-        variables = {**_table(default.get("vars")), **_table(test.get("vars"))}
+        variables = {**table_of(default.get("vars")), **table_of(test.get("vars"))}
         name, question = _question(variables, config.get("prompts"))
         listed = [each for given in (default, test) for each in _listed(given.get("assert"))]
         asserts = [_filled(each, variables) for each in _flat(listed, templates) if each]
@@ -77,23 +77,23 @@ def promptfoo_rows(data: Any, file: str, folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _listed(given: Any) -> list[Any]:
+def _listed(given: object) -> list[object]:
     return list(given) if is_list(given) else [given] if given else []
 
 
-def _tests(given: object, folder: Path, file: str) -> list[Mapping[str, Any]]:
+def _tests(given: object, folder: Path, file: str) -> list[Mapping[str, object]]:
     """The tests, with those of other files in the place of their references."""
-    tests: list[Any] = []
+    tests: list[object] = []
     for item in given if is_list(given) else [given]:
         for value in _file_values(item, folder, file) if isinstance(item, str) else [item]:
             tests += value if is_list(value) else [value]
     return [test for test in tests if is_mapping(test)]
 
 
-def _file_values(reference: str, folder: Path, file: str) -> list[Any]:
+def _file_values(reference: str, folder: Path, file: str) -> list[object]:
     """The content of the files that a reference such as `file://tests/*.yaml` means."""
     pattern = reference.removeprefix(_FILE)
-    values: list[Any] = []
+    values: list[object] = []
     for path in sorted(map(Path, glob(str(folder / pattern), recursive=True))):
         if path.suffix == ".csv":
             values += [_test_of_cells(row) for row in csv.DictReader(read_text(path).splitlines(keepends=True))]
@@ -114,7 +114,7 @@ def _is_reference(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and value.startswith(_FILE)
 
 
-def _test_of_cells(row: Mapping[str | Any, Any]) -> dict[str, Any]:
+def _test_of_cells(row: Mapping[str | object, object]) -> dict[str, object]:
     """A row of a CSV file as a test: what is no variable begins with two underscores."""
     cells = {str(key): str(value or "") for key, value in row.items() if isinstance(key, str)}
     asserts = [
@@ -124,7 +124,7 @@ def _test_of_cells(row: Mapping[str | Any, Any]) -> dict[str, Any]:
     return {"vars": {key: cell for key, cell in cells.items() if not key.startswith("__")}, "assert": asserts, **own}
 
 
-def with_expected_columns(row: dict[str, Any], file: str = "promptfoo") -> dict[str, Any]:
+def with_expected_columns(row: dict[str, object], file: str = "promptfoo") -> dict[str, object]:
     """The row with promptfoo's `__expected`, `__expected1`, … cells turned into criteria."""
     cells = [str(row[key]) for key in row if key.startswith("__") and _EXPECTED_COLUMN.fullmatch(key)]
     if not cells:
@@ -148,15 +148,15 @@ def _assertion_of_cell(cell: str) -> Assertion:
     return {"type": kind, "value": match["value"].strip(), **threshold}
 
 
-def _flat(listed: Iterable[Any], templates: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _flat(listed: Iterable[object], templates: Mapping[str, object]) -> list[dict[str, object]]:
     """The assertions with references to templates resolved and sets opened."""
-    flat: list[dict[str, Any]] = []
+    flat: list[dict[str, object]] = []
     for item in listed:
         if not is_mapping(item):
             continue
         reference = str(item.get("$ref", "")).rpartition("/")[2]
         if reference:
-            item = {**_table(templates.get(reference)), **{k: v for k, v in item.items() if k != "$ref"}}
+            item = {**table_of(templates.get(reference)), **{k: v for k, v in item.items() if k != "$ref"}}
         if item.get("type") == "assert-set" and item.get("threshold") is None:
             flat += _flat(_listed(item.get("assert")), templates)
         else:
@@ -164,10 +164,10 @@ def _flat(listed: Iterable[Any], templates: Mapping[str, Any]) -> list[dict[str,
     return flat
 
 
-def _filled(assertion: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+def _filled(assertion: dict[str, object], variables: Mapping[str, object]) -> dict[str, object]:
     """Variables of the test stand in values as `{{name}}`."""
 
-    def fill(value: object) -> Any:
+    def fill(value: object) -> object:
         if isinstance(value, str):
             return _VARIABLE.sub(lambda found: str(variables.get(found[1], found[0])), value)
         return [fill(each) for each in value] if is_list(value) else value
@@ -175,7 +175,7 @@ def _filled(assertion: dict[str, Any], variables: Mapping[str, Any]) -> dict[str
     return {**assertion, "value": fill(assertion.get("value"))}
 
 
-def _question(variables: Mapping[str, Any], prompts: object) -> tuple[str, Any]:
+def _question(variables: Mapping[str, object], prompts: object) -> tuple[str, object]:
     """The variable that is the question and its text; otherwise the first prompt, filled with the variables."""
     for name in _QUESTION_VARIABLES:
         if isinstance(variables.get(name), str):
@@ -186,27 +186,29 @@ def _question(variables: Mapping[str, Any], prompts: object) -> tuple[str, Any]:
     return next(((name, value) for name, value in variables.items() if isinstance(value, str)), ("", None))
 
 
-def _criteria(asserts: Iterable[Assertion], left_out: Counter[str]) -> dict[str, Any]:
-    checks: dict[str, Any] = {}
-    row: dict[str, Any] = {}
+def _criteria(asserts: Iterable[Assertion], left_out: Counter[str]) -> dict[str, object]:
+    checks: dict[str, list[str]] = defaultdict(list)
+    row: dict[str, list[object]] = defaultdict(list)
+    pattern: dict[str, str] = {}
     for assertion in asserts:
         kind, value = str(assertion.get("type", "")), assertion.get("value")
         if kind in _CRITERIA:
             texts = value if is_list(value) else _parts(kind, str(value))
-            checks.setdefault(_CRITERIA[kind], []).extend(str(text) for text in texts)
+            checks[_CRITERIA[kind]] += map(str, texts)
         elif kind == "regex" and not pattern_problem(str(value)):
-            checks["regex"] = str(value)
+            pattern["regex"] = str(value)
         elif kind in _EXPECTED:
-            row.setdefault("expected", []).append(str(value))
+            row["expected"].append(str(value))
         why = _unsupported(assertion, kind, value)
         if why is None:
             kept = {key: assertion[key] for key in _KEPT if assertion.get(key) is not None}
-            row.setdefault("criteria", []).append(kept)
+            row["criteria"].append(kept)
         else:
             left_out[why] += 1
             if kind not in _EXPECTED:
-                row.setdefault("x_assert", []).append({"type": kind, "value": value})
-    return row | ({"answer_criteria": checks} if checks else {})
+                row["x_assert"].append({"type": kind, "value": value})
+    answer_criteria = {**checks, **pattern}
+    return {**row, **({"answer_criteria": answer_criteria} if answer_criteria else {})}
 
 
 def _unsupported(assertion: Assertion, kind: str, value: object) -> str | None:
@@ -237,7 +239,3 @@ def _announce(file: str, left_out: Counter[str]) -> None:
 
 def _parts(kind: str, value: str) -> list[str]:
     return [part.strip() for part in value.split(",")] if kind.endswith(("-any", "-all")) else [value]
-
-
-def _table(value: object) -> Mapping[str, Any]:
-    return value if is_mapping(value) else {}

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from answerkey.cases.promptfoo import is_promptfoo, promptfoo_rows, with_expected_columns
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import Row, rows_of_value, unwrapped
-from answerkey.coerce.values import Place, as_list, as_number, as_turns, is_list, is_mapping, is_number, unpacked
+from answerkey.coerce.values import (
+    Place,
+    as_list,
+    as_number,
+    as_turns,
+    is_list,
+    is_mapping,
+    is_number,
+    items_of,
+    unpacked,
+)
 from answerkey.types import Case, Turn
 
 CONVERSATIONS = ("conversation", "messages", "sequence")
@@ -48,7 +57,7 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
             yield case_of_row(with_expected_columns(row, place.file), place, default_id)
 
 
-def _without_categories(data: object) -> Any:
+def _without_categories(data: object) -> object:
     """`{category: [cases]}` as a list of cases, each with its category as its type; anything else as it is.
 
     One list beside other values, as in `{"model": "x", "answers": [cases]}`, is no category.
@@ -66,11 +75,11 @@ def _without_categories(data: object) -> Any:
     ]
 
 
-def _names(item: Mapping[str, Any]) -> Iterable[str]:
+def _names(item: Mapping[str, object]) -> Iterable[str]:
     return canonical_columns(list(item)).values()
 
 
-def _conversation(row: Mapping[str, Any], place: Place, stem: str) -> Iterator[Case]:
+def _conversation(row: Mapping[str, object], place: Place, stem: str) -> Iterator[Case]:
     """Each turn is a case with the earlier turns as its history; what the row says counts for every turn."""
     kind = next(key for key in CONVERSATIONS if is_list(row.get(key)))
     turns = list(_messages(row, place) if kind == "messages" else _turns(row, kind, place))
@@ -97,13 +106,14 @@ def _conversation(row: Mapping[str, Any], place: Place, stem: str) -> Iterator[C
         history.append(Turn(case.question, (case.recorded.answer or "") if case.recorded else ""))
 
 
-def _turns(row: Mapping[str, Any], kind: str, place: Place) -> Iterator[dict[str, Any]]:
+def _turns(row: Mapping[str, object], kind: str, place: Place) -> Iterator[dict[str, object]]:
     """The turns of `conversation` or `sequence`, each as a row; a question of the row itself comes first."""
     if kind == "sequence" and row.get("question"):
         yield {key: row[key] for key in ("question", *RESPONSE_COLUMNS) if key in row}
-    turns: list[Any] = list(row[kind])
-    if all(is_mapping(turn) and is_number(turn.get("turn")) for turn in turns):
-        turns.sort(key=lambda turn: turn["turn"])
+    turns = items_of(row[kind], kind, place)
+    numbered = [(n, turn) for turn in turns if is_mapping(turn) and is_number(n := turn.get("turn"))]
+    if len(numbered) == len(turns):
+        turns = [turn for _, turn in sorted(numbered, key=lambda pair: pair[0])]
     for number, turn in enumerate(turns, start=1):
         where = replace(place, line=number, unit="turn")
         if isinstance(turn, str):
@@ -123,7 +133,7 @@ def _turns(row: Mapping[str, Any], kind: str, place: Place) -> Iterator[dict[str
         yield made
 
 
-def _messages(row: Mapping[str, Any], place: Place) -> Iterator[dict[str, Any]]:
+def _messages(row: Mapping[str, object], place: Place) -> Iterator[dict[str, object]]:
     """Chat messages: a turn per message of the user; what the assistant replied is its recorded answer."""
     for turn in as_turns(row["messages"], "messages", place):
         yield {"question": turn.user, **({"answer": turn.answer} if turn.answer else {})}

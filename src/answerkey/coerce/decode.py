@@ -95,11 +95,11 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line
 
 
-def parse_json(text: str, where: str, *, in_line: bool = False) -> Any:
+def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
     """The value of strict JSON text; `where` names it in errors. `in_line`: `where` names the line already."""
     repeated: list[str] = []
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         made = dict(pairs)
         if len(made) < len(pairs):
             names = [name for name, _ in pairs]
@@ -140,7 +140,7 @@ def _check_depth(text: str) -> None:
             raise ValueError(f"nested more than {_DEEPEST} levels deep")
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not allowed in JSON; use null where a value is unknown")
 
 
@@ -165,7 +165,7 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
         raise SettingsError(f"{where}: not valid TOML: {error}") from None
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path) -> object:
     """The plain values of a YAML file; it can't construct objects, and its aliases can't explode."""
     import yaml
 
@@ -177,7 +177,7 @@ def read_yaml(path: Path) -> Any:
         raise InputError(f"{path}: not valid YAML: {error}") from None
 
 
-def _plain(value: object, name: str, count: list[int], depth: int) -> Any:
+def _plain(value: object, name: str, count: list[int], depth: int) -> object:
     """As JSON would hold it: keys and dates as text."""
     count[0] += 1
     if count[0] > _MOST_VALUES or depth > _DEEPEST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from answerkey.coerce.values import (
     LIVE,
@@ -50,11 +50,11 @@ def as_passages(value: object, column: str = "contexts", place: Place = LIVE) ->
     listed = is_list(value) and not _is_scored(value)
     if not listed and not isinstance(value, (str, bytes, Mapping, tuple, list)) and not _has_text(value):
         listed = isinstance(value, Iterable)
-    items = cast("Iterable[Any]", value if listed else [value])
+    items = cast("Iterable[object]", value if listed else [value])
     return tuple(_passage(item, column, place) for item in items)
 
 
-def _is_scored(value: Sequence[Any]) -> bool:
+def _is_scored(value: Sequence[object]) -> bool:
     """`(passage, score)`: two things, of which only the second is a number."""
     return len(value) == 2 and is_number(value[1]) and not is_number(value[0])
 
@@ -81,13 +81,14 @@ def _passage(item: object, column: str, place: Place, depth: int = 0) -> Passage
     if key is None and page is None and own_id is None and document is None:
         raise _unreadable(item, column, place)
     inner = Passage()
-    if key is not None and not isinstance(found[key], str):
-        if depth > 4 or isinstance(found[key], (list, tuple, bool)):
+    text = found[key] if key else None
+    if text is not None and not isinstance(text, str):
+        if depth > 4 or isinstance(text, (list, tuple, bool)):
             raise _unreadable(item, column, place)
-        inner = _passage(found[key], column, place, depth + 1)
+        inner = _passage(text, column, place, depth + 1)
     page, document = page or inner.page, document or inner.document
     return Passage(
-        text=valid_text(found[key]).strip() if key and isinstance(found[key], str) else inner.text,
+        text=valid_text(text).strip() if isinstance(text, str) else inner.text,
         id=own_id or inner.id or (place_id(document, page) if document else None),
         score=as_number(score, column, place) if score is not None else inner.score,
         page=page,
@@ -95,14 +96,14 @@ def _passage(item: object, column: str, place: Place, depth: int = 0) -> Passage
     )
 
 
-def _fields(item: object) -> dict[str, Any]:
+def _fields(item: object) -> dict[str, object]:
     """What a dict or an object says of a passage, its metadata included; what the item itself says counts first."""
     if is_mapping(item):
         own = {str(key): value for key, value in item.items() if value is not None}
     else:
         own = {key: value for key in _KEYS if (value := getattr(item, key, None)) is not None}
         own = {key: value for key, value in own.items() if not callable(value)}
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for key in _METADATA_KEYS:
         about = own.get(key)
         if is_mapping(about):
@@ -110,16 +111,16 @@ def _fields(item: object) -> dict[str, Any]:
     return fields | own
 
 
-def _page(found: Mapping[str, Any]) -> str | None:
+def _page(found: Mapping[str, object]) -> str | None:
     """`page_number`, else `page_label`, else `page`: the last is 0-based in many loaders."""
     return _named(found, next(([key] for key in PAGE_KEYS if key in found), list[str]()))
 
 
-def _document(found: Mapping[str, Any], text_key: str | None) -> str | None:
+def _document(found: Mapping[str, object], text_key: str | None) -> str | None:
     return _named(found, [key for key in DOCUMENT_KEYS if key != text_key])
 
 
-def _named(found: Mapping[str, Any], names: Iterable[str]) -> str | None:
+def _named(found: Mapping[str, object], names: Iterable[str]) -> str | None:
     """The first of these that is an id: text or a number, and not `N/A`."""
     for name in names:
         value = found.get(name)
@@ -187,7 +188,7 @@ def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
     return grades
 
 
-def _grades(value: Mapping[Any, Any], column: str, place: Place) -> dict[str, float]:
+def _grades(value: Mapping[str, object], column: str, place: Place) -> dict[str, float]:
     grades: dict[str, float] = {}
     for key, given in value.items():
         if is_list(given):  # {document: [pages]}
@@ -198,7 +199,7 @@ def _grades(value: Mapping[Any, Any], column: str, place: Place) -> dict[str, fl
     return {key: grade for key, grade in grades.items() if not has_no_value(key)}
 
 
-def _is_page_of_document(item: Mapping[str, Any]) -> bool:
+def _is_page_of_document(item: Mapping[str, object]) -> bool:
     return any(key in item for key in (*PAGE_KEYS, "pages")) or any(
         isinstance(item.get(key), str) for key in (*DOCUMENT_KEYS, *_ID_KEYS)
     )

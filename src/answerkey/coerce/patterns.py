@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import regex
 
 PATTERN_SECONDS = 1.0
 
@@ -21,7 +24,7 @@ def find_pattern(pattern: str, text: str, exact: bool = False) -> str | None:
     'Paris'
     """
     found = _compiled(pattern, exact).search(text, timeout=PATTERN_SECONDS)
-    return cast("str", found[0]) if found else None
+    return found[0] if found else None
 
 
 def pattern_problem(pattern: str) -> str:
@@ -36,7 +39,7 @@ def pattern_problem(pattern: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str, exact: bool) -> Any:
+def _compiled(pattern: str, exact: bool) -> regex.Pattern[str]:
     import regex
 
     with warnings.catch_warnings():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from answerkey.coerce.patterns import pattern_problem
 from answerkey.coerce.values import Place, as_number, as_text, is_list, is_mapping, is_number, unpacked
@@ -48,7 +47,7 @@ def as_requirements(value: object, column: str, place: Place) -> tuple[Requireme
     if isinstance(value, str):
         lines = [line for line in value.splitlines() if line.strip()]
         bulleted = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
-        items: list[Any] = [_BULLET.sub("", line, count=1) for line in lines] if bulleted else [value]
+        items: list[object] = [_BULLET.sub("", line, count=1) for line in lines] if bulleted else [value]
     else:
         items = list(value) if is_list(value) else [value]
     return tuple(requirement_of(item, f"{column}[{n}]", place, f"c{n}") for n, item in enumerate(items, start=1))
@@ -60,7 +59,7 @@ def requirement_of(item: object, column: str, place: Place, default_name: str = 
         return Requirement(as_text(item, column, place), default_name)
     if not is_mapping(item):
         raise place.error(column, item, "a criterion: a sentence, or a table with ask")
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     for key, value in item.items():
         if str(key) in _KEYS:
             given.setdefault(_KEYS[str(key)], value)
@@ -73,9 +72,16 @@ def requirement_of(item: object, column: str, place: Place, default_name: str = 
     if weight is not None and weight < 0:
         raise place.error(f"{column}.weight", weight, "a number of 0 or more")
     negated, plain = kind.startswith("not-"), kind.removeprefix("not-")
-    options: dict[str, Any] = {"threshold": threshold, "weight": 1.0 if weight is None else weight}
-    if kind in JUDGED_KINDS or (plain in ASKED):
-        return _judged(given, plain, negated, place, column, name, options)
+    made = Requirement("", name, threshold=threshold, weight=1.0 if weight is None else weight)
+    if kind in JUDGED_KINDS or plain in ASKED:
+        ask = as_text(given.get("ask", given.get("value")), column, place)
+        if not ask:
+            raise place.error(column, given, "a sentence in ask")
+        if plain in ASKED:
+            ask = ASKED[plain].format(value=ask)
+            ask = f"This does not hold: {ask}" if negated else ask
+            kind = "pass" if threshold is None else "0-5"
+        return replace(made, ask=ask, kind=kind)
     if plain not in CHECKS:
         known = (*JUDGED_KINDS, *CHECKS, *ASKED)
         raise place.error(f"{column}.kind", kind, "a known kind", did_you_mean(plain, known).strip("; "))
@@ -83,20 +89,7 @@ def requirement_of(item: object, column: str, place: Place, default_name: str = 
     if plain in _NEED_THRESHOLD and threshold is None:
         raise place.error(f"{column}.threshold", None, "a number, the most that is allowed")
     wanted = ", ".join(f'"{text}"' for text in texts) or (f"at most {threshold:g}" if threshold is not None else "")
-    return Requirement(f"{kind} {wanted}".strip(), name, plain, texts, negated=negated, **options)
-
-
-def _judged(
-    given: Mapping[str, Any], kind: str, negated: bool, place: Place, column: str, name: str, options: dict[str, Any]
-) -> Requirement:
-    ask = as_text(given.get("ask", given.get("value")), column, place)
-    if not ask:
-        raise place.error(column, dict(given), "a sentence in ask")
-    if kind in ASKED:
-        ask = ASKED[kind].format(value=ask)
-        kind = "0-5" if options["threshold"] is not None else "pass"
-        ask = f"This does not hold: {ask}" if negated else ask
-    return Requirement(ask, name, kind, **options)
+    return replace(made, ask=f"{kind} {wanted}".strip(), kind=plain, value=texts, negated=negated)
 
 
 def _texts(value: object, kind: str, column: str, place: Place) -> tuple[str, ...]:
@@ -105,7 +98,7 @@ def _texts(value: object, kind: str, column: str, place: Place) -> tuple[str, ..
     if isinstance(value, str) and kind.endswith(("-any", "-all")) and not value.strip().startswith("["):
         value = [part.strip() for part in value.split(",") if part.strip()]
     value = unpacked(value, column, place)
-    items: list[Any] = list(value) if is_list(value) else [value]
+    items: list[object] = list(value) if is_list(value) else [value]
     texts = tuple(as_text(item, column, place) for item in items)
     if not texts or not all(texts):
         raise place.error(f"{column}.value", value, f"the text for {kind}")

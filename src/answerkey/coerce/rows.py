@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS, canonical_columns
@@ -25,23 +25,23 @@ from answerkey.coerce.values import (
     as_truth,
     as_turns,
     is_list,
-    is_mapping,
     json_value,
     literal,
     plain_json,
+    table_of,
     valid_text,
 )
 from answerkey.errors import InputError, did_you_mean
 from answerkey.types import AnswerCriteria, Case, Response
 
-CellReader = Callable[[Any, str, Place], Any]
+CellReader = Callable[[object, str, Place], Any]
 _CRITERIA = {field.name for field in fields(AnswerCriteria)}
 _RECORDED = frozenset(RESPONSE_COLUMNS)
 _PROMPT_TOKENS = ("prompt_tokens", "prompt", "input_tokens")
 _COMPLETION_TOKENS = ("completion_tokens", "completion", "output_tokens")
 
 
-def case_of_row(row: Mapping[str, Any], place: Place, default_id: str) -> Case:
+def case_of_row(row: Mapping[str, object], place: Place, default_id: str) -> Case:
     """The case of a row with canonical names; what the row says of an answer becomes its recorded response."""
     question = as_text(row.get("question"), "question", place)
     if not question and "question" not in row:
@@ -61,12 +61,12 @@ def case_of_row(row: Mapping[str, Any], place: Place, default_id: str) -> Case:
         source_file=str(extra.pop("source_file", None) or place.file),
         question_num=_question_num(extra.pop("question_num", None)),
         recorded=response_of_row(row, place) if not _RECORDED.isdisjoint(row) else None,
-        extra=json_value(extra),
+        extra=table_of(json_value(extra)),
         **_read(_CASE_FIELDS, row, place),
     )
 
 
-def response_of_row(row: Mapping[str, Any], place: Place) -> Response:
+def response_of_row(row: Mapping[str, object], place: Place) -> Response:
     """The response that a row with canonical names records. No answer column, and a null answer, is no answer."""
     answer = row.get("answer")
     if place.live and isinstance(answer, str) and valid_text(answer) != answer:
@@ -74,7 +74,7 @@ def response_of_row(row: Mapping[str, Any], place: Place) -> Response:
     found = row.get("usage")
     if isinstance(found, str):
         found = literal(found, "usage", place)
-    usage: Mapping[str, Any] = found if is_mapping(found) else {}
+    usage = table_of(found)
     tokens = {
         "prompt_tokens": next((usage[name] for name in _PROMPT_TOKENS if name in usage), None),
         "completion_tokens": next((usage[name] for name in _COMPLETION_TOKENS if name in usage), None),
@@ -85,12 +85,12 @@ def response_of_row(row: Mapping[str, Any], place: Place) -> Response:
     )
 
 
-def response_of_reply(reply: Mapping[Any, Any]) -> Response:
+def response_of_reply(reply: Mapping[str, object]) -> Response:
     """The response of a live bot's dict, whatever it calls things; what has no name of ours goes into `extra`."""
     given = {str(key): value for key, value in reply.items()}
     known = canonical_columns(list(given))
-    row: dict[str, Any] = {}
-    rest: dict[str, Any] = {}
+    row: dict[str, object] = {}
+    rest: dict[str, object] = {}
     for written, value in given.items():
         column = known[written]
         if column in RESPONSE_COLUMNS and value is not None:
@@ -100,11 +100,10 @@ def response_of_reply(reply: Mapping[Any, Any]) -> Response:
     for name in LIVE_ANSWERS:
         if "answer" not in row and isinstance(rest.get(name), (str, int, float)):
             row["answer"] = rest.pop(name)
-    response = response_of_row(row, LIVE)
-    return Response(**{name: getattr(response, name) for name in _RESPONSE_NAMES}, extra=plain_json(rest))
+    return replace(response_of_row(row, LIVE), extra=plain_json(rest))
 
 
-def _read(readers: Mapping[str, tuple[str, CellReader]], row: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def _read(readers: Mapping[str, tuple[str, CellReader]], row: Mapping[str, object], place: Place) -> dict[str, Any]:
     """The fields that the row gives a value for, each by its own reader."""
     given: dict[str, Any] = {}
     for column, value in row.items():
@@ -126,10 +125,10 @@ def as_criteria(value: object, column: str, place: Place) -> AnswerCriteria:
     return AnswerCriteria(**kept)
 
 
-def _question_num(value: Any) -> int | None:
+def _question_num(value: object) -> int | None:
     try:
-        return None if value in (None, "") else int(value)
-    except (TypeError, ValueError, OverflowError):
+        return int(value) if isinstance(value, (str, int, float)) else None
+    except (ValueError, OverflowError):
         return None
 
 
@@ -179,7 +178,6 @@ _RESPONSE_FIELDS: dict[str, tuple[str, CellReader]] = {
     "cost": ("cost", as_amount),
     "error": ("error", _as_error),
 }
-_RESPONSE_NAMES = ("answer", *(name for name, _ in _RESPONSE_FIELDS.values()))
 _CRITERION_READERS: dict[str, CellReader] = {
     "min_semantic_similarity": as_number,
     "expected_value": as_number,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any
 
 from answerkey.coerce.columns import canonical_columns, is_column, notice
@@ -18,7 +19,7 @@ from answerkey.errors import InputError, MissingPackage
 
 log = logging.getLogger("answerkey.cases")
 
-Row = tuple[dict[str, Any], Place]
+Row = tuple[dict[str, object], Place]
 RowReader = Callable[[Path, str], Iterator[Row]]
 LIST_KEYS = (
     "cases", "data", "rows", "examples", "test_cases", "questions", "results", "samples", "items", "records", "entries",
@@ -36,7 +37,7 @@ def json_rows(path: Path, name: str) -> Iterator[Row]:
     return rows_of_value(parse_json(read_text(path).strip(), name), name)
 
 
-def is_table(data: Mapping[str, Any]) -> bool:
+def is_table(data: Mapping[str, object]) -> bool:
     """Whether an object holds a list of rows under a usual key."""
     lists = (data.get(key) for key in LIST_KEYS)
     return any(isinstance(rows, list) and (not rows or isinstance(rows[0], dict)) for rows in lists)
@@ -68,13 +69,14 @@ def _is_row(data: object) -> bool:
     return is_mapping(data) and "question" in canonical_columns([str(key) for key in data]).values()
 
 
-def _rows_by_id(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rows_by_id(data: Mapping[str, object]) -> list[dict[str, object]]:
     """The rows of `{id: {…}}`, and of `{id: expected}`; none where the keys are names of columns."""
     values = list(data.values())
     if any(is_column(key) for key in data):
         return []
-    if values and all(is_mapping(value) for value in values):
-        return [{"id": key, **value} for key, value in data.items()]
+    rows = [{"id": key, **value} for key, value in data.items() if is_mapping(value)]
+    if values and len(rows) == len(values):
+        return rows
     if values and all(isinstance(value, str) for value in values):
         return [{"id": key, "expected": value} for key, value in data.items()]
     return []
@@ -185,7 +187,9 @@ def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None)
             first = max(start - number, 0)
             kept = batch.slice(first, max(min(end - number, len(batch)) - first, 0))
             for place, row in enumerate(kept.to_pylist(), start=number + first + 1):
-                given = {columns[key]: None if value != value else value for key, value in row.items()}  # NaN
+                given: dict[str, object] = {
+                    columns[key]: None if value != value else value for key, value in row.items()
+                }  # NaN
                 yield given, Place(name, place, "row")
             number += len(batch)
     except failures as error:
@@ -193,7 +197,7 @@ def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None)
         raise InputError(f"{name}: not a readable Parquet file: {reason}") from None
 
 
-def import_pyarrow() -> Any:
+def import_pyarrow() -> ModuleType:
     """pyarrow with its `parquet` module, or an error with the command that installs it."""
     try:
         import_module("pyarrow.parquet")
@@ -223,7 +227,7 @@ def _row_groups(file: Any, start: int, end: int) -> tuple[list[int], int]:
     return groups, before
 
 
-def renamed(rows: Iterable[tuple[Any, Place]]) -> Iterator[Row]:
+def renamed(rows: Iterable[tuple[object, Place]]) -> Iterator[Row]:
     """Rows with canonical names; the mapping is worked out once for each new set of names."""
     for row, place in rows:
         if not is_mapping(row):

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, TypeGuard, cast
+from typing import TypeGuard, cast
 
 from answerkey.errors import InputError
 from answerkey.types import LARGEST, Turn
@@ -133,7 +133,7 @@ def as_list(value: object, column: str, place: Place) -> tuple[str, ...]:
     return tuple(as_text(item, column, place) for item in items_of(value, column, place))
 
 
-def items_of(value: object, column: str, place: Place) -> list[Any]:
+def items_of(value: object, column: str, place: Place) -> list[object]:
     """The items of a list, of a list in a cell, or of a cell separated by `,` `;` `|`; one value is a list of one."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return []
@@ -153,7 +153,7 @@ def items_of(value: object, column: str, place: Place) -> list[Any]:
     return [value]
 
 
-def unpacked(value: object, column: str, place: Place) -> Any:
+def unpacked(value: object, column: str, place: Place) -> object:
     """A list that is written in a text cell, or else the value as it is; a list that was begun and not ended is an error."""
     if not isinstance(value, str) or not value.strip().startswith("["):
         return value
@@ -165,25 +165,30 @@ def unpacked(value: object, column: str, place: Place) -> Any:
     return value
 
 
-def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
+def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
     return isinstance(value, Mapping)
 
 
-def is_list(value: object) -> TypeGuard[Sequence[Any]]:
+def table_of(value: object) -> Mapping[str, object]:
+    """The value where it has named values, else an empty table."""
+    return value if is_mapping(value) else {}
+
+
+def is_list(value: object) -> TypeGuard[Sequence[object]]:
     """Whether it is a list or a tuple."""
     return isinstance(value, (list, tuple))
 
 
-def is_set(value: object) -> TypeGuard[AbstractSet[Any]]:
+def is_set(value: object) -> TypeGuard[AbstractSet[object]]:
     return isinstance(value, (set, frozenset))
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether it is a number of any kind, numpy's included; true and false are not."""
     return not isinstance(value, bool) and isinstance(value, Real)
 
 
-def as_number(value: Any, column: str, place: Place) -> float | None:
+def as_number(value: object, column: str, place: Place) -> float | None:
     """A finite number, also when written as text; None where there is none."""
     if value is None or (isinstance(value, str) and has_no_value(value)):
         return None
@@ -209,7 +214,7 @@ def as_count(value: object, column: str, place: Place) -> int | None:
     return None if amount is None else int(amount)
 
 
-def as_mapping(value: object, column: str, place: Place) -> Mapping[str, Any]:
+def as_mapping(value: object, column: str, place: Place) -> Mapping[str, object]:
     if value is None or value == "":
         return {}
     if isinstance(value, str):
@@ -255,7 +260,7 @@ def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def literal(cell: str, column: str, place: Place) -> Any:
+def literal(cell: str, column: str, place: Place) -> object:
     """The value of a text that is JSON or a Python literal, or else the text; one nested too deeply is an error."""
     for read in (json.loads, ast.literal_eval):
         try:
@@ -268,12 +273,12 @@ def literal(cell: str, column: str, place: Place) -> Any:
     return cell
 
 
-def plain_json(extra: Mapping[Any, Any]) -> dict[str, Any]:
+def plain_json(extra: Mapping[str, object]) -> dict[str, object]:
     """Only what strict JSON can hold; anything else, or what is huge, as the beginning of its text."""
     return {valid_text(str(key)): _limited(value) for key, value in extra.items()}
 
 
-def _limited(value: object) -> Any:
+def _limited(value: object) -> object:
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError, OverflowError):
@@ -281,7 +286,7 @@ def _limited(value: object) -> Any:
     return json.loads(valid_text(text)) if len(text) <= _LARGEST_EXTRA else valid_text(text)[:_LARGEST_EXTRA]
 
 
-def json_value(value: object, depth: int = 0) -> Any:
+def json_value(value: object, depth: int = 0) -> object:
     """The value as strict JSON has it: NaN and infinities as null; dates, bytes, huge whole numbers as text.
 
     >>> json_value({"rates": [0.5, float("inf")]})
@@ -300,7 +305,7 @@ def json_value(value: object, depth: int = 0) -> Any:
     return text_of(value)
 
 
-def text_of(value: object) -> Any:
+def text_of(value: object) -> float | str:
     """The text of what JSON has no form for; a float of numpy's is a float."""
     try:
         return float(value) if isinstance(value, float) else str(value)

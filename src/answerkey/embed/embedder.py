@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from answerkey.cache import DiskCache
 from answerkey.errors import EndpointError
@@ -38,7 +38,7 @@ class Embedder(Protocol):
         ...
 
 
-def unit_rows(given: Any, count: int, dimension: int | None, source: str) -> Vectors:
+def unit_rows(given: object, count: int, dimension: int | None, source: str) -> Vectors:
     """The vectors as float32 rows of length 1, or an error that names `source` and what is wrong with them."""
     import numpy as np
 

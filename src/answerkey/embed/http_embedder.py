@@ -7,7 +7,9 @@ import json
 import threading
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from answerkey.embed.embedder import unit_rows
 from answerkey.errors import EndpointError
@@ -30,6 +32,15 @@ class _TryAgain(EndpointError):
     def __init__(self, message: str, after: float = 0.0) -> None:
         super().__init__(message)
         self.after = after
+
+
+class _Item(msgspec.Struct):
+    embedding: object
+    index: int | None = None
+
+
+class _Reply(msgspec.Struct):
+    data: list[_Item]
 
 
 class HttpEmbedder:
@@ -72,7 +83,7 @@ class HttpEmbedder:
             self._dimension = vectors.shape[1]
         return vectors
 
-    def _ask(self, content: bytes) -> Any:
+    def _ask(self, content: bytes) -> object:
         """The reply, tried again after a failure that may pass."""
         for tries in range(1, ATTEMPTS):
             try:
@@ -81,7 +92,7 @@ class HttpEmbedder:
                 time.sleep(max(failure.after, back_off(tries, FIRST_PAUSE, 10.0)))
         return self._post(content)
 
-    def _post(self, content: bytes) -> Any:
+    def _post(self, content: bytes) -> object:
         self._client.begin()
         try:
             reply = self._client.request("POST", self.url, content)
@@ -103,15 +114,15 @@ class HttpEmbedder:
         except (ValueError, RecursionError):
             raise EndpointError(f"{self._shown} did not answer with JSON: {self._short(reply)}") from None
 
-    def _rows(self, reply: Any, count: int) -> list[Any]:
+    def _rows(self, reply: object, count: int) -> list[object]:
         try:
-            rows = [(item.get("index", n), item["embedding"]) for n, item in enumerate(reply["data"])]
-            rows = [vector for _, vector in sorted(rows, key=lambda row: row[0])]
-        except (TypeError, KeyError, AttributeError):
+            items = msgspec.convert(reply, _Reply).data
+        except msgspec.ValidationError:
             raise EndpointError(f'{self._shown} answered without "data": [{{"embedding": …}}]') from None
-        if len(rows) != count:
-            raise EndpointError(f"{self._shown} returned {len(rows)} vectors for {count} texts")
-        return rows
+        if len(items) != count:
+            raise EndpointError(f"{self._shown} returned {len(items)} vectors for {count} texts")
+        places = sorted((n if item.index is None else item.index, n) for n, item in enumerate(items))
+        return [items[n].embedding for _, n in places]
 
     @property
     def _shown(self) -> str:

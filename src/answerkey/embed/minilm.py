@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,12 +14,13 @@ from answerkey.embed.embedder import unit_rows
 from answerkey.embed.model_files import GRAPH as INT8_GRAPH
 from answerkey.embed.model_files import PACKAGED, int8_graph, open_model
 from answerkey.embed.model_files import WEIGHTS as INT8_WEIGHTS
-from answerkey.embed.onnx import onnxruntime
 from answerkey.embed.wordpiece import Tokens, WordPiece
 from answerkey.errors import SettingsError
 from answerkey.processes import threads_to_use
 
 if TYPE_CHECKING:
+    import onnxruntime
+
     from answerkey.embed.embedder import Vectors
 
 # Enough for a core to be busy, few enough for the activations to stay in its cache.
@@ -42,8 +44,8 @@ class MiniLM:
             files.checked("weights.bin")
             graph, self.precision = files.checked("model.onnx"), "fp32"
             self.digest = files.digest("model.onnx", "weights.bin", "tokenizer.json")
-        self.dimension: int = files.facts["dimension"]
-        self._tokenizer = WordPiece(files.checked("tokenizer.json"), files.facts["longest"])
+        self.dimension = files.facts.dimension
+        self._tokenizer = WordPiece(files.checked("tokenizer.json"), files.facts.longest)
         self._session = open_session(graph)
         self._threads = threads or threads_to_use()
 
@@ -95,7 +97,12 @@ def tokenizable(text: str) -> str:
 
 
 def open_session(graph: Path) -> onnxruntime.InferenceSession:
-    options = cast("Any", onnxruntime.SessionOptions())
+    """onnxruntime without its telemetry: since 1.31 it keeps a device id in the home folder and reports to its maker."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when it is imported
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()  # where somebody else has imported it before
+    options = cast("Any", onnxruntime.SessionOptions())  # without types
     options.log_severity_level = 3
     # The batches are parted among the cores, which then never wait for one another.
     options.intra_op_num_threads = 1

@@ -6,13 +6,14 @@ overflow on processors without VNNI, which is what ruins the usual 8-bit model (
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from answerkey.cache import cache_folder
 from answerkey.errors import StorageError
@@ -24,15 +25,42 @@ if TYPE_CHECKING:
 PACKAGED = Path(__file__).parent / "data" / "all-MiniLM-L6-v2"
 
 
+class TensorPlace(msgspec.Struct, frozen=True):
+    """Where a tensor stands in a file of weights."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    length: int
+
+    @property
+    def span(self) -> slice:
+        return slice(self.offset, self.offset + self.length)
+
+
+class ModelFacts(msgspec.Struct, frozen=True):
+    """What is known of a packaged model, from the JSON file beside it; `sha256` has the hash of each of its files."""
+
+    name: str
+    longest: int
+    sha256: dict[str, str]
+    made_from: dict[str, str]
+    dimension: int = 0
+    temperature: float = 1.0
+    weights: tuple[TensorPlace, ...] = msgspec.field(name="weights.bin", default=())
+    int8_weights: tuple[TensorPlace, ...] = msgspec.field(name="weights-int8.bin", default=())
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
     folder: Path
-    facts: dict[str, Any]
+    facts: ModelFacts
 
     def checked(self, name: str) -> Path:
         """The path of one file whose content is what the model was published with."""
         path = self.folder / name
-        found, expected = file_hash(path), self.facts["sha256"][name]
+        found, expected = file_hash(path), self.facts.sha256[name]
         if found is None:
             raise _damaged(path, "is missing")
         if found != expected:
@@ -41,27 +69,21 @@ class ModelFiles:
 
     def digest(self, *names: str) -> str:
         """One hash for the model made of these files."""
-        hashes = "".join(self.facts["sha256"][name] for name in sorted(names))
+        hashes = "".join(self.facts.sha256[name] for name in sorted(names))
         return hashlib.sha256(hashes.encode()).hexdigest()
 
-    def tensors(self, name: str) -> dict[str, np.ndarray]:
-        """Every tensor of a weights file, mapped from disk."""
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Every tensor of the weights, mapped from disk."""
         import numpy as np
 
-        path = self.checked(name)
-        whole = np.memmap(path, dtype=np.uint8, mode="r")
-        return {
-            part["name"]: whole[part["offset"] : part["offset"] + part["length"]]
-            .view(part["dtype"])
-            .reshape(part["shape"])
-            for part in self.facts[name]
-        }
+        whole = np.memmap(self.checked("weights.bin"), dtype=np.uint8, mode="r")
+        return {part.name: whole[part.span].view(part.dtype).reshape(part.shape) for part in self.facts.weights}
 
 
-def open_model(folder: Path = PACKAGED) -> ModelFiles:
-    path = folder / "model.json"
+def open_model(folder: Path = PACKAGED, card: str = "model.json") -> ModelFiles:
+    path = folder / card
     try:
-        return ModelFiles(folder, json.loads(path.read_text(encoding="utf-8")))
+        return ModelFiles(folder, msgspec.json.decode(path.read_bytes(), type=ModelFacts))
     except FileNotFoundError:
         raise _damaged(path, "is missing") from None
     except ValueError:
@@ -87,9 +109,9 @@ STEPS = 64
 
 def int8_graph(files: ModelFiles) -> Path:
     """The path of the 8-bit graph, its weights beside it; made again where they are missing or damaged."""
-    folder = cache_folder() / "models" / f"{files.facts['name']}-int8-{files.digest(GRAPH, WEIGHTS)[:16]}"
+    folder = cache_folder() / "models" / f"{files.facts.name}-int8-{files.digest(GRAPH, WEIGHTS)[:16]}"
     for name in (GRAPH, WEIGHTS):
-        if file_hash(folder / name) != files.facts["sha256"][name]:
+        if file_hash(folder / name) != files.facts.sha256[name]:
             _make(files, folder)
             break
     return folder / GRAPH
@@ -111,16 +133,13 @@ def _make(files: ModelFiles, folder: Path) -> None:
 
 def int8_weights(files: ModelFiles) -> bytes:
     """The content of the 8-bit weights file; the same bytes on every machine."""
-    tensors = files.tensors("weights.bin")
-    parts = files.facts[WEIGHTS]
-    blob = bytearray(parts[-1]["offset"] + parts[-1]["length"])
+    tensors = files.tensors()
+    parts = files.facts.int8_weights
+    blob = bytearray(parts[-1].span.stop)
     for part in parts:
-        source, _, kind = part["name"].rpartition(".")
-        if kind in {"int8", "scale"}:
-            values = dict(zip(("int8", "scale"), quantise(tensors[source]), strict=True))[kind]
-        else:
-            values = tensors[part["name"]]
-        blob[part["offset"] : part["offset"] + part["length"]] = values.tobytes()
+        source, _, kind = part.name.rpartition(".")
+        values = quantise(tensors[source])[kind == "scale"] if kind in ("int8", "scale") else tensors[part.name]
+        blob[part.span] = values.tobytes()
     return bytes(blob)
 
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 
+from answerkey.background import call_now
 from answerkey.cache import DiskCache, cache_folder
 from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError
 from answerkey.types import Json
 
 Message = Mapping[str, str]
-Schema = Mapping[str, Any]
+Schema = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
 
     Calls under way get a moment to end before it is raised, but none after a Ctrl-C.
     """
-    done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+    done: SimpleQueue[tuple[int, Future[R]]] = SimpleQueue()
     todo = iter(range(len(items)))
     lock = threading.Lock()
     ended = threading.Event()
@@ -130,28 +133,25 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
                 n = next(todo, None)
             if n is None:
                 return
-            try:
-                done.put((n, function(items[n]), None))
-            except BaseException as error:
-                done.put((n, None, error))
+            done.put((n, call_now(partial(function, items[n]))))
 
     threads = [
         threading.Thread(target=work, name="answerkey-llm", daemon=True) for _ in range(min(workers, len(items)))
     ]
     for thread in threads:
         thread.start()
-    results: list[Any] = [None] * len(items)
+    results: dict[int, R] = {}
     try:
         for _ in items:
-            n, result, error = done.get()
-            if error is not None:
+            n, future = done.get()
+            if error := future.exception():
                 ended.set()
                 _give_a_moment(threads)
                 raise error
-            results[n] = result
+            results[n] = future.result()
     finally:
         ended.set()
-    return results
+    return [results[n] for n in range(len(items))]
 
 
 def _give_a_moment(threads: Sequence[threading.Thread], seconds: float = 1.0) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from answerkey.cache import digest
-from answerkey.coerce.values import is_list, is_mapping
+from answerkey.coerce.values import is_list, table_of
 from answerkey.config.declare import read_table
 from answerkey.config.tables import PRESETS, ChatTable
 from answerkey.errors import EndpointError, SettingsError, did_you_mean
@@ -50,10 +50,10 @@ _TOO_LONG = re.compile(
 
 
 def read_chat(
-    given: Mapping[str, Any] | str, kind: type[ChatSettings], where: str, known: Iterable[str] = PRESETS
+    given: Mapping[str, object] | str, kind: type[ChatSettings], where: str, known: Iterable[str] = PRESETS
 ) -> ChatSettings:
     """The settings of a language model, from a table or the name of a preset; `known` are the names to suggest."""
-    table: dict[str, Any] = {"preset": given} if isinstance(given, str) else dict(given)
+    table: dict[str, object] = {"preset": given} if isinstance(given, str) else dict(given)
     if "api_key" in table:
         raise SettingsError(f"{where} api_key: a key does not belong in a suite; name a variable with api_key_env")
     preset = table.get("preset")
@@ -76,7 +76,10 @@ class Endpoint:
         self.limiter = Limiter(settings.concurrency, settings.requests_per_minute, limits)
         self._url = f"{settings.base_url}/chat/completions"
         self._ladder = Ladder()
-        self._parameters: Mapping[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+        self._parameters: Mapping[str, object] = {
+            "temperature": settings.temperature,
+            "max_tokens": settings.max_tokens,
+        }
         headers = {
             "content-type": "application/json",
             "accept": "application/json",
@@ -141,7 +144,7 @@ class Endpoint:
                 return reply
 
     def _once(
-        self, messages: Sequence[Message], schema: Schema | None, rung: str, parameters: Mapping[str, Any]
+        self, messages: Sequence[Message], schema: Schema | None, rung: str, parameters: Mapping[str, object]
     ) -> Reply:
         # Half as many characters as tokens leaves space for the rest of the object in any language.
         asked = request_fields(rung, messages, schema, self.settings.max_tokens // 2)
@@ -174,7 +177,8 @@ class Endpoint:
             if given.get("error") and not given.get("choices"):
                 raise Transient(f"HTTP 200 with an error: {error_message(body)}", body)
             choice = given["choices"][0]
-            message = choice["message"]
+            message, used = choice["message"], table_of(given.get("usage"))
+            read, written = _count(used.get("prompt_tokens")), _count(used.get("completion_tokens"))
             reply = Reply(
                 text=_text(message),
                 reasoning=str(message.get("reasoning_content") or message.get("reasoning") or ""),
@@ -182,7 +186,9 @@ class Endpoint:
                 truncated=choice.get("finish_reason") == "length",
                 refusal=_refusal(choice),
                 rung=rung,
-                **self._tokens(given.get("usage")),
+                prompt_tokens=read,
+                completion_tokens=written,
+                cost=self._cost(read, written),
             )
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError):
             raise Transient(
@@ -192,17 +198,14 @@ class Endpoint:
             raise Rejected("no tool call in the reply", body)
         return reply
 
-    def _tokens(self, usage: object) -> dict[str, Any]:
-        """Tokens as the endpoint reports them, and their cost where both prices are known."""
-        found: Mapping[str, Any] = usage if is_mapping(usage) else {}
-        read, written = (_count(found.get(name)) for name in ("prompt_tokens", "completion_tokens"))
+    def _cost(self, read: int | None, written: int | None) -> float | None:
+        """The cost of these tokens where both prices are known."""
         price_in, price_out = self.settings.price_in, self.settings.price_out
-        cost = None
-        if read is not None and written is not None and price_in is not None and price_out is not None:
-            cost = (read * price_in + written * price_out) / 1e6
-        return {"prompt_tokens": read, "completion_tokens": written, "cost": cost}
+        if read is None or written is None or price_in is None or price_out is None:
+            return None
+        return (read * price_in + written * price_out) / 1e6
 
-    def _without_parameter(self, failure: Rejected, sent: Mapping[str, Any]) -> bool:
+    def _without_parameter(self, failure: Rejected, sent: Mapping[str, object]) -> bool:
         """Some models take no temperature, or call the token limit something else: leave out what they refuse.
 
         Other calls may have found out in the meantime; then this one is simply sent again.
@@ -228,14 +231,14 @@ def _text(message: dict[str, Any]) -> str:
     """The content, or the arguments of the first tool call where that is how the model replied."""
     content = message.get("content")
     if is_list(content):
-        content = "".join(str(part.get("text") or "") for part in content)
+        content = "".join(str(table_of(part).get("text") or "") for part in content)
     if not content and message.get("tool_calls"):
         content = message["tool_calls"][0]["function"]["arguments"]
         content = content if isinstance(content, str) else json.dumps(content)
     return str(content or "")
 
 
-def _limited(parameters: Mapping[str, Any], max_tokens: int | None) -> Mapping[str, Any]:
+def _limited(parameters: Mapping[str, object], max_tokens: int | None) -> Mapping[str, object]:
     """The parameters with another token limit, under the name that the endpoint takes."""
     if max_tokens is None:
         return parameters
@@ -280,7 +283,9 @@ class Ladder:
             self._rung, self.known = rung, True
 
 
-def request_fields(rung: str, messages: Sequence[Message], schema: Schema | None, longest_text: int) -> dict[str, Any]:
+def request_fields(
+    rung: str, messages: Sequence[Message], schema: Schema | None, longest_text: int
+) -> dict[str, object]:
     """The fields of the request that this rung needs, the messages among them."""
     if schema is None:
         return {"messages": list(messages)}
@@ -304,10 +309,10 @@ def request_fields(rung: str, messages: Sequence[Message], schema: Schema | None
 
 def _bounded(schema: Schema, longest_text: int) -> Schema:
     """The schema with a limit on each text; texts in nested objects share it."""
-    properties: Mapping[str, Any] = schema["properties"]
+    properties = {name: table_of(value) for name, value in table_of(schema["properties"]).items()}
     nested = sum(value.get("type") == "object" for value in properties.values())
     share = max(longest_text // max(nested, 1), 40)
-    bounded: dict[str, Any] = {}
+    bounded: dict[str, object] = {}
     for name, value in properties.items():
         if value.get("type") == "object":
             bounded[name] = _bounded(value, share)

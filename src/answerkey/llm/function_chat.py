@@ -6,7 +6,6 @@ import inspect
 import json
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from answerkey.background import Patience, TookTooLong, call_on, event_loop
 from answerkey.cache import digest
@@ -26,7 +25,7 @@ class FunctionChat:
     is called from several threads at once; coroutines run on the caller's event loop, or on one of ours.
     """
 
-    def __init__(self, function: Callable[[str], Any], name: str, timeout: float = TIMEOUT) -> None:
+    def __init__(self, function: Callable[[str], object], name: str, timeout: float = TIMEOUT) -> None:
         self.model = name
         self._function, self._timeout = function, timeout
         self._loop, self._threads = event_loop(), Patience()
@@ -53,10 +52,10 @@ class FunctionChat:
     def close(self) -> None:
         self._threads.close()
 
-    def _called(self, prompt: str) -> Any:
+    def _called(self, prompt: str) -> object:
         """What the function returns; one that hangs is given up after the timeout."""
 
-        def work() -> Any:
+        def work() -> object:
             result = self._function(prompt)
             return call_on(self._loop, lambda: result) if inspect.isawaitable(result) else result
 

@@ -17,7 +17,6 @@ from collections import deque
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from answerkey.coerce.values import is_mapping
 from answerkey.errors import EndpointError
@@ -234,7 +233,7 @@ def raise_for(status: int, headers: Mapping[str, str], body: str) -> None:
 def error_message(body: str) -> str:
     """The endpoint's own message, on one short line."""
     try:
-        given: Any = json.loads(body)
+        given: object = json.loads(body)
     except (ValueError, RecursionError):
         text = "" if "<html" in body.lower() or "<!doctype" in body.lower() else body
         return " ".join(text.split())[:200] or ("an HTML page" if body.strip() else "")

@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 _START = re.compile(r"""\{\s*(?:["'“‘`\w/#*}])""")
 _STRICT = json.JSONDecoder(strict=False)  # strict=False: raw newlines in strings are read
@@ -36,7 +35,7 @@ _WORDS = {"true": True, "false": False, "null": None, "none": None}
 class Found:
     """One object of the text, and where it stands."""
 
-    value: dict[str, Any]
+    value: dict[str, object]
     start: int
     end: int
 
@@ -74,7 +73,7 @@ def find_objects(text: str) -> tuple[list[Found], int | None]:
     return found, None
 
 
-def _read(text: str, start: int) -> tuple[dict[str, Any], int]:
+def _read(text: str, start: int) -> tuple[dict[str, object], int]:
     try:
         value, end = _STRICT.raw_decode(text, start)
         return value, end
@@ -84,7 +83,7 @@ def _read(text: str, start: int) -> tuple[dict[str, Any], int]:
         return _read_loosely(text, start)
 
 
-def _read_loosely(text: str, start: int) -> tuple[dict[str, Any], int]:
+def _read_loosely(text: str, start: int) -> tuple[dict[str, object], int]:
     piece = text[start : start + _LONGEST_LOOSE]
     tokens = _tokens(piece)
     next(tokens)
@@ -97,7 +96,7 @@ def _read_loosely(text: str, start: int) -> tuple[dict[str, Any], int]:
     return value, start + end
 
 
-Token = tuple[str, Any, int]
+Token = tuple[str, object, int]
 
 
 def _tokens(piece: str) -> Iterator[Token]:
@@ -115,7 +114,7 @@ def _tokens(piece: str) -> Iterator[Token]:
             yield kind, _plain(kind, match[0]), place
 
 
-def _plain(kind: str, written: str) -> Any:
+def _plain(kind: str, written: str) -> object:
     if kind == "string":
         inner = re.sub(r'(?<!\\)"', r"\"", written[1:-1].replace("\\'", "'"))
         try:
@@ -129,9 +128,9 @@ def _plain(kind: str, written: str) -> Any:
     return written
 
 
-def _object(tokens: Iterator[Token], depth: int) -> tuple[dict[str, Any], int]:
+def _object(tokens: Iterator[Token], depth: int) -> tuple[dict[str, object], int]:
     """The pairs up to the closing brace; a comma may be missing or one too many."""
-    value: dict[str, Any] = {}
+    value: dict[str, object] = {}
     while True:
         kind, key, end = next(tokens)
         if (kind, key) == ("mark", "}"):
@@ -145,8 +144,8 @@ def _object(tokens: Iterator[Token], depth: int) -> tuple[dict[str, Any], int]:
         value[str(key)] = _value(tokens, next(tokens), depth)
 
 
-def _array(tokens: Iterator[Token], depth: int) -> list[Any]:
-    values: list[Any] = []
+def _array(tokens: Iterator[Token], depth: int) -> list[object]:
+    values: list[object] = []
     while True:
         token = next(tokens)
         if token[:2] == ("mark", "]"):
@@ -155,7 +154,7 @@ def _array(tokens: Iterator[Token], depth: int) -> list[Any]:
             values.append(_value(tokens, token, depth))
 
 
-def _value(tokens: Iterator[Token], token: Token, depth: int) -> Any:
+def _value(tokens: Iterator[Token], token: Token, depth: int) -> object:
     kind, plain, _ = token
     if depth > 50:
         raise ValueError("nested too deep")

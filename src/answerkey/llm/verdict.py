@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.llm.chat import Reply
@@ -73,7 +72,7 @@ class Read:
 class ParsedReply:
     """The objects of a reply that are not repeats of the candidate's text; `problem` says why none can be used."""
 
-    objects: tuple[Mapping[str, Any], ...]
+    objects: tuple[Mapping[str, object], ...]
     text: str
     reasoning: str
     problem: str = ""
@@ -102,12 +101,12 @@ def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> Parsed
     return ParsedReply(() if problem else tuple(item.value for item in own), text, reasoning, problem)
 
 
-def plain_keys(given: Mapping[Any, Any]) -> dict[str, Any]:
+def plain_keys(given: Mapping[str, object]) -> dict[str, object]:
     """The object with its keys as `plain_key` writes them."""
     return {plain_key(str(key)): value for key, value in given.items()}
 
 
-def reason_of(given: Mapping[Any, Any]) -> str:
+def reason_of(given: Mapping[str, object]) -> str:
     """The reason given in an object, under any of its usual names."""
     plain = plain_keys(given)
     return next((str(plain[key]).strip() for key in _REASONS if plain.get(key)), "")
@@ -169,7 +168,7 @@ def _repeated(text: str, item: Found, candidate: str) -> bool:
     return bool(candidate) and text[item.start : item.end] in candidate and len(text.strip()) > item.end - item.start
 
 
-def _pick(value: object, names: Sequence[str], depth: int = 0) -> dict[str, Any] | None:
+def _pick(value: object, names: Sequence[str], depth: int = 0) -> dict[str, object] | None:
     """The object that holds a criterion: this one, or the one nested in it; None when two nested ones differ."""
     if is_mapping(value):
         plain = plain_keys(value)
@@ -204,7 +203,7 @@ def _bare(text: str) -> str:
     return inner if _AMOUNT.fullmatch(inner) else ""
 
 
-def read_amount(given: Any, scale: Scale) -> float | str:
+def read_amount(given: object, scale: Scale) -> float | str:
     """A number on the scale, or what is wrong with it. Shares (`4/5`, `80%`) are shares of the scale's top."""
     if is_mapping(given):
         inner = [value for key, value in given.items() if plain_key(str(key)) in {"score", "value", "points"}]
@@ -216,6 +215,8 @@ def read_amount(given: Any, scale: Scale) -> float | str:
     value = _from_text(given, scale) if isinstance(given, str) else given
     if isinstance(value, str):
         return value
+    if not isinstance(value, (int, float)):
+        return f"{type(value).__name__} where a number is due"
     low, high = scale
     if not isinstance(value, int) and not math.isfinite(value):
         return f"{value} is not a number on the scale {low:g} to {high:g}"
@@ -240,7 +241,7 @@ def _from_text(written: str, scale: Scale) -> float | str:
     return top
 
 
-def _reason(given: Mapping[str, Any]) -> str:
+def _reason(given: Mapping[str, object]) -> str:
     """The reason given for the whole, or those given for each criterion."""
     whole = next((str(given[key]).strip() for key in _REASONS if given.get(key)), "")
     each = (f"{name}: {_reason(part)}" for name, part in given.items() if is_mapping(part) and _reason(part))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from answerkey.metrics.grounding.groundedness import groundedness
 from answerkey.metrics.refusal import refusal
@@ -53,16 +53,15 @@ def citation_coverage(case: Case, response: Response) -> Score:
     return Score(marked / len(sentences), f"{marked} of {len(sentences)} sentences")
 
 
-_SUPPORT: Mapping[str, Any] = {
-    "needs": ("answer", "contexts"), "uses": ("question",), "empty": "not applicable to an answer without a marker or a claim",
-}  # fmt: skip
+_EMPTY = "not applicable to an answer without a marker or a claim"
+_of_marks = partial(Facts, needs=("answer", "contexts"), uses=("question",), empty=_EMPTY)
 
 
 @metric_group(
-    Facts("citation_support", "Share of markers whose passage supports the sentence: 0.5 for one right of two.", **_SUPPORT),
-    Facts("citation_precision", "Share of markers that are needed for the support of their sentence, as in ALCE.", **_SUPPORT),
-    Facts("citation_recall", "Share of sentences that their cited passages support together, as in ALCE.", **_SUPPORT),
-)  # fmt: skip
+    _of_marks("citation_support", "Share of markers whose passage supports the sentence: 0.5 for one right of two."),
+    _of_marks("citation_precision", "Share of markers that are needed for the support of their sentence, as in ALCE."),
+    _of_marks("citation_recall", "Share of sentences that their cited passages support together, as in ALCE."),
+)
 def citation_support(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, list[Score]]:
     """Whether the passages that each sentence cites support it, decided as `groundedness` decides."""
     answers = [cited_sentences(response.answer or "") for _, response in pairs]
@@ -76,7 +75,7 @@ def citation_support(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str
         for n, text, marks in asked
     ]
     found = dict(zip(asked, (_is_supported(score) for score in groundedness(singles)), strict=True))
-    table = [_support(sentences, n, len(pairs[n][1].passages), found) for n, sentences in enumerate(answers)]
+    table = [_supported(sentences, n, len(pairs[n][1].passages), found) for n, sentences in enumerate(answers)]
     return {name: [row[name] for row in table] for name in names}
 
 
@@ -102,7 +101,7 @@ def _is_supported(score: Score) -> bool:
     return not any(sentence["flag"] for sentence in score.details.get("sentences", ()))
 
 
-def _support(
+def _supported(
     sentences: Sequence[CitedSentence], n: int, passages: int, found: Mapping[tuple[int, str, tuple[int, ...]], bool]
 ) -> dict[str, Score]:
     claims = [sentence for sentence in sentences if refusal(sentence.text) != "full"]

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from answerkey.metrics.registry import metric
 from answerkey.types import Case, Response
 
 _EMPTY = "not applicable where the target does not report it"
-_AMOUNT: dict[str, Any] = {"low": 0.0, "high": None, "better": "lower", "empty": _EMPTY}
 
 
-@metric("latency_ms", needs=("seconds",), unit="ms", **_AMOUNT)
+@metric("latency_ms", needs=("seconds",), high=None, better="lower", empty=_EMPTY, unit="ms")
 def latency_ms(case: Case, response: Response) -> float | None:
     """Milliseconds the target took to answer."""
     return None if response.seconds is None else response.seconds * 1000
 
 
-@metric("prompt_tokens", unit="tokens", **_AMOUNT)
+@metric("prompt_tokens", high=None, better="lower", empty=_EMPTY, unit="tokens")
 def prompt_tokens(case: Case, response: Response) -> float | None:
     """Tokens in the prompt, as the target reports them."""
     return response.prompt_tokens
 
 
-@metric("completion_tokens", unit="tokens", **_AMOUNT)
+@metric("completion_tokens", high=None, better="lower", empty=_EMPTY, unit="tokens")
 def completion_tokens(case: Case, response: Response) -> float | None:
     """Tokens in the answer, as the target reports them."""
     return response.completion_tokens
 
 
-@metric("cost", **_AMOUNT)
+@metric("cost", high=None, better="lower", empty=_EMPTY)
 def cost(case: Case, response: Response) -> float | None:
     """Cost of the answer, in the currency that the target reports."""
     return response.cost

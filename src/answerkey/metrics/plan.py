@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from answerkey.background import gather
 from answerkey.coerce.values import plain_json
@@ -36,7 +35,7 @@ class Step:
     """One call of one function, for all the metrics that it computes."""
 
     metrics: tuple[Metric, ...]
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ class Plan:
 
 
 def make_plan(
-    names: Iterable[str], provided: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]] | None = None
+    names: Iterable[str], provided: Mapping[str, object], settings: Mapping[str, Mapping[str, object]] | None = None
 ) -> Plan:
     """Find the metrics, bind each to what it needs, and compute those of one function in one step."""
     groups: dict[tuple[object, ...], list[Metric]] = {}
@@ -83,7 +82,7 @@ def make_plan(
         groups.setdefault((metric.function, *key), []).append(metric)
     steps: list[Step] = []
     for members in groups.values():
-        merged: dict[str, Any] = {}
+        merged: dict[str, object] = {}
         for metric in members:
             merged |= (settings or {}).get(metric.name, {})
         steps.append(Step(tuple(members), bind(members[0], provided, merged)))
@@ -119,11 +118,11 @@ def _lacking(metric: Metric, pairs: Sequence[Pair]) -> list[str | None]:
     return lacking
 
 
-def _singles(metric: Metric, arguments: Mapping[str, Any], pairs: Sequence[Pair]) -> list[Score]:
+def _singles(metric: Metric, arguments: Mapping[str, object], pairs: Sequence[Pair]) -> list[Score]:
     return [_guarded_single(metric, arguments, pair) for pair in pairs]
 
 
-def _awaited_singles(metric: Metric, arguments: Mapping[str, Any], pairs: Sequence[Pair]) -> list[Score]:
+def _awaited_singles(metric: Metric, arguments: Mapping[str, object], pairs: Sequence[Pair]) -> list[Score]:
     """The scores of an async function, awaited several at a time."""
     given = gather([partial(metric.function, *pair, **arguments) for pair in pairs])
     for value in given:
@@ -132,7 +131,7 @@ def _awaited_singles(metric: Metric, arguments: Mapping[str, Any], pairs: Sequen
     return [Score.failed(error_text(v)) if isinstance(v, BaseException) else as_score(v) for v in given]
 
 
-def _guarded_single(metric: Metric, arguments: Mapping[str, Any], pair: Pair) -> Score:
+def _guarded_single(metric: Metric, arguments: Mapping[str, object], pair: Pair) -> Score:
     try:
         return as_score(metric.function(*pair, **arguments))
     except IncompleteError:

@@ -21,7 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, TypeVar, overload
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import Better
@@ -35,7 +35,7 @@ OWN_CRITERION = "criterion."  # `criterion.tone` is the suite's [[criteria]] of 
 ENTRY_POINT_GROUP = "answerkey.metrics"
 PROVIDED = frozenset({"embed", "judge", "criteria", "words", "routes", "names"})
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,19 @@ class Facts:
     empty: str = ""
     version: int = 1
     unit: str = ""
+
+
+class MetricOptions(TypedDict, total=False):
+    """The facts that `@metric` takes."""
+
+    low: float | None
+    high: float | None
+    better: Better
+    needs: tuple[str, ...]
+    uses: tuple[str, ...]
+    empty: str
+    version: int
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +103,12 @@ def metric(name: F) -> F: ...
 
 
 @overload
-def metric(name: str, *, batch: bool = False, **facts: Any) -> Callable[[F], F]: ...
+def metric(name: str, *, batch: bool = False, **facts: Unpack[MetricOptions]) -> Callable[[F], F]: ...
 
 
-def metric(name: Any, *, batch: bool = False, **facts: Any) -> Any:
+def metric(name: str | F, *, batch: bool = False, **facts: Unpack[MetricOptions]) -> F | Callable[[F], F]:
     """Register a function as the metric `name`, or a plain `@metric` under its own name; the facts are those of `Facts`."""
-    if callable(name):
+    if not isinstance(name, str):
         return metric(getattr(name, "__name__", type(name).__name__))(name)
 
     def register(function: F) -> F:
@@ -179,7 +192,7 @@ def provided_for(metrics: Iterable[Metric]) -> frozenset[str]:
     return PROVIDED.intersection(*[{keyword for m in metrics for keyword in m.keywords()}])
 
 
-def bind(metric: Metric, provided: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def bind(metric: Metric, provided: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, object]:
     """The keyword arguments for the metric's function; an error where one is missing or unknown."""
     keywords = metric.keywords()
     own = {key for key in keywords if key not in PROVIDED}
@@ -218,5 +231,5 @@ def _load() -> None:
         point.load()
 
 
-def _first_line(function: Callable[..., Any]) -> str:
+def _first_line(function: Callable[..., object]) -> str:
     return (function.__doc__ or "").strip().split("\n")[0]

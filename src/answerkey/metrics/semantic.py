@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import SettingsError
@@ -52,12 +53,12 @@ class Meaning:
         return (self.vectors[rows] @ self.vectors[columns].T).astype("float64").round(_DECIMALS)
 
 
-_CONTEXTS: Mapping[str, Any] = {"uses": ("contexts",), "empty": "0 with no context"}
+_of_contexts = partial(Facts, uses=("contexts",), empty="0 with no context")
 
 
 @metric_group(
-    Facts("context_relevance", "Mean cosine of the question and each context.", **_CONTEXTS),
-    Facts("context_sufficiency", "Share of contexts with a cosine of 0.5 or more to the question.", **_CONTEXTS),
+    _of_contexts("context_relevance", "Mean cosine of the question and each context."),
+    _of_contexts("context_sufficiency", "Share of contexts with a cosine of 0.5 or more to the question."),
     Facts("answer_relevance", "Cosine of the answer and the expected answer, or the question where none is expected.",
           uses=("answer", "expected"), empty="0 for an empty answer; not applicable without one"),
     Facts("answer_correctness", "Cosine of the answer and the expected answer; the best of several expected ones.",

@@ -270,4 +270,4 @@ def _within(value: float, source: str, key: str, *, above: float, below: float =
 def _strings(value: object, source: str, key: str) -> tuple[str, ...]:
     if not is_list(value) or not all(isinstance(item, str) for item in value):
         raise SettingsError(f"profile {source}: {key} is {shown(value)}, expected a list of strings")
-    return tuple(value)
+    return tuple(map(str, value))

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from answerkey.cache import kept_file
 from answerkey.coerce.decode import parse_json, read_lines, read_text
@@ -79,7 +78,7 @@ def _read_records(file: Path) -> Iterator[Page]:
     """One JSON object per line: its text, an id or a page, and optionally a title, in any of the usual shapes."""
     for number, line in read_lines(file):
         place = Place(file.name, number)
-        row: Any = parse_json(line, str(place), in_line=True)
+        row: object = parse_json(line, str(place), in_line=True)
         if not is_mapping(row):
             raise InputError(f'{place}: expected {{"id": …, "title": …, "text": …}}')
         if "text" not in row and "contents" in row:

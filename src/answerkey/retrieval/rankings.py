@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from answerkey.coerce.decode import parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_ids, as_labels
@@ -43,18 +43,22 @@ def read_labels(path: Path) -> Labels:
     return found
 
 
-def rankings_of(given: Any) -> Rankings:
+def rankings_of(given: object) -> Rankings:
     """The rankings of a file, or of a dict: `{query: [id, …]}` or `{query: {id: score}}`."""
     return _of_mapping(given, "rankings", "retrieved", _ranking, read_rankings)
 
 
-def labels_of(given: Any) -> Labels:
+def labels_of(given: object) -> Labels:
     """The labels of a file, or of a dict: `{query: [id, …]}` or `{query: {id: grade}}`."""
     return _of_mapping(given, "labels", "relevant", as_labels, read_labels)
 
 
 def _of_mapping(
-    given: Any, what: str, column: str, parse: Callable[[Any, str, Place], T], read: Callable[[Path], dict[str, T]]
+    given: object,
+    what: str,
+    column: str,
+    parse: Callable[[object, str, Place], T],
+    read: Callable[[Path], dict[str, T]],
 ) -> dict[str, T]:
     if isinstance(given, (str, Path)):
         return read(Path(given))
@@ -106,7 +110,7 @@ def in_order(pairs: Iterable[tuple[str, float]]) -> list[str]:
 
 
 def _read(
-    path: Path, column: str, parse: Callable[[Any, str, Place], T], read_trec: Callable[[Path], dict[str, T]]
+    path: Path, column: str, parse: Callable[[object, str, Place], T], read_trec: Callable[[Path], dict[str, T]]
 ) -> dict[str, dict[str, T]]:
     if path.suffix.lower() not in ROW_READERS or path.suffix.lower() == ".tsv":
         return {"": read_trec(path)}
@@ -141,7 +145,7 @@ def _rows(path: Path, column: str) -> Iterator[Row]:
     return rows_of_value(whole, path.name)
 
 
-def _ranking(value: Any, column: str, place: Place) -> list[str]:
+def _ranking(value: object, column: str, place: Place) -> list[str]:
     if is_mapping(value) and not {"doc", "page", "id", "source"} & value.keys():
         scores = value.items()
         return in_order((str(name).strip(), _number(score, "score", place)) for name, score in scores)
@@ -157,7 +161,7 @@ def _trec_lines(path: Path) -> Iterator[tuple[Place, list[str]]]:
         )
 
 
-def _number(value: Any, what: str, place: Place) -> float:
+def _number(value: object, what: str, place: Place) -> float:
     number = as_number(value, what, place)
     if number is None:
         raise place.error(what, value, "a number")

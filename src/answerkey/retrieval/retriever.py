@@ -1,24 +1,56 @@
-"""A retriever for bots: the hybrid ranking of an index, with the suite's rewriter and reranker if it names them."""
+"""Retrievers for bots: the hybrid ranking of an index, or a function of the user's."""
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
+from answerkey.background import call_on, event_loop
+from answerkey.coerce.passages import as_passages
+from answerkey.coerce.values import Place
+from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
+from answerkey.embed import Embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.retrieval.fuse import Candidates, ranked, reciprocal_scores, weighted_scores
-from answerkey.retrieval.search_index import SearchIndex
+from answerkey.retrieval.search_index import SearchIndex, open_index
 from answerkey.retrieval.top import Floats
 from answerkey.types import Passage
-from answerkey.user_code import import_user_module
+from answerkey.user_code import import_from, import_user_module, load_object
+
+_METHODS = ("invoke", "retrieve", "get_relevant_documents", "search")
+
+
+class Retriever(Protocol):
+    def search(self, questions: Sequence[str], k: int) -> list[list[Passage]]:
+        """For each question its best `k` passages, best first."""
+        ...
+
+
+def open_retriever(
+    settings: RetrievalTable | Mapping[str, object], embed: Embedder | None, folder: Path = Path()
+) -> Retriever:
+    """A hybrid retriever over what the settings (or the `[retrieval]` table) name, or the function that they name.
+
+    Indexes come from the cache; modules that the settings name stand in `folder`, or are installed.
+    """
+    if isinstance(settings, Mapping):
+        settings = read_table(RetrievalTable, settings, "[retrieval]", folder)
+    import_from(folder)
+    if settings.retriever is not None:
+        return FunctionRetriever(settings.retriever, folder)
+    return HybridRetriever(open_index(settings, embed), settings)
 
 
 class HybridRetriever:
+    """The hybrid ranking of an index, with the suite's rewriter and reranker if it names them."""
+
     def __init__(self, index: SearchIndex, settings: RetrievalTable) -> None:
         self.index, self._settings = index, settings
         self._rewriter = load_function(settings.rewriter) if settings.rewriter else None
@@ -83,16 +115,20 @@ def load_function(name: str) -> Callable[..., Any]:
     return found
 
 
-def rewrite(rewriter: Callable[..., Any], questions: Sequence[str]) -> list[str]:
+def rewrite(rewriter: Callable[[str], object], questions: Sequence[str]) -> list[str]:
     """`rewriter(question)` gives the text to search with."""
-    asked = [rewriter(question) for question in questions]
-    for text in asked:
+    asked: list[str] = []
+    for question in questions:
+        text = rewriter(question)
         if not isinstance(text, str):
             raise InputError(f"the rewriter gave a {type(text).__name__}; expected a text")
+        asked.append(text)
     return asked
 
 
-def rerank(reranker: Callable[..., Any], question: str, passages: list[Passage]) -> list[Passage]:
+def rerank(
+    reranker: Callable[[str, list[Passage]], Iterable[float]], question: str, passages: list[Passage]
+) -> list[Passage]:
     """`reranker(question, passages)` gives a score a passage, higher is better; equal scores keep their order.
 
     The passages come back with these scores.
@@ -104,3 +140,45 @@ def rerank(reranker: Callable[..., Any], question: str, passages: list[Passage])
         raise InputError(f"the reranker gave {len(scores)} scores for {len(passages)} passages; expected a number each")
     order = sorted(range(len(passages)), key=lambda n: -scores[n])
     return [replace(passages[n], score=scores[n]) for n in order]
+
+
+class FunctionRetriever:
+    """Any other store through its own client, or a retriever of LangChain or LlamaIndex.
+
+    Calls `function(question, k)`, or `function(question)` where it takes no second argument, plain or async.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        found = load_object(name, folder, "retriever")
+        function = found if inspect.isroutine(found) else next(
+            (method for key in _METHODS if callable(method := getattr(found, key, None))), found
+        )  # fmt: skip
+        if not callable(function) or inspect.isclass(found):
+            raise SettingsError(f'retriever = "{name}": expected a function of (question, k) that returns passages')
+        self._name, self._function, self._takes_k = name, function, _takes_k(function)
+
+    def search(self, questions: Sequence[str], k: int) -> list[list[Passage]]:
+        """For each question its first `k` passages, in the order in which the function gives them."""
+        return [list(self._passages(question, k)[:k]) for question in questions]
+
+    def _passages(self, question: str, k: int) -> tuple[Passage, ...]:
+        found = self._function(question, k) if self._takes_k else self._function(question)
+        if inspect.isawaitable(found):
+            waiting = found
+
+            async def result() -> object:
+                return await waiting
+
+            found = call_on(event_loop(), result)
+        return as_passages(found, "passages", Place(f'retriever "{self._name}"'))
+
+
+def _takes_k(function: Callable[..., object]) -> bool:
+    """Whether there is a second argument for the number of passages."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some built-ins have no signature
+        return False
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    second = positional[1] if len(positional) > 1 else None
+    return second is not None and (second.default is second.empty or second.name in {"k", "top_k", "limit", "n"})

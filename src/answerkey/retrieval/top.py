@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Vectors = NDArray[np.float32]  # a row a text, of length 1
 
 
 @dataclass(frozen=True, slots=True)

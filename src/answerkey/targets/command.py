@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import perf_counter
-from typing import IO, Any
+from typing import IO
 
 from answerkey.coerce.values import is_mapping
 from answerkey.config.declare import read_table, shown
@@ -84,7 +84,7 @@ class CommandTarget:
             reply = {key: value for key, value in reply.items() if key != "id"}
         return self._fields.read(reply)
 
-    def _parse(self, line: bytes) -> Any:
+    def _parse(self, line: bytes) -> object:
         try:
             return json.loads(line.decode("utf-8"))
         except UnicodeDecodeError as error:
@@ -94,7 +94,7 @@ class CommandTarget:
             return content_error("the reply is not JSON", f'"{said}"; print anything else to standard error')
 
 
-def make(table: Mapping[str, Any], folder: Path, timeout: float) -> CommandTarget:
+def make(table: Mapping[str, object], folder: Path, timeout: float) -> CommandTarget:
     settings = read_table(CommandTable, table, "[target]")
     program = _program(settings.run, folder)
     return CommandTarget(program, folder, settings.processes, timeout, read_fields(settings))

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from answerkey.coerce.tables import read_rows
 from answerkey.coerce.values import as_text, as_texts
@@ -69,7 +68,7 @@ class FaqBot:
         """Nothing is held open."""
 
 
-def make(settings: Mapping[str, Any], folder: Path) -> FaqBot:
+def make(settings: Mapping[str, object], folder: Path) -> FaqBot:
     """`faq` is a CSV, JSON or JSONL file with the columns question and answer; `minimum` a cosine, 0 to 1."""
     read = read_table(FaqTable, settings, "[target]", folder, others=["kind"])
     return FaqBot(read_faq(existing(read.faq, "faq")), read.minimum)

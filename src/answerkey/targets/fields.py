@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.config.target_tables import ReplyTable
@@ -50,7 +49,7 @@ def read_fields(settings: ReplyTable, defaults: Mapping[str, str] | None = None)
     return Fields({name: json_path(text, name) for name, text in texts.items()})
 
 
-def parse(text: str) -> Any:
+def parse(text: str) -> object:
     """The JSON value in a reply, or a `Response` that says why there is none."""
     start = text.lstrip()[:100].lower()
     if start.startswith(("<!doctype", "<html", "<head", "<body")):
@@ -78,9 +77,9 @@ class JsonPath:
     """`find` gives one value, or None where there is none; with a `*` in the path, the list of all that are there."""
 
     text: str
-    steps: tuple[Any, ...]
+    steps: tuple[object, ...]
 
-    def find(self, value: object) -> Any:
+    def find(self, value: object) -> object:
         found = [item for item in _walk(value, self.steps) if item is not None]
         if EVERY in self.steps:
             return found
@@ -90,7 +89,7 @@ class JsonPath:
 def json_path(text: str, key: str) -> JsonPath:
     """The path of setting `key`; the leading `$` may be left out."""
     rest = text.strip().removeprefix("$")
-    steps: list[Any] = []
+    steps: list[object] = []
     position = 0
     while position < len(rest):
         match = _STEP.match(rest, position)
@@ -104,7 +103,7 @@ def json_path(text: str, key: str) -> JsonPath:
     return JsonPath(text, tuple(steps))
 
 
-def _step(match: re.Match[str]) -> Any:
+def _step(match: re.Match[str]) -> object:
     if match["all"] or match["every"]:
         return EVERY
     if match["index"] is not None:
@@ -112,7 +111,7 @@ def _step(match: re.Match[str]) -> Any:
     return next(name for name in (match["single"], match["double"], match["name"]) if name is not None)
 
 
-def _walk(value: object, steps: tuple[Any, ...]) -> Iterator[Any]:
+def _walk(value: object, steps: tuple[object, ...]) -> Iterator[object]:
     if not steps:
         yield value
         return
@@ -123,5 +122,5 @@ def _walk(value: object, steps: tuple[Any, ...]) -> Iterator[Any]:
     elif isinstance(step, int):
         if is_list(value) and -len(value) <= step < len(value):
             yield from _walk(value[step], rest)
-    elif is_mapping(value) and step in value:
+    elif isinstance(step, str) and is_mapping(value) and step in value:
         yield from _walk(value[step], rest)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from answerkey.config.declare import existing, read_table
 from answerkey.config.target_tables import FullContextTable
@@ -43,7 +42,7 @@ class FullContextBot:
         self._chat.close()
 
 
-def make(settings: Mapping[str, Any], folder: Path) -> FullContextBot:
+def make(settings: Mapping[str, object], folder: Path) -> FullContextBot:
     """`knowledge` a file or folder of text, `llm` a table; `template` a file with {knowledge} and {question}."""
     read = read_table(FullContextTable, settings, "[target]", folder, others=["kind"])
     knowledge = read_knowledge(existing(read.knowledge, "knowledge"))

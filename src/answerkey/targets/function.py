@@ -25,8 +25,8 @@ Call = Callable[[Question], Any]
 class PythonTarget:
     """Calls `call` for each question, for at most `timeout` seconds; what it raises is an error of that question."""
 
-    def __init__(self, call: Call, timeout: float, awaits: bool) -> None:
-        self._call, self._timeout, self._awaits = call, timeout, awaits
+    def __init__(self, call: Call, timeout: float, awaits: bool, close: object = None) -> None:
+        self._call, self._timeout, self._awaits, self._close = call, timeout, awaits, close
         self._threads, self._loop = Patience(), Loop()
 
     def ask(self, question: Question) -> Response:
@@ -45,19 +45,21 @@ class PythonTarget:
     def close(self) -> None:
         self._threads.close()
         self._loop.close()
+        if callable(self._close):
+            self._close()
 
-    def _timed(self, question: Question) -> tuple[Any, float]:
+    def _timed(self, question: Question) -> tuple[object, float]:
         """The value and the seconds it took, measured where the function runs: waiting for a thread does not count."""
 
-        async def awaited() -> tuple[Any, float]:
+        async def awaited() -> tuple[object, float]:
             start = perf_counter()
             return await self._call(question), perf_counter() - start
 
-        def called() -> tuple[Any, float]:
+        def called() -> tuple[object, float]:
             start = perf_counter()
             value = self._call(question)
             if inspect.isawaitable(value):  # a plain function that hands on a coroutine
-                begun: Awaitable[Any] = value
+                begun: Awaitable[object] = value
                 value = self._loop.call(lambda: begun, self._timeout)
             return value, perf_counter() - start
 
@@ -66,20 +68,7 @@ class PythonTarget:
         return self._threads.call(called, self._timeout)
 
 
-class MadeTarget(PythonTarget):
-    """An object with `ask`, and perhaps `close`, that a factory made."""
-
-    def __init__(self, made: Any, timeout: float) -> None:
-        super().__init__(made.ask, timeout, _is_async(made.ask))
-        self._made = made
-
-    def close(self) -> None:
-        super().close()
-        if callable(getattr(self._made, "close", None)):
-            self._made.close()
-
-
-def make(table: Mapping[str, Any], folder: Path, timeout: float) -> PythonTarget:
+def make(table: Mapping[str, object], folder: Path, timeout: float) -> PythonTarget:
     spec = read_table(PythonTable, table, "[target]").call
     if not spec:
         raise SettingsError('[target] needs call, for example call = "bot:answer"')
@@ -92,16 +81,17 @@ def function_target(function: object, timeout: float, spec: str) -> PythonTarget
     return PythonTarget(_adapt(function, spec), timeout, _is_async(function))
 
 
-def object_target(made: object, timeout: float, spec: str) -> MadeTarget:
+def object_target(made: object, timeout: float, spec: str) -> PythonTarget:
     """The bot that a factory made: an object with ask(question) and perhaps close()."""
-    if not callable(getattr(made, "ask", None)):
+    ask = getattr(made, "ask", None)
+    if not callable(ask):
         raise SettingsError(
             f'[target] make = "{spec}" gave {type(made).__name__}, expected an object with ask(question)'
         )
-    return MadeTarget(made, timeout)
+    return PythonTarget(ask, timeout, _is_async(ask), getattr(made, "close", None))
 
 
-def _adapt(function: Callable[..., Any], spec: str) -> Call:
+def _adapt(function: Callable[..., object], spec: str) -> Call:
     """How to call it: the question's text, and the history where it has a parameter for it."""
     try:
         parameters = list(inspect.signature(function).parameters.values())

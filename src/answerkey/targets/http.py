@@ -7,24 +7,23 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 from urllib.parse import quote
 
-from answerkey.coerce.values import is_mapping
+from answerkey.coerce.values import is_mapping, table_of
 from answerkey.config.declare import read_table, shown
 from answerkey.config.target_tables import EndpointTable, GradioTable, HttpTable, OpenAiTable
 from answerkey.errors import SettingsError
 from answerkey.secrets import Secrets
-from answerkey.targets.fields import Fields, parse, read_fields
+from answerkey.targets.fields import Fields, json_path, parse, read_fields
 from answerkey.targets.respond import content_error, infrastructure_error
 from answerkey.targets.template import check_places, each_text, fill, fill_address, messages
 from answerkey.targets.wire import Wire, WireError
 from answerkey.types import Question, Response
 
-Exchange = Callable[[Question], Any]
+Exchange = Callable[[Question], object]
 
 _CHAT_PATHS = {
     "answer": "$.choices[0].message.content",
@@ -32,6 +31,7 @@ _CHAT_PATHS = {
     "completion_tokens": "$.usage.completion_tokens",
     "error": "$.error.message",
 }
+_FIRST_MODEL = json_path("$.data[0].id", "model")
 _PREFIXES = ("/gradio_api/call", "/call")  # Gradio 5 and later; Gradio 4
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _SECRET_HEADER = re.compile(r"authorization|api-?key|token|secret|cookie", re.IGNORECASE)
@@ -62,45 +62,36 @@ class HttpTarget:
         self._wire.close()
 
 
-def make(table: Mapping[str, Any], folder: Path, timeout: float) -> HttpTarget:
+def make(table: Mapping[str, object], folder: Path, timeout: float) -> HttpTarget:
     if "gradio" in table:
         return _gradio(table, timeout)
     if "openai" in table or "chat" in table:
         return _openai(table, timeout)
     settings = read_table(HttpTable, table, "[target]")
     url, wire = open_wire(settings, "url", timeout)
-    sent = _read_sent(settings, wire.secrets)
+    method, params, body = _read_sent(settings, wire.secrets)
 
-    def exchange(question: Question) -> Any:
-        return wire.json(sent.method, fill_address(url, question), **sent.content(question))
+    def exchange(question: Question) -> object:
+        address, query = fill_address(url, question), table_of(fill(params, question))
+        if method == "GET":
+            return wire.json(method, address, query)
+        # With no body of the suite's own, a history is sent where there is one.
+        own = settings.body is not None or not question.history
+        return wire.json(
+            method, address, query, fill(body if own else {**table_of(body), "history": "{history}"}, question)
+        )
 
     return HttpTarget(exchange, wire, read_fields(settings))
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What goes out with each question. With no body of the suite's own, a history is sent where there is one."""
-
-    method: str
-    params: Any
-    body: Any
-    usual: bool
-
-    def content(self, question: Question) -> dict[str, Any]:
-        content: dict[str, Any] = {"params": fill(self.params, question)} if self.params else {}
-        if self.method == "GET":
-            return content
-        history = {"history": "{history}"} if self.usual and question.history else {}
-        return {**content, "body": fill({**self.body, **history} if history else self.body, question)}
-
-
-def _read_sent(settings: HttpTable, secrets: Secrets) -> Sent:
+def _read_sent(settings: HttpTable, secrets: Secrets) -> tuple[str, object, object]:
+    """The method, and the templates of the query and the body."""
     params, body = settings.params, _body(settings.body)
     by_address = settings.body is None and (params or "{question}" in settings.url)
     method = settings.method or ("GET" if by_address else "POST")
     check_places([settings.url, params, *([body] if method != "GET" else [])], "url, params or body")
     params, body = (each_text(template, lambda text: with_variables(text, secrets)) for template in (params, body))
-    return Sent(method, params, body, settings.body is None)
+    return method, params, body
 
 
 def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, Wire]:
@@ -143,7 +134,7 @@ def with_variables(text: str, secrets: Secrets) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _body(given: object) -> Any:
+def _body(given: object) -> object:
     """The template: a table, a list, or text (JSON text is read as JSON, so that the question is quoted right)."""
     body = {"question": "{question}"} if given is None else given
     if not isinstance(body, str):
@@ -154,14 +145,14 @@ def _body(given: object) -> Any:
         return body
 
 
-def _openai(table: Mapping[str, Any], timeout: float) -> HttpTarget:
+def _openai(table: Mapping[str, object], timeout: float) -> HttpTarget:
     """An OpenAI-compatible chat endpoint; `body` is more of each request, such as `{temperature = 0, max_tokens = 300}`."""
     settings = read_table(OpenAiTable, table, "[target]")
     base, wire = open_wire(settings, "openai" if settings.openai else "chat", timeout)
     base = base.removesuffix("/chat/completions")
     model = _Model(settings.model, base, wire)
 
-    def exchange(question: Question) -> Any:
+    def exchange(question: Question) -> object:
         body = {"model": model.name(), "messages": messages(question, settings.system), **settings.body}
         return wire.json("POST", f"{base}/chat/completions", body=body)
 
@@ -182,15 +173,14 @@ class _Model:
         return self._name
 
     def _first(self) -> str:
-        reply: Any = self._wire.json("GET", f"{self._base}/models")
-        try:
-            return str(reply["data"][0]["id"])
-        except (KeyError, IndexError, TypeError):
+        name = _FIRST_MODEL.find(self._wire.json("GET", f"{self._base}/models"))
+        if name is None:
             problem = infrastructure_error("no model", f"{self._base}/models lists none; put model = … in the suite")
-            raise WireError(problem) from None
+            raise WireError(problem)
+        return str(name)
 
 
-def _gradio(table: Mapping[str, Any], timeout: float) -> HttpTarget:
+def _gradio(table: Mapping[str, object], timeout: float) -> HttpTarget:
     """A Gradio app, through its HTTP API: a POST that gives an event id, then a stream of events.
 
     `data` is the list of the function's inputs; the answer is its first output.
@@ -200,7 +190,11 @@ def _gradio(table: Mapping[str, Any], timeout: float) -> HttpTarget:
     check_places(data, "data")
     base, wire = open_wire(settings, "gradio", timeout)
     app = _App(base, settings.api_name.strip("/"), wire)
-    return HttpTarget(lambda question: app.call(fill(data, question)), wire, read_fields(settings, {"answer": "$[0]"}))
+    return HttpTarget(
+        lambda question: app.call([fill(item, question) for item in data]),
+        wire,
+        read_fields(settings, {"answer": "$[0]"}),
+    )
 
 
 class _App:
@@ -208,7 +202,7 @@ class _App:
         self._base, self._name, self._wire = base, quote(name), wire
         self._prefix: str | None = None
 
-    def call(self, data: list[Any]) -> Any:
+    def call(self, data: list[object]) -> object:
         """The function's outputs, or a `Response` that says why there are none."""
         hide = self._wire.secrets.hide_in
         reply = self._begin(data)
@@ -225,7 +219,7 @@ class _App:
                     return content_error("the app reported an error", hide(_told(text)))
         return content_error("the app ended without an answer")
 
-    def _begin(self, data: list[Any]) -> Any:
+    def _begin(self, data: list[object]) -> object:
         for prefix in [self._prefix] if self._prefix else _PREFIXES:
             try:
                 reply = self._wire.json("POST", f"{self._base}{prefix}/{self._name}", body={"data": data})

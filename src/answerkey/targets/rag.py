@@ -7,14 +7,13 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from answerkey.config.declare import read_table
 from answerkey.config.target_tables import RagTable
 from answerkey.embed import load_embedder
 from answerkey.embed.embedder import Embedder
 from answerkey.llm import Chat, load_chat
-from answerkey.retrieval import Retriever, open_retriever
+from answerkey.retrieval.retriever import Retriever, open_retriever
 from answerkey.targets.template import messages
 from answerkey.types import Passage, Question, Response
 
@@ -62,7 +61,7 @@ class RagBot:
             self._chat.close()
 
 
-def make(settings: Mapping[str, Any], folder: Path) -> RagBot:
+def make(settings: Mapping[str, object], folder: Path) -> RagBot:
     """`k` passages, `minimum` support, an `llm` table and an `embedding`; the rest is the retriever's."""
     read = read_table(RagTable, settings, "[target]", folder, others=["kind"])
     embed = load_embedder(**({"model": read.embedding} if isinstance(read.embedding, str) else read.embedding))

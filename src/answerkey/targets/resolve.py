@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from answerkey.config.declare import read_table, settings_of, shown
 from answerkey.config.target_tables import TARGET_TABLES, LiveTable, PythonTable, RecordedTable
@@ -34,7 +33,7 @@ _IMPLIED = {"url": "http", "openai": "http", "chat": "http", "gradio": "http", "
             "run": "command", "answers": "recorded"}  # fmt: skip
 
 _LIVE_SETTINGS = settings_of(LiveTable)
-Settings = Mapping[str, Any]
+Settings = Mapping[str, object]
 
 
 def make_target(

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS
 from answerkey.coerce.rows import response_of_reply
-from answerkey.coerce.values import plain_json, valid_text
+from answerkey.coerce.values import is_mapping, plain_json, valid_text
 from answerkey.errors import InputError
 from answerkey.types import ErrorKind, Response
 
@@ -69,8 +67,8 @@ def _read(value: object) -> Response:
         return response_of_reply({"answer": value})
     if isinstance(value, Response):
         return _cleaned(value)
-    if isinstance(value, Mapping):
-        return _reported(response_of_reply(cast("Mapping[Any, Any]", value)))
+    if is_mapping(value):
+        return _reported(response_of_reply(value))
     # An object of a framework: LangChain's messages have `content`, LlamaIndex's responses `response` and `source_nodes`.
     named = {name: getattr(value, name, None) for name in _ATTRIBUTES} if hasattr(value, "__dict__") else {}
     given = {name: found for name, found in named.items() if found is not None and not callable(found)}

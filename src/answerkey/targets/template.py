@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import quote
 
 from answerkey.coerce.values import is_list, is_mapping
@@ -30,10 +29,10 @@ def messages(question: Question, system: str = "", asked: str | None = None) -> 
     return [*listed, {"role": "user", "content": question.text if asked is None else asked}]
 
 
-def fill(template: object, question: Question) -> Any:
+def fill(template: object, question: Question) -> object:
     """The template with its places filled. `"{history}"` alone is the list itself; inside other text, its words."""
 
-    def filled(text: str) -> Any:
+    def filled(text: str) -> object:
         if text == "{history}":
             return turns(question)
         return _PLACE.sub(lambda match: _text(match, question), text)
@@ -46,7 +45,7 @@ def fill_address(url: str, question: Question) -> str:
     return _PLACE.sub(lambda match: quote(_text(match, question), safe=""), url)
 
 
-def each_text(template: object, change: Callable[[str], Any]) -> Any:
+def each_text(template: object, change: Callable[[str], object]) -> object:
     """The template with every text in it changed, however deep."""
     if isinstance(template, str):
         return change(template)

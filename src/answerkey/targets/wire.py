@@ -7,7 +7,6 @@ import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpcore2
@@ -40,20 +39,19 @@ class Wire:
         self._client = HttpClient(shown, {**_HEADERS, **headers}, timeout=timeout, secrets=secrets, most_bytes=MAX_SIZE)
         self.begin, self.close = self._client.begin, self._client.close
 
-    def text(self, method: str, url: str, **what: Any) -> str:
-        """The whole reply as text; anything but UTF-8 (or its stated charset) with status 2xx is a WireError."""
-        with self.stream(method, url, **what) as reply:
-            body = b"".join(self.chunks(reply))
+    def json(self, method: str, url: str, params: Mapping[str, object] | None = None, body: object = None) -> object:
+        """The JSON value of the reply, without any key in it; a `Response` where it is not JSON.
+
+        Anything but UTF-8 (or its stated charset) with status 2xx is a WireError.
+        """
+        with self.stream(method, url, params, body) as reply:
+            content = b"".join(self.chunks(reply))
         charset = re.search(r"charset=\"?([\w.-]+)", headers_of(reply).get("content-type", ""))
         try:
-            text = body.decode(charset[1] if charset else "utf-8").removeprefix("\ufeff")
+            text = content.decode(charset[1] if charset else "utf-8").removeprefix("\ufeff")
         except (UnicodeDecodeError, LookupError) as error:
             raise WireError(content_error("the reply is not valid UTF-8", str(error))) from None
-        return self.secrets.hide(text)
-
-    def json(self, method: str, url: str, **what: Any) -> Any:
-        """The JSON value of the reply, without any key in it; a `Response` where it is not JSON."""
-        return self.secrets.hide_in(parse(self.text(method, url, **what)))
+        return self.secrets.hide_in(parse(self.secrets.hide(text)))
 
     def chunks(self, reply: httpcore2.Response) -> Iterator[bytes]:
         """The body of a streamed reply, piece by piece."""
@@ -61,7 +59,7 @@ class Wire:
 
     @contextmanager
     def stream(
-        self, method: str, url: str, params: Mapping[str, Any] | None = None, body: object = None
+        self, method: str, url: str, params: Mapping[str, object] | None = None, body: object = None
     ) -> Generator[httpcore2.Response]:
         """The reply as it comes; not followed to another address, which our headers are not meant for."""
         headers, content = dict[str, str](), None
@@ -97,7 +95,7 @@ class Wire:
         return (content_error if reply.status in _ABOUT_THE_QUESTION else infrastructure_error)(name, detail)
 
 
-def _address(url: str, params: Mapping[str, Any] | None) -> str:
+def _address(url: str, params: Mapping[str, object] | None) -> str:
     """Only what an address may hold; what is already quoted stays so."""
     parts = urlsplit(url)
     host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()

@@ -7,11 +7,10 @@ docs/validity.md. Without its file, everything that uses it goes by words only.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from answerkey.cache import DiskCache, cache_folder
 from answerkey.embed.model_files import PACKAGED as TOKENIZER_FOLDER
-from answerkey.embed.model_files import ModelFiles
+from answerkey.embed.model_files import open_model
 from answerkey.embed.wordpiece import Tokens, WordPiece
 from answerkey.processes import threads_to_use
 
@@ -47,13 +46,11 @@ class EntailmentModel:
     def __init__(self, folder: Path = PACKAGED, store: DiskCache | None = None) -> None:
         from answerkey.embed.minilm import open_session
 
-        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-        files = ModelFiles(folder, card)
+        files = open_model(folder, CARD)
         graph = files.checked(GRAPH)
-        tokenizer = ModelFiles(TOKENIZER_FOLDER, card).checked("tokenizer.json")
-        self.digest = str(card["sha256"][GRAPH])
-        self.temperature = float(card["temperature"])
-        self._tokenizer = WordPiece(tokenizer, card["longest"])
+        tokenizer = replace(files, folder=TOKENIZER_FOLDER).checked("tokenizer.json")
+        self.digest, self.temperature = files.facts.sha256[GRAPH], files.facts.temperature
+        self._tokenizer = WordPiece(tokenizer, files.facts.longest)
         self._session, self.threads = open_session(graph), threads_to_use()
         self.store = store
         self._memory: OrderedDict[TextPair, Logits] = OrderedDict()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import msgspec
 
@@ -164,30 +163,29 @@ def judge_card(tally: JudgeTally, fingerprint: str) -> JudgeCard | None:
     }
     known, found = recall(fingerprint), tally.amounts
     unknown = {name for name in _TOKENS if not found.get("calls") or found.get(f"unknown {name}")}
-    used: dict[str, Any] = {name: None if name in unknown else found.get(name, 0.0) for name in _TOKENS}
-    counts: dict[str, Any] = {name: int(found.get(name, 0)) for name in _COUNTS}
-    return JudgeCard(
-        judge=fingerprint.rpartition(" ")[0] or fingerprint,
-        models={name: int(count) for name, count in sorted(tally.models.items())},
-        failed_judges=dict(sorted(tally.lost.items())),
-        order_flips=known.get("order_flips"),
-        length_correlation=lengths,
-        exam=known.get("exam"),
-        calibration=known.get("calibration"),
-        warnings=tuple(_warnings(tally, known)),
-        **counts,
-        **used,
-    )
+    card = {
+        "judge": fingerprint.rpartition(" ")[0] or fingerprint,
+        "models": {name: int(count) for name, count in sorted(tally.models.items())},
+        "failed_judges": dict(sorted(tally.lost.items())),
+        "order_flips": known.get("order_flips"),
+        "length_correlation": lengths,
+        "exam": known.get("exam"),
+        "calibration": known.get("calibration"),
+        "warnings": _warnings(tally, known),
+        **{name: int(found.get(name, 0)) for name in _COUNTS},
+        **{name: None if name in unknown else found.get(name, 0.0) for name in _TOKENS},
+    }
+    return msgspec.convert(card, JudgeCard)
 
 
-def _warnings(tally: JudgeTally, known: Mapping[str, Any]) -> list[str]:
+def _warnings(tally: JudgeTally, known: Json) -> list[str]:
     found = [
         LENGTH.format(name=name, r=moments.correlation or 0, n=moments.n)
         for name, moments in sorted(tally.lengths.items())
         if moments.n >= _ENOUGH and (moments.correlation or 0) >= _STRONG
     ]
     found += [f"{who} failed and was left out of the jury: {why}" for who, why in sorted(tally.lost.items())]
-    exam: Mapping[str, Any] = known.get("exam") or {}
+    exam: Json = known.get("exam") or {}
     if exam and not exam.get("passed"):
         found.append(f"the judge failed its exam: {exam.get('right')} of {exam.get('of')} right")
     errors, scores, flagged = (int(tally.amounts.get(name, 0)) for name in ("errors", "scores", "flagged_reasons"))
@@ -228,7 +226,7 @@ def card_lines(card: JudgeCard) -> list[str]:
     return lines + [f"  warning: {warning}" for warning in card.warnings]
 
 
-def exam_line(exam: Mapping[str, Any]) -> str:
+def exam_line(exam: Json) -> str:
     """`passed, 57 of 60 right (order 5/6, …)`."""
     kinds = ", ".join(f"{kind} {each['right']}/{each['of']}" for kind, each in exam.get("kinds", {}).items())
     verdict = "passed" if exam.get("passed") else "failed"

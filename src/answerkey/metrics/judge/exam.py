@@ -10,7 +10,8 @@ import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
-from typing import Any
+
+import msgspec
 
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.questions import Duel
@@ -18,7 +19,32 @@ from answerkey.types import Case, Json, Pair, Passage, Requirement, Response, Sc
 
 INJECTION = "injection"
 CANNOT = "can't judge this"
-Item = Mapping[str, Any]
+
+
+class ExamItem(msgspec.Struct, frozen=True):
+    """A question with a known verdict: a grade, a criterion that is met or not, or the better of two answers."""
+
+    kind: str
+    metric: str
+    question: str
+    answer: str
+    expected: str | None = None
+    passages: tuple[str, ...] = ()
+    at_least: float | None = None
+    at_most: float | None = None
+    ask: str = ""
+    met: bool = False
+    other: str = ""
+
+    @property
+    def pair(self) -> Pair:
+        expected = () if self.expected is None else (self.expected,)
+        return Case("exam", self.question, expected), Response(self.answer.strip(), tuple(map(Passage, self.passages)))
+
+
+class ExamFile(msgspec.Struct, frozen=True):
+    pass_mark: float
+    item: tuple[ExamItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +142,15 @@ def take_exam(judge: Judge, large: bool = False) -> Exam:
     7
     """
     file = "exam_large.toml" if large else "exam.toml"
-    data = tomllib.loads(files("answerkey.metrics.judge").joinpath("prompts", file).read_text("utf-8"))
-    items: list[Item] = data["item"]
+    written = files("answerkey.metrics.judge").joinpath("prompts", file).read_text("utf-8")
+    exam = msgspec.convert(tomllib.loads(written), ExamFile)
+    items = exam.item
     answers: dict[int, ExamAnswer] = {}
     for metric, ask in _METRICS.items():
-        places = [n for n, item in enumerate(items) if item["metric"] == metric]
+        places = [n for n, item in enumerate(items) if item.metric == metric]
         marked = ask(judge, [items[n] for n in places]) if places else []
         answers |= {n: _claimed(judge, answer) if large else answer for n, answer in zip(places, marked, strict=True)}
-    return Exam(judge.name, tuple(answers[n] for n in sorted(answers)), data["pass_mark"], large)
+    return Exam(judge.name, tuple(answers[n] for n in sorted(answers)), exam.pass_mark, large)
 
 
 def _claimed(judge: Judge, answer: ExamAnswer) -> ExamAnswer:
@@ -132,32 +159,26 @@ def _claimed(judge: Judge, answer: ExamAnswer) -> ExamAnswer:
     return answer if claims is None or answer.kind in claims else replace(answer, right=None, given=CANNOT)
 
 
-def _pair(item: Item) -> Pair:
-    expected = (item["expected"],) if "expected" in item else ()
-    passages = tuple(Passage(text) for text in item.get("passages", ()))
-    return Case("exam", item["question"], expected), Response(item["answer"].strip(), passages)
-
-
-def _rubric(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
-    scores = judge.rubric([_pair(item) for item in items])
+def _rubric(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
+    scores = judge.rubric([item.pair for item in items])
     return [_graded(item, row["accuracy"]) for item, row in zip(items, scores, strict=True)]
 
 
-def _faithfulness(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
-    scores = judge.judge("faithfulness", [_pair(item) for item in items])
+def _faithfulness(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
+    scores = judge.judge("faithfulness", [item.pair for item in items])
     return [_graded(item, score) for item, score in zip(items, scores, strict=True)]
 
 
-def _criteria(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
-    table = judge.criteria([_pair(item) for item in items], [(Requirement(item["ask"], "exam"),) for item in items])
+def _criteria(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
+    table = judge.criteria([item.pair for item in items], [(Requirement(item.ask, "exam"),) for item in items])
     return [
-        _marked(item, score, "met" if item["met"] else "not met", score.value == float(item["met"]), _met(score))
+        _marked(item, score, "met" if item.met else "not met", score.value == float(item.met), _met(score))
         for item, (score,) in zip(items, table, strict=True)
     ]
 
 
-def _preferences(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
-    duels = [Duel(*_pair(item), Response(item["other"].strip())) for item in items]
+def _preferences(judge: Judge, items: Sequence[ExamItem]) -> list[ExamAnswer]:
+    duels = [Duel(*item.pair, Response(item.other.strip())) for item in items]
     scores = judge.prefer([*duels, *(duel.swapped() for duel in duels)])
     marked: list[ExamAnswer] = []
     for n, item in enumerate(items):
@@ -169,20 +190,20 @@ def _preferences(judge: Judge, items: Sequence[Item]) -> list[ExamAnswer]:
     return marked
 
 
-def _graded(item: Item, score: Score) -> ExamAnswer:
-    low, high = item.get("at_least"), item.get("at_most")
+def _graded(item: ExamItem, score: Score) -> ExamAnswer:
+    low, high = item.at_least, item.at_most
     value = score.value
     right = value is not None and (low is None or value >= low) and (high is None or value <= high)
     wanted = f"at least {low:g}" if low is not None else f"at most {high:g}"
     return _marked(item, score, wanted, right, "no grade" if value is None else f"{value:g}")
 
 
-def _marked(item: Item, score: Score, wanted: str, right: bool, given: str) -> ExamAnswer:
+def _marked(item: ExamItem, score: Score, wanted: str, right: bool, given: str) -> ExamAnswer:
     return ExamAnswer(
-        kind=item["kind"],
-        metric=item["metric"],
-        question=item["question"],
-        answer=item["answer"].strip(),
+        kind=item.kind,
+        metric=item.metric,
+        question=item.question,
+        answer=item.answer.strip(),
         wanted=wanted,
         given=given if score.applies else CANNOT,
         right=right if score.applies else None,
@@ -200,7 +221,7 @@ def _choice(score: Score) -> str:
     return "no choice" if score.value is None else {1.0: "this answer", 0.0: "the other"}.get(score.value, "a tie")
 
 
-_METRICS: Mapping[str, Callable[[Judge, Sequence[Item]], list[ExamAnswer]]] = {
+_METRICS: Mapping[str, Callable[[Judge, Sequence[ExamItem]], list[ExamAnswer]]] = {
     "rubric.accuracy": _rubric,
     "judge.faithfulness": _faithfulness,
     "criterion": _criteria,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from answerkey.embed import Embedder
 from answerkey.llm.chat import total
 from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.registry import Facts, metric, metric_group
@@ -35,7 +37,7 @@ class Judge(Protocol):
     def close(self) -> None: ...
 
 
-def load_judge(settings: object, embed: object = None, folder: Path | None = None) -> Judge:
+def load_judge(settings: object, embed: Embedder | None = None, folder: Path | None = None) -> Judge:
     """The judge for a suite's [judge] table, a preset, "module:function", a function, or "local", which uses `embed`.
 
     Files and modules are looked for in `folder`.
@@ -48,17 +50,16 @@ def load_judge(settings: object, embed: object = None, folder: Path | None = Non
     return make_judge(settings, embed, folder or Path())
 
 
-_RUBRIC: Mapping[str, Any] = {
-    "needs": ("answer",), "uses": ("expected", "contexts"), "empty": "0 for an empty answer; the judge is not asked",
-}  # fmt: skip
+_EMPTY = "0 for an empty answer; the judge is not asked"
+_rubric = partial(Facts, high=5.0, needs=("answer",), uses=("expected", "contexts"), empty=_EMPTY)
 
 
 @metric_group(
-    Facts("rubric.accuracy", "Are the facts right? Judged, 0 to 5.", high=5.0, **_RUBRIC),
-    Facts("rubric.completeness", "How much of the expected answer is there? Judged, 0 to 5.", high=5.0, **_RUBRIC),
-    Facts("rubric.citation_quality", "Are sources cited where they should be? Judged, 0 to 5.", high=5.0, **_RUBRIC),
-    Facts("rubric.coherence", "Is it easy to follow? Judged, 0 to 3.", high=3.0, **_RUBRIC),
-)  # fmt: skip
+    _rubric("rubric.accuracy", "Are the facts right? Judged, 0 to 5."),
+    _rubric("rubric.completeness", "How much of the expected answer is there? Judged, 0 to 5."),
+    _rubric("rubric.citation_quality", "Are sources cited where they should be? Judged, 0 to 5."),
+    _rubric("rubric.coherence", "Is it easy to follow? Judged, 0 to 3.", high=3.0),
+)
 def rubric(pairs: Sequence[Pair], *, names: Sequence[str], judge: Judge) -> dict[str, list[Score]]:
     """The four criteria of the rubric, from one call per pair."""
     table = judge.rubric(pairs)

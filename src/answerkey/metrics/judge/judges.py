@@ -8,11 +8,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeGuard, TypeVar, cast
+from typing import TypeVar, cast
 
 from answerkey.cache import digest
+from answerkey.coerce.values import is_list, is_mapping, table_of
 from answerkey.config.declare import read_table
 from answerkey.config.tables import PRESETS, JudgeTable
+from answerkey.embed import Embedder
 from answerkey.errors import IncompleteError, SettingsError
 from answerkey.llm.chat import ReplyCache, in_threads, total
 from answerkey.llm.function_chat import TIMEOUT, FunctionChat
@@ -32,7 +34,7 @@ LOCAL = ("local", {"preset": "local"})
 _OF_ALL = ("votes", "cache", "prompt", "context_window", "concurrency")  # of a jury: they count for each of its judges
 
 
-def make_judge(given: Any, embed: Any, folder: Path) -> Judge:
+def make_judge(given: object, embed: Embedder | None, folder: Path) -> Judge:
     """The judge that `given` names; raises SettingsError for anything that is none."""
     if hasattr(given, "rubric") and hasattr(given, "judge"):
         return cast("Judge", given)
@@ -40,12 +42,12 @@ def make_judge(given: Any, embed: Any, folder: Path) -> Judge:
         given = {"call": given}
     if isinstance(given, str):
         given = {"preset": given}
-    if not _is_table(given):
+    if not is_mapping(given):
         return function_judge(given)
     table = dict(given)
     per_metric = table.pop("per_metric", None)
     if per_metric:
-        others = {str(name): make_judge(each, embed, folder) for name, each in per_metric.items()}
+        others = {str(name): make_judge(each, embed, folder) for name, each in table_of(per_metric).items()}
         return JudgePerMetric(make_judge(table, embed, folder), others)
     if "jury" in table:
         return _jury(table, embed, folder)
@@ -62,7 +64,7 @@ def make_judge(given: Any, embed: Any, folder: Path) -> Judge:
     return _endpoint_judge(table, folder)
 
 
-def _endpoint_judge(table: Mapping[str, Any], folder: Path) -> Judge:
+def _endpoint_judge(table: Mapping[str, object], folder: Path) -> Judge:
     from answerkey.llm.endpoint import Endpoint, read_chat  # brings the HTTP stack, which the local judge does without
 
     read = read_chat(table, JudgeTable, "[judge]", known=("local", *PRESETS))
@@ -95,29 +97,25 @@ def name_of(thing: object) -> str:
     return str(getattr(thing, "__name__", None) or type(thing).__name__)
 
 
-def _jury(table: Mapping[str, Any], embed: object, folder: Path) -> Judge:
+def _jury(table: Mapping[str, object], embed: Embedder | None, folder: Path) -> Judge:
     members, others = table["jury"], {key: value for key, value in table.items() if key != "jury"}
-    if not isinstance(members, list | tuple) or len(cast("Sequence[Any]", members)) < 2:
+    if not is_list(members) or len(members) < 2:
         raise SettingsError('[judge] jury: expected a list of two judges or more, such as ["groq", "ollama"]')
     for key in others:
         if key not in _OF_ALL:
             raise SettingsError(f"[judge] {key} has no meaning beside jury; give it in the table of one of its judges")
     judges: list[Judge] = []
-    for member in cast("Sequence[Any]", members):
+    for member in members:
         named = {"preset": member} if isinstance(member, str) and ":" not in member else member
         named = {"call": named} if isinstance(named, str) else named
         local = named in LOCAL
-        judges.append(make_judge({**others, **named} if _is_table(named) and not local else named, embed, folder))
+        judges.append(make_judge({**others, **named} if is_mapping(named) and not local else named, embed, folder))
     return Jury(judges)
 
 
-def _frame(table: Mapping[str, Any], folder: Path) -> Frame | None:
+def _frame(table: Mapping[str, object], folder: Path) -> Frame | None:
     given = table.get("prompt")
-    return read_frame(folder / given) if given else None
-
-
-def _is_table(given: object) -> TypeGuard[Mapping[str, Any]]:
-    return isinstance(given, Mapping)
+    return read_frame(folder / str(given)) if given else None
 
 
 class JudgePerMetric:

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
 
 from answerkey.cache import digest
 from answerkey.llm.chat import CallFailed, Chat, Message, Reply, ReplyCache, Schema, Usage, in_threads, total
@@ -296,7 +295,7 @@ def _scores(question: JudgeQuestion, votes: Sequence[Vote]) -> dict[str, Score]:
     return scores
 
 
-def _details(votes: Sequence[Vote]) -> Mapping[str, Any]:
+def _details(votes: Sequence[Vote]) -> Mapping[str, object]:
     """What is stored with each score. Criteria of one call share `call`, so that its tokens are counted once."""
     replies = [reply for vote in votes for reply in vote.replies]
     details = {

@@ -9,11 +9,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from answerkey.coerce.patterns import PATTERN_SECONDS, find_pattern
 from answerkey.coerce.requirements import requirement_of
-from answerkey.coerce.values import Place, is_list
+from answerkey.coerce.values import Place, is_list, is_mapping
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.llm.loose_json import find_objects
 from answerkey.metrics.judge.judged_metrics import Judge, cost_once, of_all_calls
@@ -22,14 +22,15 @@ from answerkey.text import words
 from answerkey.types import Case, Json, Pair, Requirement, Response, Score
 
 _NO_JUDGE = 'a criterion in words needs a judge: add [judge] to the suite, or --judge (the judge "local" can\'t)'
-_FACTS: Mapping[str, Any] = {"needs": ("answer",), "uses": ("expected", "contexts")}
+_own = partial(Facts, needs=("answer",), uses=("expected", "contexts"), empty="0 for an empty answer")
 
 
 @metric_group(
-    Facts("criteria", "Share of the case's own criteria that the answer meets.", empty="0 for an empty answer", **_FACTS),
-    Facts(f"{OWN_CRITERION}NAME", "A criterion in words of the suite's [[criteria]]: 0 or 1, or 0 to 5. Judged.", high=5.0,
-          empty="0 for an empty answer", **_FACTS),
-)  # fmt: skip
+    _own("criteria", "Share of the case's own criteria that the answer meets."),
+    _own(
+        f"{OWN_CRITERION}NAME", "A criterion in words of the suite's [[criteria]]: 0 or 1, or 0 to 5. Judged.", high=5.0
+    ),
+)
 def own_criteria(
     pairs: Sequence[Pair],
     *,
@@ -58,13 +59,13 @@ def own_criteria(
     return cost_once(columns)
 
 
-def read_criteria(given: Any) -> tuple[Requirement, ...]:
+def read_criteria(given: object) -> tuple[Requirement, ...]:
     """The [[criteria]] of a suite, checked: each has a name of its own and a sentence.
 
     >>> read_criteria([{"name": "tone", "ask": "The answer is polite."}])[0].kind
     'pass'
     """
-    if isinstance(given, str | Mapping):
+    if isinstance(given, str) or is_mapping(given):
         given = [given]
     if not is_list(given):
         raise SettingsError("criteria: expected tables [[criteria]] with name, ask and kind")

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.llm.chat import Reply, Schema
@@ -113,7 +112,7 @@ def _asked(requirements: tuple[Requirement, ...]) -> _Asked:
     return _Asked(tuple(named), schema, instructions)
 
 
-def _result(requirement: Requirement) -> dict[str, Any]:
+def _result(requirement: Requirement) -> dict[str, object]:
     if requirement.kind == "0-5":
         return {"score": {"type": "integer", "enum": [0, 1, 2, 3, 4, 5]}}
     return {"met": {"type": "boolean"}}
@@ -144,7 +143,7 @@ def stands_in(quote: str, answer: str) -> bool:
     return True
 
 
-def _verdicts(objects: Sequence[Mapping[str, Any]], requirements: Sequence[Requirement]) -> dict[str, Any]:
+def _verdicts(objects: Sequence[Mapping[str, object]], requirements: Sequence[Requirement]) -> dict[str, object]:
     """For each criterion what the last object that names any of them says; objects of one criterion each count together."""
     keys = _keys(requirements)
     for given in reversed(objects):
@@ -153,7 +152,7 @@ def _verdicts(objects: Sequence[Mapping[str, Any]], requirements: Sequence[Requi
     bare = [plain for given in objects if _is_result(plain := plain_keys(given))]
     if len(requirements) == 1 and bare:
         return {"c1": bare[-1]}
-    by_number = {name: item for item in bare if (name := _numbered(item, keys))}
+    by_number: dict[str, object] = {name: item for item in bare if (name := _numbered(item, keys))}
     if by_number:
         return by_number
     if len(bare) == len(requirements):
@@ -174,7 +173,7 @@ def _keys(requirements: Sequence[Requirement]) -> dict[str, str]:
     return keys
 
 
-def _named(value: object, keys: Mapping[str, str], depth: int = 0) -> dict[str, Any]:
+def _named(value: object, keys: Mapping[str, str], depth: int = 0) -> dict[str, object]:
     """The object that has criteria as its keys, or the list of verdicts in it."""
     if depth > 4:
         return {}
@@ -183,22 +182,24 @@ def _named(value: object, keys: Mapping[str, str], depth: int = 0) -> dict[str, 
         found = {keys[key]: item for key, item in plain.items() if key in keys}
         if found:
             return found
-        return next((inner for item in plain.values() if (inner := _named(item, keys, depth + 1))), dict[str, Any]())
+        return next((inner for item in plain.values() if (inner := _named(item, keys, depth + 1))), dict[str, object]())
     if is_list(value):
         items = [plain_keys(item) for item in value if is_mapping(item)]
-        numbered = {name: item for item in items if (name := _numbered(item, keys))}
+        numbered: dict[str, object] = {name: item for item in items if (name := _numbered(item, keys))}
         count = len(set(keys.values()))
         if not numbered and len(items) == count and all(map(_is_result, items)):
             return {f"c{n}": item for n, item in enumerate(items, start=1)}
-        return numbered or next((inner for item in items if (inner := _named(item, keys, depth + 1))), dict[str, Any]())
+        return numbered or next(
+            (inner for item in items if (inner := _named(item, keys, depth + 1))), dict[str, object]()
+        )
     return {}
 
 
-def _is_result(plain: Mapping[str, Any]) -> bool:
+def _is_result(plain: Mapping[str, object]) -> bool:
     return any(key in plain for key in _RESULT_KEYS)
 
 
-def _numbered(plain: Mapping[str, Any], keys: Mapping[str, str]) -> str | None:
+def _numbered(plain: Mapping[str, object], keys: Mapping[str, str]) -> str | None:
     written = next((plain[key] for key in _NUMBER_KEYS if key in plain), None)
     return keys.get(plain_key(str(written))) if written is not None else None
 
@@ -266,8 +267,8 @@ def _read_preference(reply: Reply, marker: str, duel: Duel) -> Read:
     candidate = f"{duel.first.answer or ''}\n{duel.second.answer or ''}"
     parsed = parse_reply(reply, marker, candidate, "|".join(rf"\b{key}\b" for key in _CHOICE_KEYS[:6]))
     bare = parsed.problem == NO_VERDICT and _plain_choice(parsed.text) in _CHOICES
-    picks: list[dict[str, Any]] = [{"better": parsed.text}] if bare else [_picked(item) for item in parsed.objects]
-    given = next((pick for pick in reversed(picks) if pick), dict[str, Any]())
+    picks: list[dict[str, object]] = [{"better": parsed.text}] if bare else [_picked(item) for item in parsed.objects]
+    given = next((pick for pick in reversed(picks) if pick), dict[str, object]())
     written = next((given[key] for key in _CHOICE_KEYS if key in given), None)
     choice = None if written is None else _CHOICES.get(_plain_choice(str(written)))
     if choice is not None:
@@ -276,14 +277,14 @@ def _read_preference(reply: Reply, marker: str, duel: Duel) -> Read:
     return Read({}, {"better": parsed.problem or unread}, reasoning=parsed.reasoning)
 
 
-def _picked(value: object, depth: int = 0) -> dict[str, Any]:
+def _picked(value: object, depth: int = 0) -> dict[str, object]:
     """The object that holds a choice: this one, or one nested in it."""
     if not is_mapping(value) or depth > 3:
         return {}
     plain = plain_keys(value)
     if any(key in plain and not is_mapping(plain[key]) for key in _CHOICE_KEYS):
         return plain
-    return next((inner for item in plain.values() if (inner := _picked(item, depth + 1))), dict[str, Any]())
+    return next((inner for item in plain.values() if (inner := _picked(item, depth + 1))), dict[str, object]())
 
 
 def _plain_choice(written: str) -> str:

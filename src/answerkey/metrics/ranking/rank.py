@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 from answerkey.coerce.passages import aligned, clean_id, passage_id
@@ -27,7 +27,7 @@ UNITS = ("page", "chunk")
 UNLABELLED = "unlabelled: no page is marked relevant for this case"
 ABOVE_ONE = 'above 1, as several chunks of one page are each counted (unit = "chunk")'
 Ranking = Sequence[str] | Mapping[str, float]
-_NEEDS = ("retrieved", "relevant")
+_of_ranking = partial(Facts, needs=("retrieved", "relevant"), empty="0 for an empty ranking")
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,16 +114,16 @@ def _hits(runs: Sequence[Ranking], labels: Sequence[Mapping[str, float]], unit: 
 
 
 @metric_group(
-    Facts("precision@k", "Relevant pages among the first k, over k.", needs=_NEEDS, empty="0 for an empty ranking"),
-    Facts("recall@k", "Share of the relevant pages found in the first k.", needs=_NEEDS, empty="0 for an empty ranking"),
-    Facts("f1@k", "Harmonic mean of precision@k and recall@k.", needs=_NEEDS, empty="0 for an empty ranking"),
-    Facts("mrr", "One over the rank of the first relevant page.", needs=_NEEDS, empty="0 for an empty ranking"),
-    Facts("mrr@k", "As mrr, 0 when that rank is past k.", needs=_NEEDS, empty="0 for an empty ranking"),
-    Facts("hit_rate@k", "1 when a relevant page is among the first k.", needs=_NEEDS, empty="0 for an empty ranking"),
-    Facts("ndcg@k", "Discounted gain of the first k, over the ideal; graded.", needs=_NEEDS, empty="0 for an empty ranking"),
-    Facts("map", "Average precision over the whole ranking.", needs=_NEEDS, empty="0 for an empty ranking"),
-    Facts("map@k", "Average precision over the first k.", needs=_NEEDS, empty="0 for an empty ranking"),
-)  # fmt: skip
+    _of_ranking("precision@k", "Relevant pages among the first k, over k."),
+    _of_ranking("recall@k", "Share of the relevant pages found in the first k."),
+    _of_ranking("f1@k", "Harmonic mean of precision@k and recall@k."),
+    _of_ranking("mrr", "One over the rank of the first relevant page."),
+    _of_ranking("mrr@k", "As mrr, 0 when that rank is past k."),
+    _of_ranking("hit_rate@k", "1 when a relevant page is among the first k."),
+    _of_ranking("ndcg@k", "Discounted gain of the first k, over the ideal; graded."),
+    _of_ranking("map", "Average precision over the whole ranking."),
+    _of_ranking("map@k", "Average precision over the first k."),
+)
 def ranking_metrics(pairs: Sequence[Pair], *, names: Sequence[str], unit: str = "page") -> dict[str, list[Score]]:
     """How well the target ranked the relevant pages; several chunks of a page count once (unit = "page")."""
     from answerkey.metrics.ranking.formulas import measure

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from answerkey.coerce.values import Place, is_mapping
 from answerkey.errors import InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk
 from answerkey.retrieval.stores.stored_rows import stored_chunks
-from answerkey.retrieval.top import Top
+from answerkey.retrieval.top import Ints, Top, Vectors
 from answerkey.types import Passage
 
 _EXPORT = (
@@ -28,15 +28,23 @@ _EXPORT = (
 )
 
 
+class FaissIndex(Protocol):
+    d: int
+    ntotal: int
+    metric_type: int
+
+    def search(self, x: Vectors, k: int, /) -> tuple[Vectors, Ints]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class FaissSearch:
     """`place` gives for each row of the index its place among the chunks."""
 
-    index: Any
-    place: Any
+    index: FaissIndex
+    place: Ints
     by_distance: bool
 
-    def search(self, vectors: Any, pool: int) -> Top:
+    def search(self, vectors: Vectors, pool: int) -> Top:
         asked = np.ascontiguousarray(vectors, dtype=np.float32)
         score, row = self.index.search(asked, min(pool, self.index.ntotal))
         # The squared distance of unit vectors is 2 - 2 cos.
@@ -57,7 +65,7 @@ def open_faiss(path: Path, chunks: Path | None, dimension: int | None) -> tuple[
     if not file.is_file():
         raise InputError(f"no FAISS index at {file}")
     try:
-        index: Any = faiss.read_index(str(file))
+        index: FaissIndex = faiss.read_index(str(file))
     except RuntimeError:
         raise InputError(f"{file} is not a FAISS index file") from None
     if dimension is not None and index.d != dimension:
@@ -93,7 +101,7 @@ def _read_docstore(path: Path) -> list[Passage]:
     try:
         found = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
         store, ids = found
-        documents: Mapping[str, Any] = store.state["_dict"]
+        documents: Mapping[str, object] = store.state["_dict"]
         rows = [documents[ids[number]] for number in range(len(ids))]
     except (pickle.UnpicklingError, EOFError, ImportError, IndexError) as error:
         raise InputError(f"{path}: not read: {error}; {_EXPORT}") from None
@@ -102,7 +110,7 @@ def _read_docstore(path: Path) -> list[Passage]:
     return [_document(row, path, number) for number, row in enumerate(rows)]
 
 
-def _document(row: Any, path: Path, number: int) -> Passage:
+def _document(row: object, path: Path, number: int) -> Passage:
     state = row.state if isinstance(row, _Stored) else row
     fields = state.get("__dict__", state) if is_mapping(state) else state
     return as_passages(fields, "index.pkl", Place(path.name, number + 1, "document"))[0]
@@ -111,21 +119,21 @@ def _document(row: Any, path: Path, number: int) -> Passage:
 class _Stored:
     """Stands in for the docstore and its documents: it holds their state and runs none of their code."""
 
-    def __init__(self, *_: Any) -> None:
-        self.state: Any = {}
+    def __init__(self, *_: object) -> None:
+        self.state: object = {}
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: object) -> None:
         self.state = state
 
 
-def _rebuilt(*_: Any) -> _Stored:
+def _rebuilt(*_: object) -> _Stored:
     return _Stored()
 
 
 class _PlainUnpickler(pickle.Unpickler):
     """Reads plain containers and the two classes of a docstore, by shape; anything else in the file is refused."""
 
-    _ALLOWED: Mapping[tuple[str, str], Any] = {
+    _ALLOWED: Mapping[tuple[str, str], object] = {
         ("builtins", "set"): set,
         ("builtins", "frozenset"): frozenset,
         ("builtins", "dict"): dict,
@@ -136,12 +144,12 @@ class _PlainUnpickler(pickle.Unpickler):
         ("copyreg", "_reconstructor"): _rebuilt,
     }
 
-    def find_class(self, module_name: str, global_name: str, /) -> Any:
+    def find_class(self, module_name: str, global_name: str, /) -> object:
         if global_name in {"Document", "InMemoryDocstore"} and module_name.split(".")[0].startswith("langchain"):
             return _Stored
         if (module_name, global_name) in self._ALLOWED:
             return self._ALLOWED[module_name, global_name]
         raise pickle.UnpicklingError(f"it holds {module_name}.{global_name}, which could run code")
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> object:
         raise pickle.UnpicklingError("it refers to objects outside the file")

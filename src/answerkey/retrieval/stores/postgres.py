@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk
-from answerkey.retrieval.stores.stored_rows import stored_chunks, stored_passage
-from answerkey.retrieval.top import Top
+from answerkey.retrieval.stores.stored_rows import stored_chunks, stored_passage, top_of
+from answerkey.retrieval.top import Top, Vectors
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+    from psycopg.abc import QueryNoTemplate as Query
+    from psycopg.rows import TupleRow
+    from psycopg.sql import Composable
 
 _IDS = ("id", "uuid", "langchain_id", "chunk_id", "doc_id")
 
@@ -22,23 +26,18 @@ _IDS = ("id", "uuid", "langchain_id", "chunk_id", "doc_id")
 class PostgresSearch:
     """`place` gives for each id its place among the chunks. The connection takes the queries of all threads in turn."""
 
-    connection: Any
-    query: Any
-    place: Mapping[Any, int]
+    connection: Connection
+    query: Query
+    place: Mapping[Hashable, int]
 
-    def search(self, vectors: Any, pool: int) -> Top:
-        chunk = np.full((len(vectors), pool), -1, np.int64)
-        score = np.full((len(vectors), pool), -np.inf)
-        for row, vector in enumerate(vectors):
+    def search(self, vectors: Vectors, pool: int) -> Top:
+        hits: list[list[tuple[float, int]]] = []
+        for vector in vectors:
             given = f"[{','.join(map(str, vector.tolist()))}]"
             found = _fetched(self.connection, self.query, (given, given, pool))
             known = [(cosine, self.place[str(key)]) for key, cosine in found if str(key) in self.place]
-            pairs = sorted(
-                (-cosine, place) for cosine, place in known if cosine == cosine
-            )  # a zero vector has no cosine
-            chunk[row, : len(pairs)] = [place for _, place in pairs]
-            score[row, : len(pairs)] = [-negative for negative, _ in pairs]
-        return Top(chunk, score)
+            hits.append([hit for hit in known if hit[0] == hit[0]])  # a zero vector has no cosine
+        return top_of(hits, pool)
 
 
 def open_postgres(settings: RetrievalTable, dimension: int | None) -> tuple[list[Chunk], PostgresSearch]:
@@ -60,7 +59,9 @@ def open_postgres(settings: RetrievalTable, dimension: int | None) -> tuple[list
     return chunks, search
 
 
-def _read(connection: Any, settings: RetrievalTable, dimension: int | None) -> tuple[list[Chunk], PostgresSearch]:
+def _read(
+    connection: Connection, settings: RetrievalTable, dimension: int | None
+) -> tuple[list[Chunk], PostgresSearch]:
     from psycopg import sql
     from psycopg.rows import dict_row
 
@@ -97,7 +98,7 @@ def _read(connection: Any, settings: RetrievalTable, dimension: int | None) -> t
     return chunks, PostgresSearch(connection, query, place)
 
 
-def _columns(connection: Any, name: str, table: Any) -> dict[str, str]:
+def _columns(connection: Connection, name: str, table: Composable) -> dict[str, str]:
     """The type of each column."""
     found = _fetched(
         connection,
@@ -119,7 +120,7 @@ def _one_of(columns: Mapping[str, str], wanted: str | None, candidates: list[str
     raise SettingsError(f"[retrieval] {setting}: {found} among {', '.join(columns)}; set {setting}")
 
 
-def _fetched(connection: Any, query: Any, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def _fetched(connection: Connection, query: Query, values: tuple[object, ...] = ()) -> list[TupleRow]:
     import psycopg
 
     try:

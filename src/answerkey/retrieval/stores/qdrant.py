@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from answerkey.coerce.values import is_mapping
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk
 from answerkey.retrieval.retriever import load_function
-from answerkey.retrieval.stores.stored_rows import stored_chunks, stored_passage
-from answerkey.retrieval.top import Top
+from answerkey.retrieval.stores.stored_rows import stored_chunks, stored_passage, top_of
+from answerkey.retrieval.top import Top, Vectors
 
+if TYPE_CHECKING:
+    from qdrant_client import QdrantClient
+    from qdrant_client.models import Record, SparseVector, SparseVectorParams, VectorParams
+
+T = TypeVar("T")
 _AT_ONCE = 64
 _PAGE_OF_POINTS = 1_000
 
@@ -27,29 +29,28 @@ _PAGE_OF_POINTS = 1_000
 class Collection:
     """`place` gives for each point id its place among the chunks."""
 
-    client: Any
+    client: QdrantClient
     name: str
-    place: Mapping[Any, int]
+    place: Mapping[Hashable, int]
 
-    def search(self, queries: Sequence[Any], using: str | None, pool: int, as_score: Callable[[float], float]) -> Top:
+    def search(
+        self,
+        queries: Sequence[list[float] | SparseVector],
+        using: str | None,
+        pool: int,
+        as_score: Callable[[float], float],
+    ) -> Top:
         """The best points for each query: a list of numbers, or a sparse vector."""
         from qdrant_client import models
 
-        chunk = np.full((len(queries), pool), -1, np.int64)
-        score = np.full((len(queries), pool), -np.inf)
+        hits: list[list[tuple[float, int]]] = []
         for start in range(0, len(queries), _AT_ONCE):
-            asked = [
-                models.QueryRequest(query=query, using=using, limit=pool) for query in queries[start : start + _AT_ONCE]
-            ]
-            found = _asked(partial(self.client.query_batch_points, self.name, requests=asked), "search")
-            for row, one in enumerate(found, start=start):
-                known = [
-                    (as_score(point.score), self.place[point.id]) for point in one.points if point.id in self.place
-                ]
-                pairs = sorted((-value, place) for value, place in known)
-                chunk[row, : len(pairs)] = [place for _, place in pairs]
-                score[row, : len(pairs)] = [-negative for negative, _ in pairs]
-        return Top(chunk, score)
+            part = queries[start : start + _AT_ONCE]
+            asked = [models.QueryRequest(query=query, using=using, limit=pool) for query in part]
+            for found in _asked(partial(self.client.query_batch_points, self.name, requests=asked), "search"):
+                points = [point for point in found.points if point.id in self.place]
+                hits.append([(as_score(point.score), self.place[point.id]) for point in points])
+        return top_of(hits, pool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class QdrantDense:
     vector: str | None
     distance: str
 
-    def search(self, vectors: Any, pool: int) -> Top:
+    def search(self, vectors: Vectors, pool: int) -> Top:
         return self.collection.search([vector.tolist() for vector in vectors], self.vector, pool, self._cosine)
 
     def _cosine(self, score: float) -> float:
@@ -79,12 +80,14 @@ class QdrantSparse:
     def search(self, questions: Sequence[str], pool: int) -> Top:
         return self.collection.search([self._encoded(one) for one in questions], self.vector, pool, lambda score: score)
 
-    def _encoded(self, question: str) -> Any:
+    def _encoded(self, question: str) -> SparseVector:
         from qdrant_client import models
 
         given = self.encode(question)
         try:
-            indices, values = (given.keys(), given.values()) if is_mapping(given) else (given.indices, given.values)
+            indices, values = (
+                (given.keys(), given.values()) if hasattr(given, "keys") else (given.indices, given.values)
+            )
             return models.SparseVector(indices=[int(n) for n in indices], values=[float(value) for value in values])
         except (AttributeError, TypeError, ValueError):
             raise InputError(
@@ -105,7 +108,7 @@ def open_qdrant(
 
 
 def _opened(
-    client: Any, settings: RetrievalTable, dimension: int | None
+    client: QdrantClient, settings: RetrievalTable, dimension: int | None
 ) -> tuple[list[Chunk], QdrantDense, QdrantSparse | None]:
     name = settings.qdrant_collection or ""
     where = settings.qdrant_url or settings.qdrant_path or settings.qdrant_client
@@ -121,9 +124,11 @@ def _opened(
     return chunks, QdrantDense(collection, vector, distance), _sparse(collection, params.sparse_vectors, settings)
 
 
-def _vector(held: Any, settings: RetrievalTable, dimension: int | None) -> tuple[str | None, str]:
+def _vector(
+    held: VectorParams | dict[str, VectorParams] | None, settings: RetrievalTable, dimension: int | None
+) -> tuple[str | None, str]:
     """The name of the dense vector to search, None for the only unnamed one, and its distance."""
-    vectors: dict[str, Any] = dict(held) if is_mapping(held) else {"": held} if held is not None else {}
+    vectors = held if isinstance(held, dict) else {"": held} if held is not None else {}
     sizes = ", ".join(f"{name or 'unnamed'} of {params.size} numbers" for name, params in vectors.items()) or "none"
     collection = f'the collection "{settings.qdrant_collection}"'
     if settings.qdrant_vector is not None and settings.qdrant_vector not in vectors:
@@ -145,7 +150,9 @@ def _vector(held: Any, settings: RetrievalTable, dimension: int | None) -> tuple
     return fitting[0] or None, str(vectors[fitting[0]].distance.value)
 
 
-def _sparse(collection: Collection, held: Any, settings: RetrievalTable) -> QdrantSparse | None:
+def _sparse(
+    collection: Collection, held: Mapping[str, SparseVectorParams] | None, settings: RetrievalTable
+) -> QdrantSparse | None:
     names = list(held or {})
     if settings.sparse_encoder is None:
         return None
@@ -159,7 +166,7 @@ def _sparse(collection: Collection, held: Any, settings: RetrievalTable) -> Qdra
     return QdrantSparse(collection, settings.qdrant_sparse_vector or names[0], load_function(settings.sparse_encoder))
 
 
-def _connect(settings: RetrievalTable) -> Any:
+def _connect(settings: RetrievalTable) -> QdrantClient:
     if settings.qdrant_client is not None:
         return load_function(settings.qdrant_client)()
     try:
@@ -185,14 +192,14 @@ def _connect(settings: RetrievalTable) -> Any:
         raise SettingsError(f'qdrant_url = "{settings.qdrant_url}": {error}') from None
 
 
-def _close(client: Any, settings: RetrievalTable) -> None:
+def _close(client: QdrantClient, settings: RetrievalTable) -> None:
     """A folder is locked until its client is closed."""
     if settings.qdrant_path is not None:
         client.close()
 
 
-def _all_points(client: Any, collection: str) -> list[Any]:
-    points: list[Any] = []
+def _all_points(client: QdrantClient, collection: str) -> list[Record]:
+    points: list[Record] = []
     offset = None
     while True:
         ask = partial(client.scroll, collection, limit=_PAGE_OF_POINTS, offset=offset, with_payload=True)
@@ -202,7 +209,7 @@ def _all_points(client: Any, collection: str) -> list[Any]:
             return points
 
 
-def _asked(call: Any, what: str) -> Any:
+def _asked(call: Callable[[], T], what: str) -> T:
     """The client's answer; its many kinds of failure as one line."""
     try:
         return call()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+
+import numpy as np
 
 from answerkey.coerce.passages import as_passages, place_id
 from answerkey.coerce.values import Place, is_mapping
@@ -11,6 +12,7 @@ from answerkey.config.tables import RetrievalTable
 from answerkey.errors import InputError
 from answerkey.retrieval.chunk import Chunk
 from answerkey.retrieval.search_index import order_of
+from answerkey.retrieval.top import Top
 from answerkey.types import Passage
 
 
@@ -30,7 +32,7 @@ def stored_chunks(passages: Sequence[Passage], keys: Sequence[Hashable]) -> tupl
     return chunks, {keys[n]: position for position, n in enumerate(order)}
 
 
-def stored_passage(row: Mapping[str, Any], settings: RetrievalTable, where: str) -> Passage:
+def stored_passage(row: Mapping[str, object], settings: RetrievalTable, where: str) -> Passage:
     """The passage of one row; `where` names the row in errors."""
     fields = dict(row)
     if settings.text_field is not None:
@@ -49,13 +51,24 @@ def stored_passage(row: Mapping[str, Any], settings: RetrievalTable, where: str)
     return passage
 
 
-def _field(row: Mapping[str, Any], path: str, setting: str, where: str) -> Any:
+def _field(row: Mapping[str, object], path: str, setting: str, where: str) -> object:
     """`metadata.page` is the field `page` inside `metadata`; a field of that very name counts first."""
     if path in row:
         return row[path]
-    value: Any = row
+    value: object = row
     for name in path.split("."):
         if not is_mapping(value) or name not in value:
             raise InputError(f'{where} has the fields {", ".join(row) or "(none)"}; expected "{path}": set {setting}')
         value = value[name]
     return value
+
+
+def top_of(hits: Sequence[Sequence[tuple[float, int]]], pool: int) -> Top:
+    """The hits of each question, each a score and the place of a chunk, as arrays: best first, then by place."""
+    chunk = np.full((len(hits), pool), -1, np.int64)
+    score = np.full((len(hits), pool), -np.inf)
+    for row, found in enumerate(hits):
+        pairs = sorted((-value, place) for value, place in found)
+        chunk[row, : len(pairs)] = [place for _, place in pairs]
+        score[row, : len(pairs)] = [-negative for negative, _ in pairs]
+    return Top(chunk, score)
