@@ -16,7 +16,7 @@ Cli = Callable[..., Any]
 # The name of a file to the number of its cases.
 CASES = {
     "kpi_results.json": 50, "kpi_model_comparison.json": 50, "kpi_results_a.csv": 94, "kpi_results_b.csv": 94, "kpi_mini.csv": 6,
-    "faq.csv": 4, "faq_adversarial.csv": 8, "childcare_qa_a.md": 8, "childcare_qa_b.md": 3, "conv_eligibility.yaml": 4,
+    "faq.csv": 4, "faq_adversarial.csv": 8, "childcare_qa_a.md": 10, "childcare_qa_b.md": 3, "conv_eligibility.yaml": 4,
     "conv_topic_switch.yaml": 3, "health_queries.json": 133, "health_rankings.csv": 665,
 }  # fmt: skip
 RECORDED = {"precision_at_k": "precision@5", "recall_at_k": "recall@5", "f1_score": "f1@5", "mrr": "mrr",

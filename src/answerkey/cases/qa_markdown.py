@@ -19,23 +19,26 @@ from answerkey.coerce.decode import read_text
 from answerkey.errors import InputError
 from answerkey.types import Case
 
+_NUMBER = r"(\d{1,9}(?:[A-Za-z]|\.\d{1,3})?)"  # also 6a and 6.1
 _QUESTION_LINES = {
-    "### Q1:": re.compile(r"###\s+Q(\d{1,9})\s*:\s*(.*?)\s*#*\s*$"),
-    "## Q1:": re.compile(r"##\s+Q(\d{1,9})\s*:\s*(.*?)\s*#*\s*$"),
-    "**Q1:**": re.compile(r"\*\*Q(\d{1,9})\s*:\s*(.*?)\s*\*\*\s*$"),
-    "Q1:": re.compile(r"Q(\d{1,9})\s*:\s*(.*?)\s*$"),
+    "### Q1:": re.compile(rf"###\s+Q{_NUMBER}\s*:\s*(.*?)\s*#*\s*$"),
+    "## Q1:": re.compile(rf"##\s+Q{_NUMBER}\s*:\s*(.*?)\s*#*\s*$"),
+    "**Q1:**": re.compile(rf"\*\*Q{_NUMBER}\s*:\s*(.*?)\s*\*\*\s*$"),
+    "Q1:": re.compile(rf"Q{_NUMBER}\s*:\s*(.*?)\s*$"),
 }
+# What was meant as a question: another sign than the colon, or the whole word.
+_LIKE_A_QUESTION = re.compile(rf"(?:##+\s+|\*\*)(?:Q|Question\s+){_NUMBER}\s*[.):\u2013\u2014-]\s*\S", re.IGNORECASE)
 # Headings above this level are those of sections; where questions are no headings, sections have # to ###.
 _LEVEL = {"### Q1:": 3, "## Q1:": 2, "**Q1:**": 4, "Q1:": 4}
-_ANSWER_LINE = re.compile(r"(?:\*\*A(\d{1,9})\s*:\s*\*\*|\*\*A(\d{1,9})\*\*\s*:|A(\d{1,9})\s*:)\s*(.*)$")
+_ANSWER_LINE = re.compile(rf"(?:\*\*A{_NUMBER}\s*:\s*\*\*|\*\*A{_NUMBER}\*\*\s*:|A{_NUMBER}\s*:)\s*(.*)$")
 _HEADING = re.compile(r"(#{1,6})\s+\S")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*$")
-_FENCE = re.compile(r"\s*(```|~~~)")
+_FENCE = re.compile(r"\s*(```|~~~)(?!.*\1)")  # not one that ends in its own line
 
 
 @dataclass(slots=True)
 class _Block:
-    number: int
+    number: str  # as in "6a"; without zeros before it
     line: int
     question: list[str]
     answer: list[str] = field(default_factory=list[str])
@@ -63,22 +66,24 @@ def read_qa_markdown(path: Path, name: str) -> Iterator[Case]:
             question=question,
             expected=(answer,),
             source_file=name,
-            question_num=block.number,
+            question_num=_order(block.number)[0],
         )
 
 
 def _blocks(lines: list[str], name: str) -> list[_Block]:
     layout = _layout(lines)
     blocks: list[_Block] = []
-    seen: dict[int, int] = {}
-    fenced = False
+    seen: dict[str, int] = {}
+    fenced = swallowed = 0  # the line where a code block began, and a question in it
     for number, line in enumerate(lines, start=1):
         current = blocks[-1] if blocks else None
         if _FENCE.match(line):
-            fenced = not fenced
-        asked = None if fenced or layout is None else _QUESTION_LINES[layout].match(line)
-        if asked:
-            if (key := int(asked[1])) in seen:
+            fenced, swallowed = 0 if fenced else number, 0
+        asked = None if layout is None else _QUESTION_LINES[layout].match(line)
+        if asked and fenced:
+            swallowed = swallowed or number
+        if asked and not fenced:
+            if (key := _plain_number(asked[1])) in seen:
                 raise InputError(
                     f"{name}, line {number}: Q{key} stands already at line {seen[key]}; number each question once"
                 )
@@ -93,6 +98,10 @@ def _blocks(lines: list[str], name: str) -> list[_Block]:
             _add_line(current, line, _LEVEL[layout])
         else:
             _add_line(current, line, 0)
+    if fenced and swallowed:
+        raise InputError(
+            f"{name}, line {fenced}: a code block begins here and does not end; close it before line {swallowed}"
+        )
     if not blocks:
         raise InputError(
             f'{name}: no question found; expected lines such as "### Q1: …" or "Q1: …", with "A1: …" below'
@@ -114,7 +123,7 @@ def _layout(lines: list[str]) -> str | None:
 
 
 def _begin_answer(block: _Block, given: re.Match[str], name: str, number: int) -> None:
-    answer_number = int(given[1] or given[2] or given[3])
+    answer_number = _plain_number(given[1] or given[2] or given[3])
     if answer_number != block.number:
         raise InputError(
             f"{name}, line {number}: found A{answer_number}, expected A{block.number} for the question at line {block.line}; "
@@ -137,15 +146,34 @@ def _refuse_other_layout(line: str, block: _Block, layout: str, name: str, numbe
     """A next question in another layout would be swallowed by the answer before it: say so instead."""
     for other, pattern in _QUESTION_LINES.items():
         found = pattern.match(line) if other != layout else None
-        if found and int(found[1]) == block.number + 1:
+        if found and _comes_next(found[1], block):
             raise InputError(
                 f'{name}, line {number}: Q{found[1]} is written as "{other}", but this file began with "{layout}"; use one layout'
             )
-    stray = _ANSWER_LINE.match(line)
-    if stray and block.answered and int(stray[1] or stray[2] or stray[3]) == block.number + 1:
+    if (found := _LIKE_A_QUESTION.match(line)) and _comes_next(found[1], block):
         raise InputError(
-            f"{name}, line {number}: found A{block.number + 1} without its question; add Q{block.number + 1} above it"
+            f'{name}, line {number}: found "{line.strip()[:40]}", expected a question such as '
+            f'"{layout.replace("1", found[1], 1)}"; write it so, or give this heading another number'
         )
+    stray = _ANSWER_LINE.match(line)
+    if stray and block.answered and _comes_next(written := stray[1] or stray[2] or stray[3], block):
+        raise InputError(f"{name}, line {number}: found A{written} without its question; add Q{written} above it")
+
+
+def _order(number: str) -> tuple[int, str]:
+    """6a is (6, "a")."""
+    digits = re.match(r"\d+", number)
+    assert digits is not None
+    return int(digits[0]), number[digits.end() :].lower()
+
+
+def _plain_number(written: str) -> str:
+    return "{}{}".format(*_order(written))
+
+
+def _comes_next(written: str, block: _Block) -> bool:
+    (number, more), (before, last) = _order(written), _order(block.number)
+    return before < number <= before + 3 or (number == before and more > last)
 
 
 def _trimmed(lines: list[str]) -> list[str]:
