@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +14,7 @@ MONTHS = (
 )  # fmt: skip
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in MONTHS) + "|sept"
 _DATE = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_MONTH})(?:\.|\b)"
+    rf"\b(?:(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?|(?P<end>(?:end|last day)(?=\s+of)))\s+(?:of\s+)?)?(?P<month>{_MONTH})(?:\.|\b)"
     rf"(?:\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d))?(?:,?\s*(?P<year>[12]\d{{3}}))?"
     rf"|(?<![\d.])(?P<n1>\d{{1,2}})(?P<mark>[./])(?P<n2>\d{{1,2}})(?P=mark)(?P<n3>(?:19|20)\d\d)(?!\d)|(?P<iso>[12]\d{{3}}-\d{{2}}-\d{{2}})|(?<![\d,.$])(?P<only>1[0-9]{{3}}|20[0-9]{{2}})(?![,.]?\d{{2}}|%)",
     re.IGNORECASE,
@@ -36,14 +37,18 @@ _CLOCK = re.compile(
     r"|(?P<twelve>\b(?:at |until |till |from |by )(?:12 )?(?:noon|midday|midnight)\b))",
     re.IGNORECASE,
 )
-_PER_YEAR = {"hour": 8766.0, "day": 365.25, "week": 52.18, "month": 12.0, "quarter": 4.0, "year": 1.0}
+_PER_YEAR = {"minute": 525960.0, "hour": 8766.0, "day": 365.25, "week": 52.18, "month": 12.0, "quarter": 4.0, "year": 1.0}
 _TIMES = {"once": 1, "twice": 2, "thrice": 3}
-_UNIT = "hour|day|week|month|quarter|year"
+_UNIT = "minute|hour|day|week|month|quarter|year"
+_UNITLY = {"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter"} | dict.fromkeys(
+    ("yearly", "annually"), "year"
+)
 _OFTEN = re.compile(
-    rf"\b(?:(?P<times>once|twice|thrice)|(?P<many>\d+|{_HOUR_WORDS}) times) (?:an?|per|each|every) (?P<unit>{_UNIT})\b"
+    rf"\b(?:(?P<times>once|twice|thrice)|(?P<many>\d+|{_HOUR_WORDS}) times) (?:(?:an?|per|each|every) (?P<unit>{_UNIT})|(?P<unitly>{'|'.join(_UNITLY)}))\b"
     rf"|\bevery (?:(?P<every>\d+|other|{_HOUR_WORDS}) )?(?P<unit2>{_UNIT})s?\b",
     re.IGNORECASE,
 )
+_REGULARLY = re.compile(rf"\b({'|'.join(_UNITLY)})\b(?=\W*$|[.,;:!?)]|\s(?:to|by|at|on|in|with|for|and|or|from|until)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +87,11 @@ def dates(text: str) -> tuple[Date, ...]:
             found += _numeric(int(match["n1"]), int(match["n2"]), int(match["n3"]), match["mark"])
         elif match["only"]:
             found.append(Date(year=int(match["only"])))
-        elif match["year"] or match["day"] or match["day2"] or match["month"].lower() not in _AMBIGUOUS_MONTHS:
-            day = match["day"] or match["day2"]
+        elif match["year"] or match["day"] or match["day2"] or match["end"] or match["month"].lower() not in _AMBIGUOUS_MONTHS:
+            day, year = match["day"] or match["day2"], int(match["year"] or 0)
             month = next(n for n, name in enumerate(MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
-            found.append(Date(int(match["year"]) if match["year"] else None, month, int(day) if day else None))
+            last = calendar.monthrange(year or 2001, month)[1] if match["end"] else None
+            found.append(Date(year or None, month, int(day) if day else last))
     return tuple(found)
 
 
@@ -149,12 +155,17 @@ def frequencies(text: str) -> list[tuple[int, int, float]]:
     """Every `twice a year` and `every six months` as (start, end, times per year): 2 for both."""
     found: list[tuple[int, int, float]] = []
     for match in _OFTEN.finditer(text):
-        if match["unit"]:
+        if unit := match["unit"] or match["unitly"]:
             times = _TIMES.get((match["times"] or "").lower()) or _whole(match["many"])
-            found.append((*match.span(), times * _PER_YEAR[match["unit"].lower()]))
+            found.append((*match.span(), times * _PER_YEAR[_UNITLY.get(unit.lower(), unit.lower())]))
         else:
             every = (match["every"] or "1").lower()
             found.append(
                 (*match.span(), _PER_YEAR[match["unit2"].lower()] / (2 if every == "other" else _whole(every)))
             )
     return found
+
+
+def regularly(text: str) -> list[tuple[int, int, float]]:
+    """Every `monthly` that is no part of `the monthly fee`, as (start, end, times per year)."""
+    return [(*match.span(), _PER_YEAR[_UNITLY[match[1].lower()]]) for match in _REGULARLY.finditer(text)]

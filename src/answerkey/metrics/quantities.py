@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import cast
 
-from answerkey.metrics.dates import clock_times, frequencies
+from answerkey.metrics.dates import clock_times, frequencies, regularly
 from answerkey.metrics.number_words import ORDER, SPELLED, in_digits
 from answerkey.text import numbers
 
@@ -33,8 +33,13 @@ _RATE = re.compile(
     r"\s*(?:(?:/|per|an?|each|every)\s?(?P<unit>hour|h|day|week|month|quarter|year|annum)\b|(?P<periodic>hourly|dai|week|month|quarter|year|annual)ly\b|p\.?\s?a\b)",
     re.IGNORECASE,
 )
+_FIRST = re.compile(r"\b(?:at )?first(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)  # the adverb
+_NUMBERED = re.compile(
+    r"\b(quarter|page|chapter|section|article|room|gate|platform|floor|version|phase|terminal|appendix|paragraph) $",
+    re.IGNORECASE,
+)
 _DURATIONS = {"h": 1 / 8766, "d": 1 / 365.25, "w": 1 / 52.18, "m": 1 / 12, "q": 0.25, "y": 1.0, "a": 1.0}  # years
-CLOCK, FREQUENCY = "clock", "frequency"
+CLOCK, FREQUENCY, CENTS, NUMBERED = "clock", "frequency", "cents", "number of a "
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +75,23 @@ class Figure:
         """Whether both have a unit, and not of the same dimension: days and dollars, ringgit and euros, km and percent."""
         if self.percent != other.percent:
             return bool(self.dimension or other.dimension)
-        if {self.dimension, other.dimension} == {"mass", "currency GBP"}:
+        dimensions = {self.dimension, other.dimension}
+        if dimensions == {"mass", "currency GBP"}:
             return _POUND not in (self.size, other.size)  # `10 pounds` may be either
+        if CENTS in dimensions:
+            return "" not in dimensions and not (self.money and other.money)
         return bool(self.dimension and other.dimension) and self.dimension != other.dimension
+
+    @property
+    def dosed(self) -> bool:
+        """An amount per time that is also taken that often: `10 mg a day`; not a price or a share."""
+        return bool(self.per) and self.dimension in {"mass", "volume"}
 
     @property
     def count(self) -> bool:
         """A small whole number without a unit: it may count or number things that the text lists."""
-        return self.whole and abs(self.value) < 100 and not (self.dimension or self.percent or self.money)
+        numbered = not self.dimension or self.dimension.startswith(NUMBERED)
+        return self.whole and abs(self.value) < 100 and numbered and not (self.percent or self.money)
 
     def written(self, digits: str) -> bool:
         """Whether it is written with those digits, without its million or billion."""
@@ -106,7 +120,7 @@ def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure
     """
     found: list[Figure] = []
     if spelled:
-        text = in_digits(text)
+        text = _FIRST.sub(lambda match: " " * len(match[0]), in_digits(text))
         found += _times(text)
         for figure in found:  # their digits are no figures of their own
             start, end = figure.span
@@ -117,7 +131,15 @@ def figures(text: str, decimal: str = ".", spelled: bool = True) -> tuple[Figure
         ]
         # As many characters as before, so that places stay the same.
         text = _SPELLED.sub(lambda match: f"{SPELLED[match[0].lower()]:g}".rjust(len(match[0]), "\0"), text)
-    found += _in_digits_only(text, decimal)
+    counted = _in_digits_only(text, decimal)
+    found += counted
+    if spelled:
+        taken = [figure.span for figure in counted]
+        free = [each for each in regularly(text) if not any(start < each[1] <= end for start, end in taken)]
+        found += [Figure(times, 0.01, dimension=FREQUENCY, span=(start, end)) for start, end, times in free]
+        found += [
+            Figure(1 / figure.per, 0.01, dimension=FREQUENCY, span=figure.span) for figure in counted if figure.dosed
+        ]
     return tuple(sorted(found, key=lambda figure: figure.span))
 
 
@@ -179,11 +201,13 @@ def _with_unit(figure: Figure, text: str, currency: str = "") -> Figure:
         figure = replace(figure, dimension=f"currency {currency}", money=True)
     elif not figure.percent and (match := _units()[0].match(text, end)):
         unit = _units()[1][match.lastgroup or ""]
-        money = figure.money or unit.dimension.startswith("currency")
+        money = figure.money or unit.dimension.startswith("currency") or unit.dimension == CENTS
         end = match.end()
         figure = replace(
             figure, dimension=unit.dimension, size=unit.size, offset=unit.offset, money=money, span=(start, end)
         )
+    elif not figure.percent and not figure.money and (label := _NUMBERED.search(text, max(0, start - 12), start)):
+        figure = replace(figure, dimension=f"{NUMBERED}{label[1].lower()}")
     if (figure.dimension or figure.percent) and (rate := _RATE.match(text, end)):
         per = _DURATIONS[(rate["unit"] or rate["periodic"] or "a")[0].lower()]
         figure = replace(figure, per=per, span=(start, rate.end()))

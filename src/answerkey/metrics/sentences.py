@@ -23,7 +23,7 @@ _BREAK = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)|[。！？।]+[”’」』
 _LIST_NUMBER = re.compile(r"(?:^|\s)[A-Z]\.$|(?:^|[.!?:;]\s)\s*(?:\d{1,2}|[a-z]|[ivx]{1,4})\.$", re.MULTILINE)
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"“])(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|e\.g|i\.e|approx|no|inc|ltd|co|corp|fig|gen|sen|rep|gov|lt|col"
-    r"|z\.b|bzw|ca|nr|sra|dra)\.$",
+    r"|z\.b|bzw|ca|nr|sra|dra|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec)\.$",
     re.IGNORECASE,
 )
 
@@ -48,6 +48,31 @@ def stem_list(name: str) -> frozenset[str]:
 def word_groups(name: str) -> tuple[str, ...]:
     """A list of groups of English words, each group as one string."""
     return tuple(_lists()[name])
+
+
+@cache
+def phrases() -> dict[str, str]:
+    """Regular expressions for what one word says, by that word."""
+    return dict(_lists()["phrases"])
+
+
+@cache
+def synonyms() -> dict[str, frozenset[str]]:
+    """For each stem those of the words that may stand for it."""
+    found: dict[str, frozenset[str]] = {}
+    for group in word_groups("synonyms"):
+        stems = frozenset(stem(word) for word in group.split())
+        for word in stems:
+            found[word] = found.get(word, frozenset()) | stems - {word}
+    return found
+
+
+@cache
+def bounds() -> tuple[tuple[str, str], tuple[str, str]]:
+    """Regular expressions for what stands before and after a figure that is the most, and one that is the least."""
+    found: dict[str, list[str]] = _lists()["bounds"]
+    (most, most_after), (least, least_after) = found["most"], found["least"]
+    return (most, most_after), (least, least_after)
 
 
 @cache

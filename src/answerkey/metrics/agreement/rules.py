@@ -13,11 +13,11 @@ from difflib import SequenceMatcher
 from rapidfuzz import fuzz
 
 from answerkey.metrics.agreement.comparable import Text, Word, read
-from answerkey.metrics.agreement.stance import focus, moved, other_sign, relation, stance
+from answerkey.metrics.agreement.stance import differences, focus, moved, other_bound, other_sign, relation, stance
 from answerkey.metrics.agreement.word_match import NEAR, Near, closest, has_root
 from answerkey.metrics.dates import MONTHS, without_dates
 from answerkey.metrics.quantities import Figure, figures, figures_agree
-from answerkey.metrics.sentences import stem, stem_list, word_groups, word_list
+from answerkey.metrics.sentences import stem, stem_list, synonyms, word_groups, word_list
 
 YES_NO = 4.0  # for the same yes or no, against the other; less where it is only implied
 OTHER_WAY = 6.0  # against the opposite: not allowed for allowed, a fall for a rise, A over B for B over A
@@ -36,6 +36,7 @@ ITEMS_SHORT = 4.0  # against an answer that has none of the items of an expected
 ITEM_REPLACED = 4.0  # against a list in which another item takes the place of an expected one
 SWAPPED = 4.0  # against the expected sentence with one name exchanged; a third of it for another word
 DECLINED = 1.0  # against an answer that declines and gives nothing expected
+_OPPOSED = -0.15  # a yes or no in other words against a plain statement
 _NAMES_READ = 40
 _SHORT = 8  # words of an expected answer in which every quantity counts
 _COPY = 0.9
@@ -59,8 +60,9 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
     return {
         "plain_words": float(not (names or sought or wanted.dates or listed)),
         "same_side": side,
-        "opposed_side": float(side <= -0.5 or opposed),
+        "opposed_side": float(side <= _OPPOSED or opposed),
         "other_sign": float(other_sign(said, wanted, sought)),
+        "other_bound": float(other_bound(said, wanted, asked, key)),
         "reversed": float(bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))),
         "same_quantity": float(bool(sought) and all(found) and not any(figure.count for figure in sought)),
         "only_quantity": float(
@@ -115,7 +117,12 @@ def _other_person(said: Text, wanted: Text, asked: Text) -> bool:
 
 def _other_quantity(said: Text, wanted: Text, sought: Sequence[Figure], given: set[float]) -> bool:
     """None of the expected quantities, but others of the same kind; of a short expected answer, not even one."""
-    own = [figure for figure in said.figures if figure.value not in given]
+    derived = differences(wanted)
+    own = [
+        figure
+        for figure in said.figures
+        if figure.value not in given and not any(math.isclose(figure.value, change) for change in derived)
+    ]
     missing = [figure for figure in sought if not any(figures_agree(figure, other) for other in own)]
     others = [figure for figure in own if not any(figures_agree(one, figure) for one in sought)]
     kinds = {figure.dimension or figure.percent for figure in missing} - {False}
@@ -138,9 +145,9 @@ def _other_of_kind(said: Text, wanted: Text, asked: Text) -> bool:
     for group in word_groups("exclusive"):
         kind = {stem(word) for word in group.split()} - asked.vocabulary
         sought = kind & wanted.vocabulary
-        if sought and not sought & said.vocabulary and kind & said.vocabulary:
-            return True
-        if sought - said.vocabulary and (kind & said.vocabulary) - wanted.vocabulary:
+        missing = {word for word in sought - said.vocabulary if not synonyms().get(word, set()) & said.vocabulary}
+        others = kind & said.vocabulary
+        if missing and (others - wanted.vocabulary or (missing == sought and others)):
             return True
     return False
 
@@ -210,7 +217,7 @@ def log_odds(f: Mapping[str, float]) -> float:
     brief = phrase and not f["opposed_side"] and f["answer_length"] <= _LONG
     short = f["figures"] >= 2 and not (brief and f["same_side"] > 0) and 1 - f["figures_found"]
     other_name = f["replaced_name"] == 1 and not found and not f["best_contains"]
-    other_way = bool(f["other_sign"] or f["reversed"] or f["opposed_side"])
+    other_way = bool(f["other_sign"] or f["other_bound"] or f["reversed"] or f["opposed_side"])
     against = (
         OTHER_WAY * other_way
         + WRONG_COPY * _wrong_copy(f)

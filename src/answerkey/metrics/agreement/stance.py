@@ -14,7 +14,7 @@ from functools import lru_cache
 from answerkey.metrics.agreement.comparable import Text, Word, read
 from answerkey.metrics.agreement.word_match import has_root
 from answerkey.metrics.quantities import Figure, figures, figures_agree
-from answerkey.metrics.sentences import poles, sentence_spans, stem, stem_list
+from answerkey.metrics.sentences import bounds, phrases, poles, sentence_spans, stem, stem_list
 
 _SAID = re.compile(
     r"(?:^\W*|\b(?:so|thus|hence|therefore|answer\ is|conclusion|overall)\b[\s,:*]*)(yes|no|true|false|correct|nope|yeah)\b"
@@ -27,19 +27,11 @@ _ASKS_YES_NO = re.compile(
     r"\s+(?!not\b)(?:(?!\bor\b)[^?]){0,300}\?",
     re.IGNORECASE,
 )
-_PHRASES = [
-    (re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), put)
-    for pattern, put in (
-        (r"(?:have|has|had|having|need|needs|needed) to", "must"),
-        (r"free of charge|(?:at )?no (?:extra |additional )?(?:charge|cost|fee)|without charge", "free"),
-        (r"out of stock|sold out", "unavailable"),
-        (
-            r"(?:not|no|never|cannot|\w+n't) (?:\w+ ){0,2}?"
-            r"(?:more|less|later|fewer|earlier|faster|slower|higher|lower|exceed\w*|only|just|until)",
-            " ",
-        ),
-    )
-]
+_PHRASES = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), put) for put, pattern in phrases().items()]
+_BOUNDS = [
+    (re.compile(rf"\b(?:{before})\s*#|#\s*(?:{after})", re.IGNORECASE), side)
+    for (before, after), side in zip(bounds(), (-1, 1), strict=True)
+]  # in a text in which the figure is a #
 _AMOUNT = r"([$€£]?\d[\d.,]*%?(?: (?:thousand|million|billion|trillion))?)"
 _FROM_TO = re.compile(rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE)
 _TO_FROM = re.compile(rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE)
@@ -84,7 +76,7 @@ def _negated_after(words: Sequence[Word], at: int) -> bool:
     return bool(
         following
         and following.negates
-        and following.stem in {"t", "not"}
+        and following.stem in {"t", "not", "never"}
         and following.sentence == words[at].sentence
         and not _breaks(following)
     )
@@ -147,6 +139,9 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> in
     """
     if max(len(said.words), len(wanted.words)) > LONGEST:
         return 0
+    negative = negated(wanted, said.vocabulary), negated(said, wanted.vocabulary)
+    if all(negative) and _crossed(said, wanted, *negative):
+        return -1
     names = said.names & wanted.names
     sides: set[int] = set(_exchanged(said, wanted, names))
     given, sought = [mark for mark in marks(said.plain) if mark.axis < 0 or mark.stem not in echo], marks(wanted.plain)
@@ -163,8 +158,12 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> in
         return -1 if -1 in sides else max(sides)
     if echo & {"not", "no", "never"}:
         return 0
-    ours, theirs = negated(wanted, said.vocabulary), negated(said, wanted.vocabulary)
-    return 0 if not (ours or theirs) else 1 if ours and theirs else -1
+    return 0 if not any(negative) else 1 if all(negative) else -1
+
+
+def _crossed(said: Text, wanted: Text, ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Whether each text has what the other negates: `in the morning, not at night` and `at night, not in the morning`."""
+    return ours <= frozenset(said.content) - theirs and theirs <= frozenset(wanted.content) - ours
 
 
 def _exchanged(said: Text, wanted: Text, names: frozenset[str]) -> Iterator[int]:
@@ -209,9 +208,9 @@ def focus(text: Text, wanted: Text, key: Sequence[Figure]) -> Text:
 
 
 def sentences(text: Text) -> list[Text]:
-    if not text.words or text.words[-1].sentence == 0:
-        return [text]
-    return [read(text.plain[start:end]) for start, end in sentence_spans(text.plain)]
+    """The sentences of a text, cut at semicolons too."""
+    parts = [part for start, end in sentence_spans(text.plain) for part in text.plain[start:end].split("; ")]
+    return [read(part) for part in parts] if len(parts) > 1 else [text]
 
 
 def stance(text: Text, question: Text) -> float:
@@ -225,10 +224,23 @@ def stance(text: Text, question: Text) -> float:
     topic = read(asked[0])
     shared = [(len(frozenset(topic.content) & sentence.vocabulary), sentence) for sentence in sentences(text)]
     most = max(count for count, _ in shared)
-    sides = {relation(sentence, topic) for count, sentence in shared if count >= most / 2}
+    near = [sentence for count, sentence in shared if count >= most / 2]
+    sides = {side for sentence in near for side in (relation(sentence, topic), _valence(sentence, topic))}
     if sides & {1, -1}:
         return -_IMPLIED if -1 in sides else _IMPLIED
     return _STATED if most else 0.0  # a sentence about something else is neither
+
+
+def _valence(sentence: Text, topic: Text) -> int:
+    """1 for a sentence that says that something is allowed, included, possible; -1 for the opposite; 0 for neither."""
+    words = () if sentence.declines else _wording(sentence.plain).words
+    sides = {
+        side * (-1 if _is_negated(words, at) else 1)
+        for side, name in ((1, "implies_yes"), (-1, "implies_no"))
+        for at, word in enumerate(words)
+        if word.stem in stem_list(name) - topic.vocabulary
+    }
+    return sum(sides)
 
 
 def direction(text: Text) -> float:
@@ -243,6 +255,31 @@ def moved(text: Text) -> frozenset[tuple[float, float]]:
     found += [(m[2], m[1]) for m in _TO_FROM.finditer(text.plain)]
     ends = [(figures(before), figures(after)) for before, after in found]
     return frozenset((one[0].value, other[0].value) for one, other in ends if one and other)
+
+
+def _bound(text: Text, figure: Figure) -> int:
+    """1 for `at least 5`, -1 for `at most 5`, else 0."""
+    start, end = figure.span
+    for pattern, side in _BOUNDS:
+        if pattern.search(f"{text.plain[max(0, start - 30) : start]}#{text.plain[end : end + 20]}"):
+            return side
+    return 0
+
+
+def other_bound(said: Text, wanted: Text, asked: Text, key: Sequence[Figure]) -> bool:
+    """Whether an expected figure is the least in one text, or in the question, and the most in the other."""
+    limit = {"minimum": 1, "maximum": -1}
+    sought = sum(side for word, side in limit.items() if word in asked.vocabulary)
+    for figure in key:
+        bounds = {_bound(said, other) for other in said.figures if figures_agree(figure, other)}
+        if bounds and bounds == {-(_bound(wanted, figure) or sought)} - {0}:
+            return True
+    return False
+
+
+def differences(text: Text) -> list[float]:
+    """By how much each change in a text is: 1.2 for `from 4.1 to 5.3`."""
+    return [abs(after - before) for before, after in moved(text)]
 
 
 def other_sign(said: Text, wanted: Text, key: Sequence[Figure]) -> bool:

@@ -14,10 +14,12 @@ from rapidfuzz import fuzz, process
 from answerkey.metrics.agreement.comparable import Text, Word
 from answerkey.metrics.boosted_trees import load_numbers
 from answerkey.metrics.quantities import Figure, figures_agree
-from answerkey.metrics.sentences import stem, stem_list, word_groups
+from answerkey.metrics.sentences import stem, stem_list, synonyms, word_groups
 
 NEAR = 0.74  # from here on two words count as two spellings of one
+SYNONYM = 0.8
 _LEAST = 0.75
+_NONE = frozenset[str]()
 _ROOT = 7  # letters: `archaeology` and `archaeologist` have one root
 SURE = 0.85  # needed where the first letters differ, which typos rarely change
 _SCALES = frozenset(stem(word) for word in ("thousand", "million", "billion", "trillion"))
@@ -36,7 +38,9 @@ def closest(token: str, said: Text, wanted: Text, figures: tuple[Figure, ...] = 
         return 1.0, token
     if token[0].isdigit() or len(token) < 4:
         return 0.0, ""
-    return _near_spelling(token, said.vocabulary, said.names if token in wanted.names else frozenset[str]())
+    near = _near_spelling(token, said.vocabulary, said.names if token in wanted.names else frozenset[str]())
+    other = min(synonyms().get(token, _NONE) & said.vocabulary, default="") if near[0] < NEAR else ""
+    return (SYNONYM, other) if other else near
 
 
 def _in_other_scale(said: Text, figures: tuple[Figure, ...]) -> bool:

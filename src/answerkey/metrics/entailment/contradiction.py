@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from answerkey.metrics.agreement.comparable import Text, read
 from answerkey.metrics.agreement.rules import swapped
-from answerkey.metrics.agreement.stance import direction
+from answerkey.metrics.agreement.stance import direction, relation, sentences
 from answerkey.metrics.quantities import Figure, figures, figures_agree
-from answerkey.metrics.sentences import opposites
+from answerkey.metrics.sentences import opposites, poles, stem_list
 
+_ANSWERS = frozenset({"yes", "ye", "no"})
 _SAME_TOPIC, _SAME_WORDS = 0.5, 0.7  # shares of a statement's words that the evidence has
 
 
@@ -34,6 +35,22 @@ def contradicts(statement: str, evidence: str) -> bool:
     if shared >= _SAME_WORDS and turned != negated:
         return True
     return swapped(said, wanted) == 1.0
+
+
+def surely_contradicts(statement: str, evidence: str) -> bool:
+    """Whether a clause of the evidence has all the words of the statement and says the opposite of it.
+
+    >>> surely_contradicts("Yes, flood damage is covered.", "Storms are covered; flood damage is not covered.")
+    True
+    """
+    said = read(statement)
+    content = frozenset(said.content) - _ANSWERS - stem_list("around_figures")
+    for clause in sentences(read(evidence)):
+        own, theirs = content - clause.vocabulary, frozenset(clause.content) - said.vocabulary
+        covered = own <= poles().keys() or (theirs <= poles().keys() and not stem_list("limits") & clause.vocabulary)
+        if len(own) < len(content) and covered and relation(said, clause) < 0:
+            return True
+    return False
 
 
 def _other_figure(statement: str, evidence: str, counts: bool) -> bool:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from answerkey.errors import SettingsError
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
 from answerkey.metrics.dates import Date, dates
+from answerkey.metrics.entailment.contradiction import surely_contradicts
 from answerkey.metrics.entailment.model import EntailmentModel, load_model
 from answerkey.metrics.grounding.sentence_features import (
     ANSWERS_AT_ONCE,
@@ -35,7 +36,7 @@ from answerkey.types import Json, Pair, Score
 EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
 MODEL_WEIGHT, MODEL_FEATURE = 1.0, "model_top"  # of the entailment model's own log-odds, beside the trees that use them
 FLAG_AT = 0.5
-SURE = 0.7  # probability that a sentence with a figure from nowhere is unsupported
+SURE, LIKELY = 0.9, 0.7  # probability that a sentence with a figure from nowhere is unsupported, and one that the model denies
 RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 CONTRADICTED_FROM = 0.5  # log-odds of "contradicted" from which a flagged sentence is called that
 SHORT = 14  # words: of a short sentence the figures are most of what it says
@@ -149,7 +150,7 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
     whose figures and dates are all there in another notation, `12,000 metres` for `12 km`, is supported.
     """
     slope, shift = detector.sentence_curve
-    least = (np.log(SURE / (1 - SURE)) - shift) / slope
+    surely, least = ((np.log(share / (1 - share)) - shift) / slope for share in (SURE, LIKELY))
     texts = (*answer.index.contexts, question)
     known = [figure for text in texts for figure in figures(text)]
     days = [date for text in texts for date in dates(text)]
@@ -157,11 +158,11 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
         text = unnumbered(answer.sentence_text(sentence))
         if refusal(text) == "full" or set(sentence.piece.stems) <= _NO_CLAIM:
             scores[n] = -30.0
-        elif _is_unknown(text, known, days):
-            scores[n] = max(scores[n], least)
-        elif (
-            len(sentence.piece.stems) <= SHORT and not sentence.features["denied"] and _is_converted(text, known, days)
+        elif _is_unknown(text, known, days) or (
+            sentence.evidence >= 0 and surely_contradicts(text, answer.index.text_at(sentence.evidence))
         ):
+            scores[n] = max(scores[n], surely)
+        elif len(sentence.piece.stems) <= SHORT and _is_converted(text, known, days):
             scores[n] = min(scores[n], -least)
         elif _is_contradicted(sentence):
             scores[n] = max(scores[n], least)

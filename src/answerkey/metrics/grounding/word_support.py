@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from answerkey.metrics.sentences import Piece, opposites, pieces, stem_list
+from answerkey.metrics.sentences import Piece, opposites, pieces, stem_list, synonyms
 
 Vector = NDArray[np.float32]
 Grid = NDArray[np.bool_]
@@ -140,7 +140,7 @@ def lexical(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Ma
 def _words(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Mapping[str, float]) -> Words:
     places = [at for at, counts in enumerate(piece.content) if counts]
     stems = [piece.stems[at] for at in places]
-    grid = presence(stems, index.words, len(index.sentences))
+    grid = presence([_as_written(stem, index) for stem in stems], index.words, len(index.sentences))
     near = neighbours(np.arange(len(grid)), np.array(index.passages, dtype=np.int64))
     return Words(
         places=places,
@@ -151,6 +151,13 @@ def _words(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Map
         near=near,
         asked=np.array([stem in asked for stem in stems], dtype=np.bool_),
     )
+
+
+def _as_written(stem: str, index: PassageIndex) -> str:
+    """The stem itself, or one of the same meaning where the passages have only that."""
+    if stem in index.words:
+        return stem
+    return next((other for other in sorted(synonyms().get(stem, ())) if other in index.words), stem)
 
 
 def presence(keys: Sequence[Key], places: Mapping[Key, list[int]], n: int) -> Grid:
