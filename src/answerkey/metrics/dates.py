@@ -37,18 +37,32 @@ _CLOCK = re.compile(
     r"|(?P<twelve>\b(?:at |until |till |from |by )(?:12 )?(?:noon|midday|midnight)\b))",
     re.IGNORECASE,
 )
-_PER_YEAR = {"minute": 525960.0, "hour": 8766.0, "day": 365.25, "week": 52.18, "month": 12.0, "quarter": 4.0, "year": 1.0}
+_PER_YEAR = {
+    "minute": 525960.0,
+    "hour": 8766.0,
+    "day": 365.25,
+    "week": 52.18,
+    "month": 12.0,
+    "quarter": 4.0,
+    "year": 1.0,
+}
 _TIMES = {"once": 1, "twice": 2, "thrice": 3}
 _UNIT = "minute|hour|day|week|month|quarter|year"
-_UNITLY = {"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter"} | dict.fromkeys(
-    ("yearly", "annually"), "year"
-)
+_UNITLY = {
+    "hourly": "hour",
+    "daily": "day",
+    "weekly": "week",
+    "monthly": "month",
+    "quarterly": "quarter",
+} | dict.fromkeys(("yearly", "annually"), "year")
 _OFTEN = re.compile(
     rf"\b(?:(?P<times>once|twice|thrice)|(?P<many>\d+|{_HOUR_WORDS}) times) (?:(?:an?|per|each|every) (?P<unit>{_UNIT})|(?P<unitly>{'|'.join(_UNITLY)}))\b"
     rf"|\bevery (?:(?P<every>\d+|other|{_HOUR_WORDS}) )?(?P<unit2>{_UNIT})s?\b",
     re.IGNORECASE,
 )
-_REGULARLY = re.compile(rf"\b({'|'.join(_UNITLY)})\b(?=\W*$|[.,;:!?)]|\s(?:to|by|at|on|in|with|for|and|or|from|until)\b)", re.IGNORECASE)
+_REGULARLY = re.compile(
+    rf"\b({'|'.join(_UNITLY)})\b(?=\W*$|[.,;:!?)]|\s(?:to|by|at|on|in|with|for|and|or|from|until)\b)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +101,13 @@ def dates(text: str) -> tuple[Date, ...]:
             found += _numeric(int(match["n1"]), int(match["n2"]), int(match["n3"]), match["mark"])
         elif match["only"]:
             found.append(Date(year=int(match["only"])))
-        elif match["year"] or match["day"] or match["day2"] or match["end"] or match["month"].lower() not in _AMBIGUOUS_MONTHS:
+        elif (
+            match["year"]
+            or match["day"]
+            or match["day2"]
+            or match["end"]
+            or match["month"].lower() not in _AMBIGUOUS_MONTHS
+        ):
             day, year = match["day"] or match["day2"], int(match["year"] or 0)
             month = next(n for n, name in enumerate(MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
             last = calendar.monthrange(year or 2001, month)[1] if match["end"] else None

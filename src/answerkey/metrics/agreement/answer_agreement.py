@@ -217,6 +217,8 @@ def _notes(f: Mapping[str, float]) -> list[str]:
         notes.append("the figure is on the other side of zero")
     if f["other_bound"]:
         notes.append("the figure is the most for the least")
+    if f["exchanged"]:
+        notes.append("a figure of something else, or with the other direction")
     if f["other_of_kind"] or f["item_replaced"]:
         notes.append("another item in place of an expected one")
     return notes

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rapidfuzz import fuzz
 
 from answerkey.metrics.agreement.comparable import ARTICLES, Text, Word, read
 from answerkey.metrics.agreement.rules import conclusions
+from answerkey.metrics.agreement.stance import implied
 from answerkey.metrics.agreement.word_match import NEAR, closest, place, rareness
 from answerkey.metrics.quantities import Figure, figures_agree, in_unit
 from answerkey.metrics.refusal import refusal
@@ -33,6 +35,7 @@ def compare(answer: str, reference: str, question: str) -> dict[str, float]:
     if _same_letters(said, wanted):
         wanted = said
     key = tuple(in_unit(figure, asked.unit) for figure in wanted.figures)
+    said = replace(said, figures=(*said.figures, *implied(said, wanted, key)))
     # In the order of the text: the order of a set differs between processes, and would decide ties.
     near = {token: closest(token, said, wanted, key) for token in dict.fromkeys(wanted.content)}
     new = [token for token in wanted.content if token not in asked.vocabulary]

@@ -13,7 +13,16 @@ from difflib import SequenceMatcher
 from rapidfuzz import fuzz
 
 from answerkey.metrics.agreement.comparable import Text, Word, read
-from answerkey.metrics.agreement.stance import differences, focus, moved, other_bound, other_sign, relation, stance
+from answerkey.metrics.agreement.stance import (
+    differences,
+    figures_exchanged,
+    focus,
+    moved,
+    other_bound,
+    other_sign,
+    relation,
+    stance,
+)
 from answerkey.metrics.agreement.word_match import NEAR, Near, closest, has_root
 from answerkey.metrics.dates import MONTHS, without_dates
 from answerkey.metrics.quantities import Figure, figures, figures_agree
@@ -64,6 +73,7 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
         "other_sign": float(other_sign(said, wanted, sought)),
         "other_bound": float(other_bound(said, wanted, asked, key)),
         "reversed": float(bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))),
+        "exchanged": float(figures_exchanged(said, wanted)),
         "same_quantity": float(bool(sought) and all(found) and not any(figure.count for figure in sought)),
         "only_quantity": float(
             any(not figure.count for figure in sought) and all(found) and _only_quantities(wanted, asked)
@@ -217,7 +227,7 @@ def log_odds(f: Mapping[str, float]) -> float:
     brief = phrase and not f["opposed_side"] and f["answer_length"] <= _LONG
     short = f["figures"] >= 2 and not (brief and f["same_side"] > 0) and 1 - f["figures_found"]
     other_name = f["replaced_name"] == 1 and not found and not f["best_contains"]
-    other_way = bool(f["other_sign"] or f["other_bound"] or f["reversed"] or f["opposed_side"])
+    other_way = bool(f["other_sign"] or f["other_bound"] or f["exchanged"] or f["reversed"] or f["opposed_side"])
     against = (
         OTHER_WAY * other_way
         + WRONG_COPY * _wrong_copy(f)

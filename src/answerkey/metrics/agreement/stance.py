@@ -6,6 +6,7 @@ another order of the two things that a relation is about.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ _TO_FROM = re.compile(rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? 
 _SIDES = {"yes": 1.0, "yeah": 1.0, "correct": 1.0, "true": 1.0, "no": -1.0, "nope": -1.0, "false": -1.0}
 _IMPLIED, _STATED = 0.75, 0.25  # the weight of a yes or no in other words, and of a statement without any
 LONGEST = 80  # words of a text that is about one thing
+_FIGURES_READ = 12
+_NO_NAMES = frozenset[str]()
 _REACH = 5  # words after a `not` that it negates
 _BRIEF = 4  # words of an expected answer that is little more than a figure
 _PREFIX = re.compile(r"(?:un|in|im|ir|il|non|dis)(?=\w{4})")
@@ -224,16 +227,16 @@ def stance(text: Text, question: Text) -> float:
     topic = read(asked[0])
     shared = [(len(frozenset(topic.content) & sentence.vocabulary), sentence) for sentence in sentences(text)]
     most = max(count for count, _ in shared)
-    near = [sentence for count, sentence in shared if count >= most / 2]
+    near = [sentence for count, sentence in shared if most and count >= most / 2]
     sides = {side for sentence in near for side in (relation(sentence, topic), _valence(sentence, topic))}
     if sides & {1, -1}:
         return -_IMPLIED if -1 in sides else _IMPLIED
-    return _STATED if most else 0.0  # a sentence about something else is neither
+    return _STATED if near else 0.0  # a sentence about something else is neither
 
 
 def _valence(sentence: Text, topic: Text) -> int:
     """1 for a sentence that says that something is allowed, included, possible; -1 for the opposite; 0 for neither."""
-    words = () if sentence.declines else _wording(sentence.plain).words
+    words = _wording(sentence.plain).words
     sides = {
         side * (-1 if _is_negated(words, at) else 1)
         for side, name in ((1, "implies_yes"), (-1, "implies_no"))
@@ -277,9 +280,72 @@ def other_bound(said: Text, wanted: Text, asked: Text, key: Sequence[Figure]) ->
     return False
 
 
+@dataclass(frozen=True, slots=True)
+class _Labelled:
+    """A figure with the text from the figure before it, and up to the next one."""
+
+    figure: Figure
+    before: Text
+    after: Text
+
+    @property
+    def direction(self) -> int:
+        """1 or -1 for the last word before it in its clause that rises or falls, else 0."""
+        clause = re.split(r"[,;:(.]\s?", self.before.plain)[-1]
+        return ([mark.side for mark in marks(clause) if mark.axis == _RISE] or [0])[-1]
+
+
+def _labelled(text: Text) -> list[_Labelled]:
+    found = [figure for figure in text.figures if not figure.year][:_FIGURES_READ]
+    ends = [0, *(figure.span[1] for figure in found)]
+    starts = [*(figure.span[0] for figure in found), len(text.plain)]
+    return [
+        _Labelled(figure, read(text.plain[ends[n] : starts[n]]), read(text.plain[ends[n + 1] : starts[n + 1]]))
+        for n, figure in enumerate(found)
+    ]
+
+
+def figures_exchanged(said: Text, wanted: Text) -> bool:
+    """Whether two expected figures have each other's words, or one has the other direction.
+
+    `assets of 5 and debts of 3` for `assets of 3 and debts of 5`; `fell 2 % to 9` for `rose 2 % to 9`.
+    """
+    pairs = [
+        (ours, theirs)
+        for ours in _labelled(wanted)
+        for theirs in _labelled(said)
+        if figures_agree(ours.figure, theirs.figure)
+    ]
+    if any(ours.direction * theirs.direction < 0 for ours, theirs in pairs):
+        return True
+    return any(
+        _order((_label(one[0], side), _label(two[0], side)), (_label(one[1], side), _label(two[1], side)), _NO_NAMES)
+        < 0
+        for n, one in enumerate(pairs)
+        for two in pairs[n + 1 :]
+        if one[0] is not two[0] and one[1] is not two[1]
+        for side in ("before", "after")
+    )
+
+
+def _label(one: _Labelled, side: str) -> frozenset[str]:
+    return frozenset((one.before if side == "before" else one.after).content)
+
+
 def differences(text: Text) -> list[float]:
     """By how much each change in a text is: 1.2 for `from 4.1 to 5.3`."""
     return [abs(after - before) for before, after in moved(text)]
+
+
+def implied(said: Text, wanted: Text, key: Sequence[Figure]) -> tuple[Figure, ...]:
+    """The expected figures of a change that an answer gives as the change and one end: `fell by 1.2 to 4.1`."""
+    values = [abs(figure.value) for figure in said.figures]
+
+    def has(value: float) -> bool:
+        return any(math.isclose(value, other, rel_tol=1e-6) for other in values)
+
+    changes = [ends for ends in moved(wanted) if has(abs(ends[1] - ends[0])) and any(map(has, ends))]
+    return tuple(figure for figure in key if any(figure.value in ends for ends in changes))
 
 
 def other_sign(said: Text, wanted: Text, key: Sequence[Figure]) -> bool:

@@ -47,8 +47,9 @@ def surely_contradicts(statement: str, evidence: str) -> bool:
     content = frozenset(said.content) - _ANSWERS - stem_list("around_figures")
     for clause in sentences(read(evidence)):
         own, theirs = content - clause.vocabulary, frozenset(clause.content) - said.vocabulary
-        covered = own <= poles().keys() or (theirs <= poles().keys() and not stem_list("limits") & clause.vocabulary)
-        if len(own) < len(content) and covered and relation(said, clause) < 0:
+        covered = (own < content and own <= poles().keys()) or (len(content - own) > 1 and theirs <= poles().keys())
+        limited = stem_list("limits") & (clause.vocabulary - said.vocabulary)
+        if covered and not limited and relation(said, clause) < 0:
             return True
     return False
 

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answerkey.errors import SettingsError
+from answerkey.metrics.agreement.comparable import read
+from answerkey.metrics.agreement.stance import differences
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
 from answerkey.metrics.dates import Date, dates
 from answerkey.metrics.entailment.contradiction import surely_contradicts
@@ -36,7 +38,10 @@ from answerkey.types import Json, Pair, Score
 EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
 MODEL_WEIGHT, MODEL_FEATURE = 1.0, "model_top"  # of the entailment model's own log-odds, beside the trees that use them
 FLAG_AT = 0.5
-SURE, LIKELY = 0.9, 0.7  # probability that a sentence with a figure from nowhere is unsupported, and one that the model denies
+SURE, LIKELY = (
+    0.9,
+    0.7,
+)  # probability that a sentence with a figure from nowhere is unsupported, and one that the model denies
 RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 CONTRADICTED_FROM = 0.5  # log-odds of "contradicted" from which a flagged sentence is called that
 SHORT = 14  # words: of a short sentence the figures are most of what it says
@@ -153,6 +158,7 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
     surely, least = ((np.log(share / (1 - share)) - shift) / slope for share in (SURE, LIKELY))
     texts = (*answer.index.contexts, question)
     known = [figure for text in texts for figure in figures(text)]
+    known += [Figure(change, 0.01) for text in texts for change in differences(read(text))]
     days = [date for text in texts for date in dates(text)]
     for n, sentence in enumerate(answer.sentences):
         text = unnumbered(answer.sentence_text(sentence))
