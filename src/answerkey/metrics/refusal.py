@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
 from answerkey.metrics.registry import metric
-from answerkey.metrics.sentences import sentence_spans
+from answerkey.metrics.sentences import pieces, sentence_spans, synonyms
 from answerkey.text import UNSPACED, fold, has_any
 from answerkey.types import Case, Response, Score
 
@@ -82,15 +82,27 @@ def refusal_metric(case: Case, response: Response) -> Score:
     return Score({"full": 1.0, "partial": 0.5, "none": 0.0}[found], f"{found} refusal" if found != "none" else "")
 
 
-@metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=2)
+@metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=3)
 def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
-    """1 when the bot declined exactly when it should: out of scope, or the expected answer is a refusal."""
+    """1 when the bot declined exactly when it should: out of scope, or the expected answer is a refusal.
+
+    Without an expected answer it may decline where the passages have at most half of the question's words.
+    """
     answer = response.answer or ""
     found = "full" if has_any(answer, words["abstains"]) else refusal(answer)
     should = should_decline(case)
     declined = found == "full" or (found == "partial" and should)
     did = "declined" if declined else "answered"
+    if declined and not should and not case.expected and _lacks_topic(case.question, response.contexts):
+        return Score(1.0, "declined; the passages have few of the question's words")
     return Score(float(declined == should), f"{did}, {'should decline' if should else 'should answer'}")
+
+
+def _lacks_topic(question: str, contexts: Sequence[str]) -> bool:
+    asked = {word for piece in pieces(question) for word in piece.content_stems()}
+    known = {word for text in contexts for piece in pieces(text) for word in piece.stems}
+    found = [word in known or not known.isdisjoint(synonyms().get(word, ())) for word in asked]
+    return bool(known) and 2 * sum(found) <= len(found)
 
 
 def _clauses(sentence: str) -> list[str]:

@@ -155,7 +155,7 @@ def _other_of_kind(said: Text, wanted: Text, asked: Text) -> bool:
     for group in word_groups("exclusive"):
         kind = {stem(word) for word in group.split()} - asked.vocabulary
         sought = kind & wanted.vocabulary
-        missing = {word for word in sought - said.vocabulary if not synonyms().get(word, set()) & said.vocabulary}
+        missing = {word for word in sought - said.vocabulary if said.vocabulary.isdisjoint(synonyms().get(word, ()))}
         others = kind & said.vocabulary
         if missing and (others - wanted.vocabulary or (missing == sought and others)):
             return True
