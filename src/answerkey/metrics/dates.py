@@ -56,7 +56,8 @@ _UNITLY = {
     "quarterly": "quarter",
 } | dict.fromkeys(("yearly", "annually"), "year")
 _OFTEN = re.compile(
-    rf"\b(?:(?P<times>once|twice|thrice)|(?P<many>\d+|{_HOUR_WORDS}) times) (?:(?:an?|per|each|every) (?P<unit>{_UNIT})|(?P<unitly>{'|'.join(_UNITLY)}))\b"
+    rf"\b(?:(?P<times>once|twice|thrice)|(?P<many>\d+|{_HOUR_WORDS}) times) "
+    rf"(?:(?:an?|per|each|every) (?P<unit>{_UNIT})|(?P<unitly>{'|'.join(_UNITLY)}))\b"
     rf"|\bevery (?:(?P<every>\d+|other|{_HOUR_WORDS}) )?(?P<unit2>{_UNIT})s?\b",
     re.IGNORECASE,
 )
