@@ -39,6 +39,7 @@ def test_each_layout_is_read_whole(layout, ends, write):
         ("### Q1: \n**A1:** yes\n", 1, "no text"),
         ("### Q1: A?\n**A1:** yes\n### Q2. B?\n**A2.** no\n", 3, 'expected a question such as "### Q2:"'),
         ("### Q1: A?\n**A1:** yes\n### Question 2: B?\n**Answer:** no\n", 3, 'expected a question such as "### Q2:"'),
+        (f"Q1: A?\nA1: yes\nQ{'9' * 5000}: B?\nA2: no\n", 3, "more than 9 digits"),
         ("### Q6a: A?\n**A6a:** yes\n**Q6b: B?**\n\nA6b: no\n", 3, "one layout"),
         ("### Q6a: A?\n**A6b:** yes\n", 2, "found A6b, expected A6a"),
         ("Q1: A?\nA1: see\n```\ncode\n\nQ2: B?\nA2: no\n", 3, "does not end; close it before line 6"),

@@ -19,7 +19,7 @@ from answerkey.coerce.decode import read_text
 from answerkey.errors import InputError
 from answerkey.types import Case
 
-_NUMBER = r"(\d{1,9}(?:[A-Za-z]|\.\d{1,3})?)"  # also 6a and 6.1
+_NUMBER = r"(\d+(?:[A-Za-z]|\.\d{1,3})?)"  # also 6a and 6.1
 _QUESTION_LINES = {
     "### Q1:": re.compile(rf"###\s+Q{_NUMBER}\s*:\s*(.*?)\s*#*\s*$"),
     "## Q1:": re.compile(rf"##\s+Q{_NUMBER}\s*:\s*(.*?)\s*#*\s*$"),
@@ -83,6 +83,10 @@ def _blocks(lines: list[str], name: str) -> list[_Block]:
         if asked and fenced:
             swallowed = swallowed or number
         if asked and not fenced:
+            if _order(asked[1])[0] >= 10**9:
+                raise InputError(
+                    f"{name}, line {number}: the number of this question has more than 9 digits; shorten it"
+                )
             if (key := _plain_number(asked[1])) in seen:
                 raise InputError(
                     f"{name}, line {number}: Q{key} stands already at line {seen[key]}; number each question once"
@@ -164,7 +168,7 @@ def _order(number: str) -> tuple[int, str]:
     """6a is (6, "a")."""
     digits = re.match(r"\d+", number)
     assert digits is not None
-    return int(digits[0]), number[digits.end() :].lower()
+    return int(digits[0][:4000]), number[digits.end() :].lower()  # Python reads no whole number of more digits
 
 
 def _plain_number(written: str) -> str:
