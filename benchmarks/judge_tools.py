@@ -15,7 +15,7 @@ def answers(count):
     return [f"You have 30 days, see page {n}." for n in range(count)]
 
 
-def answerkey(url, concurrency, names=("judge.relevance",), of_cases=(), **settings):
+def answerkey(url, concurrency, names=("judge.relevance",), of_cases=(), errors_count=False, **settings):
     """One call per case, whatever the metrics: `of_cases` are the criteria that each case has of its own."""
     from answerkey.coerce.requirements import as_requirements
     from answerkey.coerce.values import LIVE
@@ -34,7 +34,8 @@ def answerkey(url, concurrency, names=("judge.relevance",), of_cases=(), **setti
         for n, text in enumerate(texts):
             own = (*(Requirement(f"{each} Case {n}.") for each in of_cases), *checks)
             pairs.append((Case(f"c{n}", QUESTION, expected=(EXPECTED,), requirements=own), Response(text)))
-        return sum(all(score.value is not None for score in row.values()) for row in plan.score(pairs))
+        table = plan.score(pairs)
+        return sum(all(s.value is not None or (errors_count and s.error) for s in row.values()) for row in table)
 
     return run
 
@@ -54,6 +55,8 @@ OURS = {
     "answerkey, criteria per case": {"names": ("criteria",), "of_cases": OF_CASES},
     "answerkey, mixed kinds": {"names": (*OF_SUITE, "criteria"), "of_cases": OF_CASES},
 }
+# Short, for a small model on a slow machine; its verdicts need not be right.
+REAL = {"names": ("criterion.tone", "criteria"), "of_cases": OF_CASES[:1], "errors_count": True}
 
 
 def autoevals(url, concurrency):

@@ -101,6 +101,16 @@ def test_chunks_without_an_id_and_stop_words() -> None:
     assert "vocabulary_mismatch" not in [finding.code for finding in diagnosis.findings]
 
 
+def test_other_forms_of_a_word_and_pairs_of_chinese_characters_are_no_other_vocabulary() -> None:
+    english = ["The printer is returned with all cables. " * 9, "The batteries are charged in an hour. " * 9]
+    asked = {"q1": "returning printers", "q2": "charge a battery"}
+    chinese = ["图书馆周一至周五上午九点开放。", "每位读者最多可以借十本书。"]
+    for texts, questions in ((english, asked), (chinese, {"q1": "图书馆几点开门？", "q2": "能借多少本书？"})):
+        labels = {"q1": {"1": 1.0}, "q2": {"2": 1.0}}
+        diagnosis = diagnose(RetrievalEvidence(labels, {"q1": ["1"], "q2": ["2"]}, ["1", "2"], texts, questions))
+        assert "vocabulary_mismatch" not in [finding.code for finding in diagnosis.findings]
+
+
 def test_nothing_found_is_never_healthy() -> None:
     labels = {f"q{n}": {f"page-{n}a": 1.0} for n in range(3)}
     diagnosis = diagnose(RetrievalEvidence(labels, {q: ["elsewhere"] for q in labels}))

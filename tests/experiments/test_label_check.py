@@ -53,7 +53,8 @@ def test_every_accepted_form_matches(sweep: Callable[..., Any], form: Any) -> No
 @pytest.mark.parametrize(
     ("labels", "says"),
     [
-        (["1", "2", "3"], 'for "1" write "'),  # a bare page among several documents
+        (["1", "2", "3"], 'for "1" write "guide.txt#1" or "manual.txt#1"'),  # a bare page among several documents
+        (["manual_page_1", "manual_page_2"], 'for "manual_page_1" write "manual.txt#1"'),
         (["manual.txt page 1", "manual.txt page 2"], 'for "manual.txt page 1" write "manual.txt#1"'),
         (["manual, p. 1", "manual, p. 2"], 'for "manual, p. 1" write "manual.txt#1"'),
         (["manual-1", "manual-2"], 'for "manual-1" write "manual.txt#1"'),

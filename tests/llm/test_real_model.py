@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from tests.support.llama_server import LlamaServer
 
+from answerkey import run_suite
 from answerkey.llm import load_chat
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.prompt import load_prompt
@@ -50,3 +54,30 @@ def test_a_plain_chat(llama: LlamaServer) -> None:
     chat.close()
     assert reply.text
     assert (reply.prompt_tokens or 0) > 0
+
+
+def test_criteria_of_suite_and_case_of_mixed_kinds(
+    llama: LlamaServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every criterion has a result on its scale with words of the answer as its quote, or an error that says what was wrong."""
+    monkeypatch.setenv("ANSWERKEY_CACHE", str(tmp_path / "cache"))
+    answers = ["You have 30 days.", "Wait until Friday, please."]
+    rows = [
+        {"id": f"c{n}", "question": "How long?", "answer": answer, "criteria": ["It names a time.", {"type": "contains", "value": "30"}]}
+        for n, answer in enumerate(answers)
+    ]  # fmt: skip
+    (tmp_path / "cases.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    judge = "".join(f"{key} = {json.dumps(value)}\n" for key, value in llama.settings(max_tokens=200).items())
+    (tmp_path / "suite.toml").write_text(
+        'cases = ["cases.jsonl"]\nmetrics = ["criterion.short", "criterion.tone", "criteria"]\n'
+        '[[criteria]]\nname = "short"\nask = "The answer is one sentence."\n'
+        '[[criteria]]\nname = "tone"\nask = "How friendly is it?"\nkind = "0-5"\n'
+        f'[target]\nkind = "recorded"\n[judge]\n{judge}'
+    )
+    run = run_suite(tmp_path / "suite.toml", progress=False)
+    steps = {"criterion.short": {0, 1}, "criterion.tone": set(range(6)), "criteria": {0, 0.5, 1}}
+    scores = {name: [outcome.scores[name] for outcome in run.outcomes] for name in steps}
+    assert all(s.value in steps[name] or s.error for name, found in scores.items() for s in found)
+    for answer, found in zip(answers, zip(*scores.values(), strict=True), strict=True):
+        quotes = [str(s.details.get("quote") or "") for s in found if s.error is None]
+        assert all(quote == "no quote" or quote in answer for quote in quotes)

@@ -67,6 +67,26 @@ def test_a_beir_folder(tmp_path: Path) -> None:
     assert [(page.id, page.text) for page in read_corpus(tmp_path)] == [("7", "Title\nbody"), ("8", "more")]
 
 
+@pytest.mark.parametrize("wrap", [list, lambda rows: {"chunks": rows}], ids=["list", "object"])
+def test_a_json_file_of_chunks(tmp_path: Path, wrap) -> None:
+    rows = [{"page_content": "alpha", "metadata": {"source": "a.pdf", "page": 1}}, {"id": "b", "text": "beta"}]
+    (tmp_path / "chunks.json").write_text(json.dumps(wrap(rows)))
+    assert [(page.id, page.text) for page in read_corpus(tmp_path / "chunks.json")] == [
+        ("a.pdf#1", "alpha"),
+        ("b", "beta"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [("{}", "expected a list"), ("[3]", "record 1"), ('[{"text": "x"}]', "record 1: no id"), ("[", "chunks.json")],
+)
+def test_a_json_file_without_chunks(tmp_path: Path, content: str, says: str) -> None:
+    (tmp_path / "chunks.json").write_text(content)
+    with pytest.raises(InputError, match=says):
+        read_corpus(tmp_path / "chunks.json")
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @collection_option
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; default that of the suite.")
-@click.option("--no-plots", is_flag=True, help="Skip the charts.")
+@click.option("--no-charts", "--no-plots", "no_plots", is_flag=True, help="Skip the charts.")
 @json_option
 def command(
     suite: Path, query: str | None, k: int | None, out: Path | None, no_plots: bool, as_json: bool, **given: Any

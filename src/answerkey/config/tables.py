@@ -136,7 +136,9 @@ class EmbeddingTable(Table, frozen=True):
 class RetrievalTable(Table, frozen=True):
     """[retrieval]: what `sweep` and `diagnose` search, how it is chunked and how it is ranked."""
 
-    documents: Annotated[Path | None, about("A file, a folder (text, Markdown, PDF) or a BEIR folder.")] = None
+    documents: Annotated[
+        Path | None, about("A file, a folder (text, Markdown, PDF), a JSON list of chunks or a BEIR folder.")
+    ] = None
     ids: Annotated[IdStyle, about("How labels name pages: `auto`, `page`, `document` or `document#page`.")] = "auto"
     chunk_by: Annotated[
         ChunkBy, about("`page`, `heading`, `sentence` (whole sentences) or `fixed` (a number of words; also `words`).")

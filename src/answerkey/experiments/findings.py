@@ -12,6 +12,7 @@ from answerkey.experiments.label_check import SHIFTS, PageNames, check_labels, m
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.metrics.ranking.rank import rank
 from answerkey.metrics.sentences import word_list
+from answerkey.retrieval.bm25 import detect_language, search_words
 from answerkey.text import counted, words
 
 _LEAST_GAIN = 0.05
@@ -271,13 +272,21 @@ def vocabulary_mismatch(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Questions in words that the documents do not use: BM25 cannot match them. Stop words are left out."""
     if not evidence.texts or not evidence.questions:
         return None
-    known = {word for text in evidence.texts for word in words(text)}
+    language = detect_language(evidence.texts)
+    known = {form for text in evidence.texts for form in search_words(text, language)}
+    characters = {character for form in known for character in form}
+
+    def is_new(word: str) -> bool:
+        """In no document; of a pair of characters, which is no word, both are in none."""
+        pair = len(word) == 2 and not word.isascii()
+        return characters.isdisjoint(word) if pair else known.isdisjoint(search_words(word, language))
+
     asked = _content_words(evidence.questions)
-    unknown = {q: sum(word not in known for word in found) / len(found) for q, found in asked.items() if found}
+    unknown = {q: sum(map(is_new, found)) / len(found) for q, found in asked.items() if found}
     foreign = [query for query, part in unknown.items() if part > _MISMATCH]
     if not unknown or len(foreign) < _MANY * len(unknown):
         return None
-    worst = Counter(word for query in foreign for word in asked[query] if word not in known)
+    worst = Counter(word for query in foreign for word in asked[query] if is_new(word))
     rest = {q: evidence.labels[q] for q in evidence.labelled if q not in foreign}
     return RetrievalFinding(
         "vocabulary_mismatch",

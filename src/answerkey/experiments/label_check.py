@@ -71,11 +71,10 @@ class PageNames:
         if without_chunk is not None:
             return f'"{without_chunk}"'
         numbers = [str(int(number)) for number in re.findall(r"(?<![.\d])\d{1,18}(?!\d)", label)]
-        letters = [word for word in words(re.sub(r"\d+", " ", label)) if word not in _PAGE_WORDS]
+        letters = [word for word in words(re.sub(r"[\d_]+", " ", label)) if word not in _PAGE_WORDS]
         for number in reversed(numbers):
-            for one in self._by_page.get(number, ()):
-                if not letters or self._is_about(one, letters):
-                    return f'"{one}"'
+            if meant := [one for one in self._by_page.get(number, ()) if self._is_about(one, letters)]:
+                return " or ".join(f'"{one}"' for one in meant[:3])
         pages = self._by_document.get(document_stem(page_parts(label)[0] or label), [])
         if len(pages) == 1:
             return f'"{pages[0]}"'
@@ -106,10 +105,9 @@ class PageNames:
         return not self._single or self._single == {stem}
 
     def _is_about(self, one: str, letters: Sequence[str]) -> bool:
-        """Whether the label's words are those of the id's document."""
-        document = page_parts(one)[0]
-        own = set(words(document or " ".join(self._single)))
-        return bool(own) and all(word in own for word in letters)
+        """Whether the label's words, if it has any, are those of the id's document."""
+        own = set(words((page_parts(one)[0] or " ".join(self._single)).replace("_", " ")))
+        return own.issuperset(letters)
 
     def _range(self, spread: re.Match[str]) -> list[str]:
         first, last = int(spread["first"]), int(spread["last"])

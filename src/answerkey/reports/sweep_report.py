@@ -47,8 +47,8 @@ def sweep_sections(sweep: Sweep, found: Conclusions) -> list[Section]:
     searched = facts(sweep)
     scored = f"scored {int(sweep.labelled.sum())}/{len(sweep.cases)} queries; {searched['source']}, {searched['pages']} pages"
     bm25 = searched["bm25"]
-    language = f"{bm25['language']}{', detected' if bm25['detected'] else ''}"
-    how = f"BM25 {bm25['variant']} (k1 = {bm25['k1']:g}, b = {bm25['b']:g}, stemming: {language})"
+    language = f"{bm25['language']}{' detected' if bm25['detected'] else ''}"
+    how = f"BM25 {bm25['variant']} (k1 = {bm25['k1']:g}, b = {bm25['b']:g}, language: {language})"
     how = f"{how}; dense: {searched['dense']}"
     sections = [
         Section("Best setting", [found.best.sentence, f"chosen by {sweep.plan.select_name}; {scored}", how]),

@@ -1,4 +1,4 @@
-"""Documents as pages: text, Markdown, PDF, JSONL and BEIR folders; each page knows its document and number."""
+"""Documents as pages: text, Markdown, PDF, JSON, JSONL and BEIR folders; each page knows its document and number."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, cast
 
 from answerkey.cache import kept_file
 from answerkey.coerce.decode import parse_json, read_lines, read_text
@@ -18,6 +19,7 @@ from answerkey.errors import InputError
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 MARKDOWN_ENDINGS = frozenset({".md", ".markdown"})
 ENDINGS = TEXT_ENDINGS | {".pdf", ".jsonl"}
+LISTS = ("chunks", "documents", "pages", "passages", "data")  # where the records of a JSON object may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,9 @@ def read_corpus(path: Path, ids: IdStyle = "auto") -> list[Page]:
 def corpus_files(path: Path) -> list[Path]:
     """The files to read, sorted by name; of a BEIR folder the corpus alone."""
     if path.is_file():
-        if path.suffix.lower() not in ENDINGS:
-            raise InputError(f"{path}: cannot read {path.suffix or 'this'} files; give {', '.join(sorted(ENDINGS))}")
+        readable = ENDINGS | {".json"}  # of a folder it may be anything
+        if path.suffix.lower() not in readable:
+            raise InputError(f"{path}: cannot read {path.suffix or 'this'} files; give {', '.join(sorted(readable))}")
         return [path]
     if not path.is_dir():
         raise InputError(f"no documents at {path}: give a file, a folder or a BEIR folder")
@@ -61,11 +64,9 @@ def corpus_files(path: Path) -> list[Path]:
 def _read_file(file: Path, root: Path) -> Iterator[Page]:
     name = file.relative_to(root).as_posix() if root.is_dir() else file.name
     ending = file.suffix.lower()
-    if ending == ".jsonl":
+    if ending in {".json", ".jsonl"}:
         yield from _read_records(file)
     elif ending == ".pdf":
-        from answerkey.retrieval.corpus import read_pdf
-
         for number, text in enumerate(read_pdf(file), start=1):
             yield Page("", text, name, str(number))
     else:
@@ -74,11 +75,25 @@ def _read_file(file: Path, root: Path) -> Iterator[Page]:
             yield Page("", text, name, str(number) if len(parts) > 1 else None)
 
 
+def _records(file: Path) -> Iterator[tuple[Place, Any]]:
+    """The objects of a file, one per line or in one list, with their places."""
+    if file.suffix.lower() == ".jsonl":
+        for number, line in read_lines(file):
+            place = Place(file.name, number)
+            yield place, parse_json(line, str(place), in_line=True)
+        return
+    found: Any = parse_json(read_text(file), file.name)
+    if is_mapping(found):
+        found = next((found[name] for name in LISTS if name in found), found)
+    if not isinstance(found, list):
+        raise InputError(f'{file.name}: expected a list of {{"id": …, "text": …}}, alone or under {", ".join(LISTS)}')
+    for number, row in enumerate(cast("list[Any]", found), start=1):
+        yield Place(file.name, number, "record"), row
+
+
 def _read_records(file: Path) -> Iterator[Page]:
-    """One JSON object per line: its text, an id or a page, and optionally a title, in any of the usual shapes."""
-    for number, line in read_lines(file):
-        place = Place(file.name, number)
-        row: object = parse_json(line, str(place), in_line=True)
+    """JSON objects, each with its text, an id or a page, and optionally a title, in any of the usual shapes."""
+    for place, row in _records(file):
         if not is_mapping(row):
             raise InputError(f'{place}: expected {{"id": …, "title": …, "text": …}}')
         if "text" not in row and "contents" in row:
