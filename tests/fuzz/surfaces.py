@@ -465,6 +465,6 @@ def options(rng: Random, world: Path) -> FuzzInput:
 
 
 SURFACES: dict[Surface, int] = {
-    readers: 26, beir: 2, score: 4, profile: 5, rank: 8, calibrate: 2, diagnose: 3, check: 6, dry_run: 14, a_run: 4, sweep: 1, damage: 14, viewer: 12,
-    reply: 60, options: 12,
+    readers: 26, beir: 2, score: 4, profile: 5, rank: 8, calibrate: 2, diagnose: 3, check: 6, dry_run: 14, a_run: 4, sweep: 1, damage: 9, viewer: 12,
+    reply: 65, options: 12,
 }  # fmt: skip
