@@ -88,12 +88,19 @@ def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
         rows=table_rows(comparison),
         notes=notes(comparison),
         metrics=metric_rows(comparison),
-        lists=[
-            (title, len(moves), _with_answers(comparison, moves[:cases]))
-            for title, moves in (*flip_lists(comparison), *case_lists(comparison))
-            if moves
-        ],
+        lists=[(title, len(moves), _with_answers(comparison, moves[:cases])) for title, moves in _lists(comparison)],
     )
+
+
+def _lists(comparison: Comparison) -> list[tuple[str, Sequence[Move | Flip]]]:
+    """The cases that newly fail and pass, then those that moved without that."""
+    flips = flip_lists(comparison)
+    listed = {flip.id for _, found in flips for flip in found}
+    moved = [
+        (f"{title}, same verdict", [move for move in moves if move.id not in listed])
+        for title, moves in case_lists(comparison)
+    ]
+    return [*flips, *((title, moves) for title, moves in moved if moves)]
 
 
 def _with_answers(
@@ -154,7 +161,7 @@ def environment() -> Environment:
     )
     filters: dict[str, Any] = {
         "breakable": _breakable, "count": count, "figure": figure, "heat": heat, "label": _label,
-        "move_status": _move_status, "path": _path,
+        "moment": moment, "move_status": _move_status, "path": _path, "sentence": sentence,
         "percent": percent, "seconds": seconds, "share_tone": share_tone, "spec": _spec, "tone": tone,
     }  # fmt: skip
     made.filters.update(filters)
@@ -196,6 +203,16 @@ def _path(text: Any) -> str:
 def _breakable(text: str) -> Markup:
     """A long name that may wrap after its underscores."""
     return Markup("_<wbr>").join(escape(part) for part in text.split("_"))
+
+
+def moment(created: str) -> str:
+    """The time of a run: `2026-01-02 03:04 UTC`."""
+    zone = " UTC" if created.endswith(("+00:00", "Z")) else ""
+    return f"{created[:16].replace('T', ' ')}{zone}"
+
+
+def sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def tone(status: str) -> str:

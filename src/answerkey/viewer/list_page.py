@@ -100,13 +100,14 @@ def _marks(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[dict[str,
         sign = {"higher": 1, "lower": -1}.get(_better(metric), 0)
         if len(measured) < 2 or not sign:
             continue
-        best = max(measured, key=lambda n: sign * sum(measured[n].values()) / len(measured[n]))
+        means = {n: fmean(column.values()) for n, column in measured.items()}
+        best = max(measured, key=lambda n: sign * means[n])
         others = [n for n in measured if n != best]
         corrected = holm([_paired_p(measured[best], measured[n]) for n in others])
         marks[best][metric] = "best"
         for n, p in zip(others, corrected, strict=True):
             if p >= SIGNIFICANT:
-                marks[n][metric] = "tie"
+                marks[n][metric] = "best" if means[n] == means[best] else "tie"
     return marks
 
 

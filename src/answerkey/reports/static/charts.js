@@ -15,10 +15,15 @@
     script.textContent = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
     document.head.append(script);
   };
+  const lines = (text, longest) => text.split(" ").reduce((done, word) => {
+    const last = done[done.length - 1];
+    return last && last.length + word.length < longest ? [...done.slice(0, -1), `${last} ${word}`] : [...done, word];
+  }, []);
   const draw = (figure) => {
     const spec = JSON.parse(figure.dataset.spec);
     spec.config = { ...looks[dark.matches ? "dark" : "light"], ...(spec.config || {}) };
     if (typeof spec.width === "number") spec.width = "container";
+    if (typeof spec.title?.subtitle === "string") spec.title.subtitle = lines(spec.title.subtitle, figure.clientWidth / 6.5);
     return vegaEmbed(figure.querySelector(".plot"), spec, {
       actions: false, ast: true, renderer: "svg", logLevel: vega.Error, defaultStyle: false, tooltip: { disableDefaultStyle: true },
     }).then(() => figure.classList.add("drawn"));
