@@ -85,7 +85,7 @@ def _forget() -> None:
     """Nothing is known from an earlier run, or of another metric."""
     entailment.load_model.cache_clear()
     if model := entailment.load_model():
-        model.store = None
+        model.rows.store = None
 
 
 def _seconds(work: Callable[[], object]) -> float:

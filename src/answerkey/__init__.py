@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from answerkey.api import compare as compare
     from answerkey.api import evaluate as evaluate
     from answerkey.api import load_cases as load_cases
-    from answerkey.api import open_run as open_run
     from answerkey.api import prefer as prefer
     from answerkey.api import rank as rank
     from answerkey.api import run_suite as run_suite
     from answerkey.api import score as score
     from answerkey.api.run import Run as Run
+    from answerkey.api.run import open_run as open_run
     from answerkey.comparison.comparison import Comparison as Comparison
     from answerkey.comparison.comparison import compare_runs as compare_runs
     from answerkey.comparison.prefer import Preference as Preference
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _NAMES = {
-    "api": "aevaluate compare evaluate load_cases open_run prefer rank run_suite score",
-    "api.run": "Run",
+    "api": "aevaluate compare evaluate load_cases prefer rank run_suite score",
+    "api.run": "Run open_run",
     "comparison.comparison": "Comparison compare_runs",
     "comparison.prefer": "Preference",
     "errors": "AnswerkeyError",

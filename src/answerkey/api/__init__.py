@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from answerkey.api.adapters import NAME, cases_of, judge_of, metrics_of, name_of, target_of
-from answerkey.api.run import Run, open_folder
+from answerkey.api.run import Run, open_run
 from answerkey.background import on_loop
 from answerkey.cases import load_cases as stream_cases
 from answerkey.coerce.rows import case_of_row, response_of_row
@@ -165,21 +165,12 @@ def _execute(prepared: Prepared, out: str | Path | None, progress: bool) -> Run:
         else:
             finished = run_prepared(prepared, Options(selection=prepared.selection), watch, stop)
             write_reports(finished.folder)
-            run = open_folder(finished.folder)
+            run = open_run(finished.folder)
     finally:
         shown.finish()
     if stop:
         raise IncompleteError(finished.partial, run)
     return run
-
-
-def open_run(path: str | Path) -> Run:
-    """The run in a folder, as `evaluate(out=…)`, `Run.save` and `answerkey run` write it.
-
-    >>> open_run("results/support-bot_20260102_030405").summary.pass_rate  # doctest: +SKIP
-    0.92
-    """
-    return open_folder(path)
 
 
 def load_cases(*paths: str | Path) -> list[Case]:
@@ -258,5 +249,5 @@ def prefer(a: Run | str | Path, b: Run | str | Path, judge: object = "local", wo
 
 
 def _side(run: Run | str | Path) -> tuple[str, Iterable[Outcome]]:
-    opened = run if isinstance(run, Run) else open_folder(run)
+    opened = run if isinstance(run, Run) else open_run(run)
     return opened.name, opened.outcomes

@@ -190,8 +190,12 @@ class Run:
         return "<div>" + "".join(parts) + "</div>"
 
 
-def open_folder(path: str | Path) -> Run:
-    """The run of a folder; its outcomes are read when they are first needed."""
+def open_run(path: str | Path) -> Run:
+    """The run in a folder, as `evaluate(out=…)`, `Run.save` and `answerkey run` write it.
+
+    >>> open_run("results/support-bot_20260102_030405").summary.pass_rate  # doctest: +SKIP
+    0.92
+    """
     return Run(read_manifest(Path(path)), folder=Path(path))
 
 

@@ -88,7 +88,8 @@ def read_responses(path: Path) -> Iterator[tuple[str, Response]]:
     if not path.is_file():
         raise InputError(f"{path}: no such file of recorded answers")
     if path.suffix.lower() in _RUN_ENDINGS:
-        yield from read_trec_responses(path)
+        for query, ranking in read_trec_run(path).items():
+            yield query, Response(retrieved=tuple(ranking))
         return
     for row, place in read_rows(path, path.name, (*ROW_READERS, *_RUN_ENDINGS)):
         key = str(row.get("id") or "").strip()
@@ -159,12 +160,8 @@ def shown_name(path: Path, base: Path) -> str:
         return str(path)
 
 
-def _by_number(file: str | None, number: int) -> str:
-    return f"{file}, case {number}"
-
-
 def checked(
-    cases: Iterable[Case], where: str, place_of: Callable[[str | None, int], str] = _by_number
+    cases: Iterable[Case], where: str, place_of: Callable[[str | None, int], str] = "{}, case {}".format
 ) -> Iterator[Case]:
     """The same cases; a second use of an id stops with its place: `place_of` the nth case of a file."""
     seen: set[int] = set()  # hashes of ids: a tenth of the memory of the texts
@@ -259,9 +256,3 @@ def read_trec_cases(path: Path, name: str) -> Iterator[Case]:
                 texts[key.strip()] = text.strip()
     for query, relevant in read_qrels(path).items():
         yield Case(id=query, question=texts.get(query) or query, relevant=relevant, source_file=name)
-
-
-def read_trec_responses(path: Path) -> Iterator[tuple[str, Response]]:
-    """The rankings of a TREC run file as recorded responses."""
-    for query, ranking in read_trec_run(path).items():
-        yield query, Response(retrieved=tuple(ranking))

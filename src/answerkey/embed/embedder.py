@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from answerkey.cache import DiskCache
 from answerkey.errors import EndpointError
@@ -63,6 +63,53 @@ def unit_rows(given: object, count: int, dimension: int | None, source: str) -> 
 KEPT_IN_MEMORY = 20_000
 # What is computed between two writes to disk: an interrupted run loses no more.
 TEXTS_PER_WRITE = 2_048
+Key = TypeVar("Key", bound=str | tuple[str, ...])
+
+
+class RowCache(Generic[Key]):
+    """What a model gave for each key, in memory and, with a `store`, on disk; `most` rows are kept in memory.
+
+    `name` has the model, `is_whole` says whether a row from the disk can be used. Safe with several threads.
+    """
+
+    def __init__(self, name: str, store: DiskCache | None, is_whole: Callable[[Vectors], bool], most: int) -> None:
+        self._name, self.store, self._is_whole, self._most = name, store, is_whole, most
+        self._memory: OrderedDict[Key, Vectors] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def rows(self, keys: Sequence[Key], compute: Callable[[Sequence[Key]], Vectors], at_once: int) -> list[Vectors]:
+        """A row per key; those that are not known are computed, `at_once` at a time."""
+        with self._lock:
+            found = {key: self._memory[key] for key in keys if key in self._memory}
+        missing = [key for key in dict.fromkeys(keys) if key not in found]
+        if missing and self.store:
+            found |= self._stored(self.store, missing)
+            missing = [key for key in missing if key not in found]
+        for start in range(0, len(missing), at_once):
+            part = missing[start : start + at_once]
+            new = dict(zip(part, compute(part), strict=True))
+            if self.store:
+                self.store.put({self._digest(key): row.astype("<f4").tobytes() for key, row in new.items()})
+            found |= new
+        with self._lock:
+            for key, row in found.items():
+                self._memory[key] = row
+                self._memory.move_to_end(key)
+            while len(self._memory) > self._most:
+                self._memory.popitem(last=False)
+        return [found[key] for key in keys]
+
+    def _stored(self, store: DiskCache, keys: Sequence[Key]) -> dict[Key, Vectors]:
+        import numpy as np
+
+        by_digest = {self._digest(key): key for key in keys}
+        stored = store.get(list(by_digest))
+        found = {by_digest[name]: np.frombuffer(row, "<f4") for name, row in stored.items() if len(row) % 4 == 0}
+        return {key: row for key, row in found.items() if self._is_whole(row)}
+
+    def _digest(self, key: Key) -> bytes:
+        named = "\0".join((self._name, *((key,) if isinstance(key, str) else key)))
+        return hashlib.blake2b(named.encode("utf-8", "surrogatepass"), digest_size=20).digest()
 
 
 class CachedEmbedder:
@@ -70,11 +117,9 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder, cache: DiskCache | None = None) -> None:
         self.inner = inner
-        self.cache = cache
         self.name, self.digest, self.precision = inner.name, inner.digest, inner.precision
-        self._model = f"{inner.digest}:{inner.precision}"
-        self._memory: OrderedDict[str, Vectors] = OrderedDict()
-        self._lock = threading.Lock()
+        model = f"{inner.digest}:{inner.precision}"
+        self._rows: RowCache[str] = RowCache(model, cache, self._is_unit, KEPT_IN_MEMORY)
 
     @property
     def dimension(self) -> int:
@@ -85,46 +130,8 @@ class CachedEmbedder:
 
         if isinstance(texts, str):
             raise TypeError("embed takes a list of strings, not one string")
-        found = self._remembered(texts)
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
-        if missing and self.cache:
-            found |= self._stored(self.cache, missing)
-            missing = [text for text in missing if text not in found]
-        for start in range(0, len(missing), TEXTS_PER_WRITE):
-            part = missing[start : start + TEXTS_PER_WRITE]
-            new = dict(zip(part, self.inner.embed(part), strict=True))
-            if self.cache:
-                self.cache.put({self._key(text): row.astype("<f4").tobytes() for text, row in new.items()})
-            found |= new
-        self._remember(found)
-        if not texts:
-            return np.empty((0, self.dimension), np.float32)
-        return np.stack([found[text] for text in texts])
+        rows = self._rows.rows(texts, self.inner.embed, TEXTS_PER_WRITE)
+        return np.stack(rows) if rows else np.empty((0, self.dimension), np.float32)
 
-    def _stored(self, cache: DiskCache, texts: Sequence[str]) -> dict[str, Vectors]:
-        """The vectors on disk, those of length 1 and of the right dimension."""
-        import numpy as np
-
-        by_key = {self._key(text): text for text in texts}
-        found = {
-            by_key[key]: np.frombuffer(blob, dtype="<f4")
-            for key, blob in cache.get(list(by_key)).items()
-            if len(blob) == 4 * self.dimension
-        }
-        return {text: vector for text, vector in found.items() if abs(float(vector @ vector) - 1) < 1e-3}
-
-    def _key(self, text: str) -> bytes:
-        named = f"{self._model}\0{text}".encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(named, digest_size=20).digest()
-
-    def _remembered(self, texts: Sequence[str]) -> dict[str, Vectors]:
-        with self._lock:
-            return {text: self._memory[text] for text in texts if text in self._memory}
-
-    def _remember(self, found: dict[str, Vectors]) -> None:
-        with self._lock:
-            for text, vector in found.items():
-                self._memory[text] = vector
-                self._memory.move_to_end(text)
-            while len(self._memory) > KEPT_IN_MEMORY:
-                self._memory.popitem(last=False)
+    def _is_unit(self, row: Vectors) -> bool:
+        return len(row) == self.dimension and abs(float(row @ row) - 1) < 1e-3

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from answerkey.coerce.values import valid_text
 from answerkey.embed.embedder import unit_rows
 from answerkey.errors import EndpointError
 from answerkey.net import HttpClient, HttpReply, NoReply, TimedOutReply, back_off, retry_after
@@ -76,7 +77,8 @@ class HttpEmbedder:
         return np.concatenate([self._vectors(texts[n : n + TEXTS_PER_REQUEST]) for n in starts])
 
     def _vectors(self, texts: Sequence[str]) -> Vectors:
-        body = {"model": self.name, "input": [_sendable(text) for text in texts]}
+        # An empty text, which servers reject, is a blank.
+        body = {"model": self.name, "input": [valid_text(text) or " " for text in texts]}
         rows = self._rows(self._ask(json.dumps(body).encode()), len(texts))
         with self._lock:
             vectors = unit_rows(rows, len(texts), self._dimension, self._shown)
@@ -131,8 +133,3 @@ class HttpEmbedder:
     def _short(self, reply: HttpReply) -> str:
         text = self._client.secrets.hide(reply.body.decode("utf-8", "replace"))
         return " ".join(text.split())[:200] or "no text"
-
-
-def _sendable(text: str) -> str:
-    """Never empty, which servers reject, and without half surrogates, which JSON cannot carry."""
-    return text.encode("utf-8", "replace").decode("utf-8") or " "

@@ -12,12 +12,11 @@ from typing import Any, cast
 from answerkey.cache import kept_file
 from answerkey.coerce.decode import parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_passages
-from answerkey.coerce.values import Place, is_mapping
+from answerkey.coerce.values import Place, is_mapping, valid_text
 from answerkey.config.tables import IdStyle
 from answerkey.errors import InputError
 
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
-MARKDOWN_ENDINGS = frozenset({".md", ".markdown"})
 ENDINGS = TEXT_ENDINGS | {".pdf", ".jsonl"}
 LISTS = ("chunks", "documents", "pages", "passages", "data")  # where the records of a JSON object may be
 
@@ -149,7 +148,7 @@ def _extract(file: Path, raw: bytes) -> list[str]:
         reader = PdfReader(BytesIO(raw))
         if reader.is_encrypted and not reader.decrypt(""):
             raise InputError(f"{file} is encrypted: save a copy without the password")
-        return [_plain(page.extract_text() or "") for page in reader.pages]
+        return [valid_text(page.extract_text() or "") for page in reader.pages]  # damaged fonts give half characters
     except InputError:
         raise
     except (FileNotDecryptedError, DependencyError):  # AES needs a package of its own: encrypted either way
@@ -157,8 +156,3 @@ def _extract(file: Path, raw: bytes) -> list[str]:
     except Exception as error:  # a damaged file can fail anywhere inside the reader
         told = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{file} is not a PDF that can be read: {told}") from None
-
-
-def _plain(text: str) -> str:
-    """Without lone surrogates, which come from damaged fonts and cannot be encoded."""
-    return text.encode("utf-8", "replace").decode("utf-8")

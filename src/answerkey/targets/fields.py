@@ -36,7 +36,9 @@ class Fields:
             return as_response({**reply, **found} if found and is_mapping(reply) else reply)
         answer = found["answer"]
         if is_list(answer):  # several pieces, or the parts of a chat message
-            found["answer"] = "\n".join(_piece(item) for item in answer) or None
+            found["answer"] = (
+                "\n".join(str(item.get("text", "") if is_mapping(item) else item) for item in answer) or None
+            )
         if found["answer"] is None and not found.get("error"):
             path = self.paths["answer"].text
             return content_error("no answer in the reply", f'nothing at "{path}"; the reply is {_outline(reply)}')
@@ -60,10 +62,6 @@ def parse(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         return content_error("the reply is not JSON", f'{error}: "{" ".join(text.split())[:150]}"')
-
-
-def _piece(item: object) -> str:
-    return str(item.get("text", "")) if is_mapping(item) else str(item)
 
 
 def _outline(reply: object) -> str:

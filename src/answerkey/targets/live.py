@@ -27,7 +27,7 @@ class Live:
         with self._turn:
             response = self._target.ask(question)
             tries = 1
-            while tries <= self._settings.retries and _worth_another(response):
+            while tries <= self._settings.retries and response.error_kind == "infrastructure":
                 sleep(self._settings.retry_wait * 2 ** (tries - 1))
                 response = self._target.ask(question)
                 tries += 1
@@ -44,7 +44,3 @@ class Live:
                 for number in range(self._settings.warmup):
                     self._target.ask(Question(f"warmup-{number + 1}", self._settings.warmup_question))
                 self._cold = False
-
-
-def _worth_another(response: Response) -> bool:
-    return response.error_kind == "infrastructure"

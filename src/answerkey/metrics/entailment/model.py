@@ -6,8 +6,6 @@ docs/validity.md. Without its file, everything that uses it goes by words only.
 
 from __future__ import annotations
 
-import hashlib
-from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -18,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answerkey.cache import DiskCache, cache_folder
+from answerkey.embed.embedder import RowCache
 from answerkey.embed.model_files import PACKAGED as TOKENIZER_FOLDER
 from answerkey.embed.model_files import open_model
 from answerkey.embed.wordpiece import Tokens, WordPiece
@@ -52,27 +51,12 @@ class EntailmentModel:
         self.digest, self.temperature = files.facts.sha256[GRAPH], files.facts.temperature
         self._tokenizer = WordPiece(tokenizer, files.facts.longest)
         self._session, self.threads = open_session(graph), threads_to_use()
-        self.store = store
-        self._memory: OrderedDict[TextPair, Logits] = OrderedDict()
+        self.rows: RowCache[TextPair] = RowCache(self.digest, store, lambda row: len(row) == 3, KEPT_IN_MEMORY)
 
     def logits(self, pairs: Sequence[TextPair]) -> Logits:
         """A row per pair: supported, neutral, contradicted, divided by the temperature."""
-        unique = list(dict.fromkeys(pairs))
-        found = {pair: row for pair in unique if (row := self._memory.get(pair)) is not None}
-        missing = [pair for pair in unique if pair not in found]
-        if missing and self.store:
-            keys = {self._key(pair): pair for pair in missing}
-            stored = self.store.get(list(keys))
-            found |= {keys[key]: np.frombuffer(row, "<f4") for key, row in stored.items() if len(row) == 12}
-            missing = [pair for pair in missing if pair not in found]
-        for start in range(0, len(missing), PAIRS_PER_ROUND):
-            part = missing[start : start + PAIRS_PER_ROUND]
-            new = dict(zip(part, self._computed(part), strict=True))
-            if self.store:
-                self.store.put({self._key(pair): row.astype("<f4").tobytes() for pair, row in new.items()})
-            found |= new
-        self._remember(found)
-        return np.array([found[pair] for pair in pairs], np.float32).reshape(-1, 3) / np.float32(self.temperature)
+        rows = self.rows.rows(pairs, self._computed, PAIRS_PER_ROUND)
+        return np.array(rows, np.float32).reshape(-1, 3) / np.float32(self.temperature)
 
     def _computed(self, pairs: Sequence[TextPair]) -> Logits:
         from answerkey.embed.minilm import batches_by_length, tokenizable
@@ -99,15 +83,6 @@ class EntailmentModel:
             mask[row, : len(encoding)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
         return np.asarray(self._session.run(["logits"], given)[0], np.float32)
-
-    def _key(self, pair: TextPair) -> bytes:
-        named = f"{self.digest}\0{pair[0]}\0{pair[1]}".encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(named, digest_size=20).digest()
-
-    def _remember(self, found: dict[TextPair, Logits]) -> None:
-        self._memory |= found
-        while len(self._memory) > KEPT_IN_MEMORY:
-            self._memory.popitem(last=False)
 
 
 @cache

@@ -52,7 +52,8 @@ class LocalJudge:
         if measure is None:
             reason = f"{name} can't be judged without a language model ({LABEL})"
             return [Score.not_applicable(reason) for _ in pairs]
-        return [_single(scores[measure]) for scores in self._measured(pairs, (measure,))]
+        measured = [scores[measure] for scores in self._measured(pairs, (measure,))]
+        return [score if score.value is None else _score(score.value, score.reason) for score in measured]
 
     def criteria(
         self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
@@ -154,10 +155,6 @@ def _coherence(answer: str) -> Score:
     distinct = len(set(parts))
     seen = f"{usual} of {len(parts)} sentences have a usual length, {len(parts) - distinct} are repeated"
     return _score(3 * (usual / len(parts)) * (distinct / len(parts)), seen)
-
-
-def _single(score: Score) -> Score:
-    return _score(score.value, score.reason) if score.value is not None else score
 
 
 def _score(value: float, seen: str) -> Score:

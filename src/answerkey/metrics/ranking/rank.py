@@ -139,7 +139,7 @@ def ranking_metrics(pairs: Sequence[Pair], *, names: Sequence[str], unit: str = 
     labelled = hits.relevant > 0
     return {
         name: [
-            _score(float(value)) if has else Score.not_applicable(UNLABELLED)
+            Score(float(value), ABOVE_ONE if value > 1.0 + 1e-9 else "") if has else Score.not_applicable(UNLABELLED)
             for value, has in zip(column, labelled, strict=True)
         ]
         for name, column in measure(hits, names).items()
@@ -156,7 +156,3 @@ def ranking_of(response: Response) -> list[str]:
 def check_unit(unit: str) -> None:
     if unit not in UNITS:
         raise SettingsError(f'unit "{unit}": expected "page" or "chunk"{did_you_mean(unit, UNITS)}')
-
-
-def _score(value: float) -> Score:
-    return Score(value, reason=ABOVE_ONE if value > 1.0 + 1e-9 else "")
