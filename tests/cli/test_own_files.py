@@ -354,30 +354,55 @@ def test_8_western_text_is_read_and_announced(cli: Cli, write: Write, caplog: py
     assert "w.csv is not UTF-8; it is read as cp1252" in caplog.text
 
 
-def test_12_a_faiss_folder_that_langchain_saved(cli: Cli, write: Write, tmp_path: Path) -> None:
+TEXTS = {"12": "Refunds are paid within 30 days.", "34": "The warranty lasts two years."}
+
+
+@pytest.fixture
+def faiss_recall(cli: Cli, write: Write, tmp_path: Path) -> Callable[[str], Any]:
+    """A FAISS index of two pages in `store`; asks for them with these settings and returns the recall, or the message."""
     faiss = pytest.importorskip("faiss")
     from answerkey.embed import load_embedder
 
-    texts = {"12": "Refunds are paid within 30 days.", "34": "The warranty lasts two years."}
-    vectors = load_embedder().embed(list(texts.values()))
+    vectors = load_embedder().embed(list(TEXTS.values()))
     index = faiss.IndexFlatL2(vectors.shape[1])
     index.add(vectors)
     (tmp_path / "store").mkdir()
     faiss.write_index(index, str(tmp_path / "store" / "index.faiss"))
-    (tmp_path / "store" / "index.pkl").write_bytes(_langchain_pickle(texts))
-    write(
-        "cases.jsonl",
-        [
-            {"question": "When are refunds paid?", "relevant": ["12"]},
-            {"question": "How long is the warranty?", "relevant": ["34"]},
-        ],
-    )
-    suite = write(
-        "suite.toml",
-        'cases = ["cases.jsonl"]\nmetrics = ["recall@1"]\n[target]\nkind = "rag"\nindex = "store"\nk = 1\n',
-    )
-    assert cli("run", suite, "--no-charts", "--quiet").code == 0
-    assert [line["scores"]["recall@1"]["value"] for line in results(tmp_path / "results")] == [1.0, 1.0]
+    asked = {"12": "When are refunds paid?", "34": "How long is the warranty?"}
+    write("cases.jsonl", [{"question": question, "relevant": [page]} for page, question in asked.items()])
+
+    def run(settings: str) -> Any:
+        table = f'[target]\nkind = "rag"\nk = 1\n{settings}\n'
+        suite = write("suite.toml", f'cases = ["cases.jsonl"]\nmetrics = ["recall@1"]\n{table}')
+        shown = cli("run", suite, "--no-charts", "--quiet", "--out", tmp_path / "out" / str(len(settings)))
+        found = shown.code == 0 and results(tmp_path / "out" / str(len(settings)))
+        return [line["scores"]["recall@1"]["value"] for line in found] if found else shown.err
+
+    return run
+
+
+def test_11_faiss_chunks_with_text_and_page(faiss_recall: Callable[[str], Any], write: Write) -> None:
+    rows = [{"text": text, "page": int(page)} for page, text in TEXTS.items()]
+    write("chunks.jsonl", rows)
+    write("all_chunks.json", rows)
+    assert faiss_recall('index = "store/index.faiss"\nchunks = "chunks.jsonl"') == [1.0, 1.0]
+    assert faiss_recall('index = "store/index.faiss"\nchunks = "all_chunks.json"') == [1.0, 1.0]
+
+
+def test_12_a_faiss_folder_that_langchain_saved(faiss_recall: Callable[[str], Any], tmp_path: Path) -> None:
+    (tmp_path / "store" / "index.pkl").write_bytes(_langchain_pickle(TEXTS))
+    assert faiss_recall('index = "store"') == [1.0, 1.0]
+
+
+def test_12_a_pickle_that_could_run_code_is_refused_with_the_way_to_export(
+    faiss_recall: Callable[[str], Any], tmp_path: Path
+) -> None:
+    (tmp_path / "store" / "index.pkl").write_bytes(pickle.dumps((print, {})))
+    message = faiss_recall('index = "store"')
+    assert "it holds builtins.print, which could run code" in message
+    snippet = message.partition("export its chunks instead: ")[2].partition("; then set")[0]
+    compile(snippet, "snippet", "exec")
+    assert "writelines" in snippet
 
 
 def _langchain_pickle(texts: dict[str, str]) -> bytes:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from answerkey.coerce.decode import parse_json, read_lines
+from answerkey.coerce.decode import parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place, is_mapping
 from answerkey.errors import InputError, MissingPackage, SettingsError
@@ -22,9 +22,9 @@ from answerkey.retrieval.top import Ints, Top, Vectors
 from answerkey.types import Passage
 
 _EXPORT = (
-    'export its chunks instead: with open("chunks.jsonl", "w") as f: for i in range(store.index.ntotal): '
-    "d = store.docstore.search(store.index_to_docstore_id[i]); "
-    'f.write(json.dumps({"text": d.page_content, **d.metadata}) + "\\n"); then set chunks = "chunks.jsonl"'
+    'export its chunks instead: import json; open("chunks.jsonl", "w").writelines(json.dumps({"text": d.page_content, '
+    '**d.metadata}) + "\\n" for i in range(store.index.ntotal) for d in [store.docstore.search('
+    'store.index_to_docstore_id[i])]); then set chunks = "chunks.jsonl"'
 )
 
 
@@ -82,9 +82,11 @@ def open_faiss(path: Path, chunks: Path | None, dimension: int | None) -> tuple[
 
 
 def _read_chunks(path: Path) -> list[Passage]:
-    """A JSONL file with the text of each row of the index, and its page or id, in any of the usual shapes."""
+    """The text of each row of the index, and its page or id, in any of the usual shapes; JSONL, or a JSON list."""
     if not path.is_file():
         raise InputError(f"no chunks at {path}: give a JSONL file with the text and page of each row of the index")
+    if path.suffix.lower() == ".json":
+        return list(as_passages(parse_json(read_text(path), path.name), "chunks", Place(path.name)))
     return [
         passage
         for number, line in read_lines(path)
