@@ -223,6 +223,13 @@ def test_reranker_and_rewriter_are_settings_to_compare(tmp_path: Path) -> None:
     assert sweep.mean("f1")[-1].max() < sweep.mean("f1")[-2].min()
 
 
+def test_a_reranker_that_is_not_there_is_an_error_before_the_documents_are_read(tmp_path: Path) -> None:
+    suite = write_suite(tmp_path, more='reranker = "json:nope"')
+    (tmp_path / "docs" / "book.txt").unlink()
+    with pytest.raises(AnswerkeyError, match='has no function "nope"'):
+        prepare(load_suite(suite))
+
+
 def test_bm25_alone_needs_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**options: object) -> None:
         raise AssertionError(options)
@@ -233,6 +240,8 @@ def test_bm25_alone_needs_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     told = swept(suite)
     assert {(name, alpha) for name, alpha, _ in settings_of(told)} == {("Pure_Sparse_BM25", 0.0)}
     assert told["searched"]["dense"] == "none"
+    assert told["searched"]["bm25"]["language"] == "en"
+    assert told["searched"]["bm25"]["detected"]
     shown = CliRunner().invoke(command, [str(suite), "--trace", "q4"], catch_exceptions=False).stdout
     assert "✓ 5" in shown
     with pytest.raises(AnswerkeyError, match=r"expected only 0.0"):

@@ -141,6 +141,8 @@ def prepare(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     if not cases:
         raise InputError("the suite has no case")
     import_from(suite.folder)
+    for name in filter(None, (settings.reranker, settings.rewriter)):
+        load_function(name)  # a wrong name is an error before anything is embedded
     models = settings.models or (suite.embedding.get("model"),)
     embedders = [_embedder({**suite.embedding, **({"model": model} if model else {})}) for model in models]
     plan_of(settings, any(embedders))  # a wrong setting is an error before the documents are read
