@@ -275,6 +275,7 @@ AS_EXPORTED: dict[str, tuple[str | bytes, Any]] = {
     "separators inside a quoted name.csv": ('expected,"question","a;b;c;d"\na,q?,1\n', [("q?", "a", None, None)]),
     "UTF-16 of Excel.csv": ("question\texpected\r\nWann?\tUm neun\r\n".encode("utf-16"), [("Wann?", "Um neun", None, None)]),
     "trailing rows and columns.csv": ("question,expected,,\nq?,a,,\n,,,\n,,,\n", [("q?", "a", None, None)]),
+    "separators at the end of rows.csv": ("question,expected\nq?,a,,\n", [("q?", "a", None, None)]),
     "pages as a data frame writes them.csv": ("question,relevant_pages\nq?,34.0\nr?,\n", [("q?", None, {"34": 1.0}, None), ("r?", None, None, None)]),
     "missing values of programs.csv": ("question,expected,response_time\nq?,nan,NaN\nr?,None,NULL\n", [("q?", None, None, None), ("r?", "None", None, None)]),
     "wrapped twice.json": ('{"meta": {"v": 1}, "data": {"results": [{"query": "q?"}]}}', [("q?", None, None, None)]),

@@ -115,6 +115,8 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
                 lines.begin(place.line + 1)
                 if not any(cell.strip() for cell in cells):
                     continue
+                if not any(cell.strip() for cell in cells[len(columns) :]):  # separators at the end of a row
+                    cells = cells[: len(columns)]
                 if len(cells) != len(columns):
                     raise InputError(
                         f"{place}: found {len(cells)} cells, expected {len(columns)} as in the header; "
