@@ -197,3 +197,11 @@ def test_it_agrees_with_people(shared_data: Path) -> None:
             labels.append(max(marks, default=0))
             given.append(sentence["probability"])
     assert roc_auc_score(labels, given) > 0.84
+
+
+def test_an_answer_as_long_as_a_book_is_checked_by_words():
+    sentences = " ".join(f"The shop in street {n} opens at nine." for n in range(300))
+    pair = (Case("a", "When do the shops open?"), Response(sentences, passages=(Passage("All shops open at nine."),)))
+    (score,) = groundedness([pair])
+    assert len(score.details["sentences"]) == 300
+    assert not score.details["by_model"]

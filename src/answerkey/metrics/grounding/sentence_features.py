@@ -21,6 +21,7 @@ from answerkey.metrics.sentences import Piece, language, pieces
 from answerkey.types import Pair
 
 ANSWERS_AT_ONCE = 128  # answers whose pairs go to the model together
+MOST_FOR_MODEL = 250  # sentences of an answer; a longer one is checked by words only
 _POINTED_AT = r"(?:passages?|documents?|sources?|context)"
 _OPENING = re.compile(
     rf"""\s*(?:(?:[-*•–·]\s+|\(?\d{{1,2}}[.)](?=\s)|\d{{1,2}}\s\s+)\s*
@@ -65,8 +66,9 @@ class ReadAnswer:
 
     @property
     def suits_model(self) -> bool:
-        """The model knows English only, and compares with something."""
-        return self.english and self.one_language and bool(self.index.sentences)
+        """The model knows English only, and compares with something; a whole book would take it minutes."""
+        few = len(self.sentences) <= MOST_FOR_MODEL
+        return few and self.english and self.one_language and bool(self.index.sentences)
 
     def sentence_text(self, sentence: ReadSentence) -> str:
         return self.text[sentence.piece.start : sentence.piece.end]

@@ -44,27 +44,35 @@ class Cluster:
 
 @dataclass(slots=True)
 class _Crew:
-    """The workers and what each of them does. `running` is keyed by the stream of a worker's reports."""
+    """The workers and what each of them does. `running` is keyed by the stream of a worker's reports, `starting` by the
+    call that loads a worker's models; it waits where the cluster has no processor left, as after the loss of a node."""
 
     ray: Any
     task: Task
     judge: Any
     idle: list[Any] = field(default_factory=list[Any])
+    starting: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    lost: int = 0  # workers that died while they started
     running: dict[Any, tuple[Any, Todo]] = field(default_factory=dict[Any, tuple[Any, Todo]])
 
-    def hire(self, count: int) -> None:
-        """Start workers and load their models; an error there ends the run."""
-        from ray.exceptions import RayActorError
+    def hire(self) -> None:
+        worker = self.ray.remote(num_cpus=1)(_Actor).remote()
+        self.starting[worker.start.remote(self.task, self.judge)] = worker
 
-        new = [self.ray.remote(num_cpus=1)(_Actor).remote() for _ in range(count)]
+    def take_in(self, started: Any) -> None:
+        """A worker that has started; an error there ends the run. One that is lost with its node is replaced."""
+        worker = self.starting.pop(started)
         try:
-            _got(self.ray, [worker.start.remote(self.task, self.judge) for worker in new])
-        except RayActorError as error:
-            raise IncompleteError(
-                f"a worker died while it started ({str(error).splitlines()[0]}); check the memory of the nodes, "
-                "then continue with --resume"
-            ) from None
-        self.idle += new
+            with _errors_of_workers():
+                self.ray.get(started)
+            self.idle.append(worker)
+        except _Lost as error:
+            self.lost += 1
+            if self.lost >= _MOST_DEATHS or not (self.idle or self.running or self.starting):
+                raise IncompleteError(
+                    f"a worker died while it started ({error}); check the memory of the nodes, then continue with --resume"
+                ) from None
+            self.hire()
 
     def set_to(self, todo: Todo) -> None:
         worker = self.idle.pop()
@@ -72,7 +80,8 @@ class _Crew:
         self.running[reports] = worker, todo
 
     def dismiss(self) -> None:
-        for worker in [*self.idle, *(worker for worker, _ in self.running.values()), self.judge]:
+        working = (worker for worker, _ in self.running.values())
+        for worker in [*self.idle, *self.starting.values(), *working, self.judge]:
             if worker is not None:
                 self.ray.kill(worker)
 
@@ -121,8 +130,11 @@ def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop
     while (todo or crew.running) and not stop:
         while todo and crew.idle:
             crew.set_to(todo.popleft())
-        ready, _ = crew.ray.wait(list(crew.running), num_returns=1, timeout=0.5)
+        ready, _ = crew.ray.wait([*crew.running, *crew.starting], num_returns=1, timeout=0.5)
         for reports in ready:
+            if reports in crew.starting:
+                crew.take_in(reports)
+                continue
             report = _next_report(crew, reports, todo, watch)
             if report is None:
                 continue
@@ -136,15 +148,14 @@ def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop
 
 def _next_report(crew: _Crew, reports: Any, todo: deque[Todo], watch: Watch) -> ChunkReport | None:
     """A worker's next report; None if its shard is done, or if the worker died and another one continues."""
-    from ray.exceptions import RayActorError
-
     worker, mine = crew.running[reports]
     try:
-        return _got(crew.ray, next(reports))
+        with _errors_of_workers():
+            return crew.ray.get(next(reports))
     except StopIteration:
         del crew.running[reports]
         crew.idle.append(worker)
-    except RayActorError:
+    except _Lost:
         del crew.running[reports]
         folder = crew.task.folder
         left = mine.after_a_death(parts_of(folder, mine.shard.number))
@@ -155,7 +166,7 @@ def _next_report(crew: _Crew, reports: Any, todo: deque[Todo], watch: Watch) -> 
             ) from None
         watch.note(f"a worker died in shard {mine.shard.number}; another continues after its last complete chunk")
         todo.appendleft(left)
-        crew.hire(1)
+        crew.hire()
     return None
 
 
@@ -204,7 +215,8 @@ def _connected(ray: Any, cluster: Cluster, prepared: Prepared, task: Task, watch
         judge = ray.remote(num_cpus=0, max_concurrency=count + 1)(SharedJudge).remote(prepared.suite.judge)
     crew = _Crew(ray, replace(task, asking=max(1, prepared.suite.run.workers // count)), judge)
     try:
-        crew.hire(count)
+        for _ in range(count):
+            crew.hire()
         yield crew
     finally:
         crew.dismiss()
@@ -250,13 +262,20 @@ def _crew_size(ray: Any, cluster: Cluster, most_asking: int | None, watch: Watch
     return min(wanted, processors, most_asking or wanted)
 
 
-def _got(ray: Any, reference: Any) -> Any:
-    """The value, or the error as it was raised in the worker."""
-    from ray.exceptions import RayTaskError
+class _Lost(Exception):
+    """A worker, its node, or what it had just reported is gone."""
+
+
+@contextmanager
+def _errors_of_workers() -> Generator[None]:
+    """Errors of ours are raised as they were in the worker."""
+    from ray.exceptions import RayError, RayTaskError
 
     try:
-        return ray.get(reference)
+        yield
     except RayTaskError as error:
         if isinstance(error.cause, AnswerkeyError):
             raise error.cause from None
         raise
+    except RayError as error:
+        raise _Lost((str(error).splitlines() or [type(error).__name__])[0]) from error
