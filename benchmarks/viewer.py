@@ -11,6 +11,7 @@ without the browser. `cold` is without anything in the cache folder, `reopened` 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
@@ -26,7 +27,7 @@ from pathlib import Path
 from answerkey.profiles import decide, load_profile
 from answerkey.reports.write import write_reports
 from answerkey.runs.journal import Journal, response_record
-from answerkey.runs.store import RESPONSES, SCORES, Scored, score_record, write_manifest
+from answerkey.runs.store import RESPONSES, SCORES, Scored, score_record
 from answerkey.types import Case, Outcome, Profile, Response, Score
 
 PROFILE = {
@@ -59,14 +60,12 @@ def make_run(folder: Path, cases: int, length: int) -> list[str]:
         scores.append([score_record(each) for each in made])
     responses.close()
     scores.close()
-    write_manifest(
-        folder,
-        {
+    record = {
             "format": 1, "name": "large", "created": "2026-01-01T00:00:00+00:00", "profile": PROFILE,
             "metrics": ["fact_recall", "groundedness", "token_f1"], "fingerprint": {}, "settings": {}, "count": cases,
             "partial": "",
-        },
-    )  # fmt: skip
+    }  # fmt: skip
+    (folder / "run.json").write_text(json.dumps(record))
     return words
 
 

@@ -307,15 +307,3 @@ class Outcome:
         score = "" if self.verdict.score is None else f" {self.verdict.score:.2f}"
         why = "; ".join(self.verdict.shortfalls) or self.response.error or repr((self.response.answer or "")[:60])
         return f"<Outcome {self.case.id}: {self.verdict.status}{score}, {why}>"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredRun:
-    """What made a run, read from its folder; its outcomes are streamed with `read_outcomes`."""
-
-    folder: str
-    name: str
-    profile: Profile | None
-    fingerprint: Mapping[str, str]
-    settings: Mapping[str, Any]
-    created: str

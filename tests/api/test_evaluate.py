@@ -313,7 +313,7 @@ def test_run_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run.passed
     written = ak.run_suite(suite, out=tmp_path / "out", settings={"run.workers": 2}, progress=False)
     assert written.folder is not None
-    assert written.manifest["settings"]["run"]["workers"] == 2
+    assert written.manifest.settings.run.workers == 2
 
 
 @pytest.mark.parametrize(

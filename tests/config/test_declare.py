@@ -19,7 +19,7 @@ EVERY_TABLE = [RunTable, GateTable, JudgeTable, EmbeddingTable, RetrievalTable, 
 class Bread(Table, frozen=True):
     flour: Annotated[Path, about("The kind of flour.")]
     grams: Annotated[int, about("How much.", ge=1)] = 500
-    hours: Annotated[float | None, about("How long.", gt=0)] = None
+    hours: Annotated[float, about("How long.", gt=0)] | None = None
     crust: Annotated[Literal["soft", "crisp"], about("What it is like.")] = "crisp"
     seeds: Annotated[tuple[str, ...], about("What is on top.")] = ()
 

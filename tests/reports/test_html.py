@@ -18,7 +18,7 @@ from answerkey.reports.explain import explain
 from answerkey.reports.html import MOST_CASES
 from answerkey.reports.rows import read_rows, worst_first
 from answerkey.reports.write import write_reports
-from answerkey.runs.store import open_run
+from answerkey.runs.store import profile_of
 from answerkey.runs.summary import Summary
 from answerkey.types import Case, Outcome, Passage, Response, Score, Verdict
 
@@ -69,7 +69,7 @@ def test_large_run_shows_the_worst_and_says_so(tmp_path: Path) -> None:
 
 def _specs(folder: Path) -> dict[str, Any]:
     summary = Summary.of_json(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
-    return run_charts(summary, read_rows(folder), open_run(folder).profile)
+    return run_charts(summary, read_rows(folder), profile_of(folder))
 
 
 def test_charts_count_every_case_once(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from answerkey.runs.control import Selection
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, part_path, worst_positions, write_part
 from answerkey.runs.engines.shards import Shard, parts_of
 from answerkey.runs.engines.worker import Task, Worker
-from answerkey.runs.store import open_index, write_manifest
+from answerkey.runs.store import open_index
 from answerkey.runs.suite import load_suite
 from answerkey.runs.summary import RunInfo, summary_of
 from answerkey.runs.tally import RunTally
@@ -130,7 +130,7 @@ def test_a_worker_writes_chunks_passes_over_those_done_and_tries_errors_again(wr
     )
     folder = suite.folder / "run"
     (folder / PARTS).mkdir(parents=True)
-    write_manifest(folder, {"name": "run"})
+    (folder / "run.json").write_text('{"name": "run"}')
     shard = Shard(0, suite.folder / "cases.jsonl", "cases.jsonl", "lines", stop=10_000, count=6, end=6)
     log = suite.folder / "asked.log"
 

@@ -169,7 +169,7 @@ def test_a_changed_suite_is_refused(log, write):
     finished = run_on_cluster(
         load_suite(path), Options(selection=Selection(limit=200)), Cluster(workers=1, sizes=SMALL)
     )
-    assert read_manifest(finished.folder)["count"] == 200
+    assert read_manifest(finished.folder).count == 200
     with pytest.raises(SettingsError, match="metrics changed since this run began"):
         run_on_cluster(
             load_suite(path, {"metrics": ["chrf"]}), Options(Selection(limit=200), finished.folder), Cluster()

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from tests.support.results import latest_run
@@ -19,9 +20,10 @@ from answerkey.reports.write import write_reports
 from answerkey.runs.control import Selection
 from answerkey.runs.engines.shards import Sharded, cut
 from answerkey.runs.engines.worker import Task, Worker
+from answerkey.runs.manifest import write_manifest
 from answerkey.runs.prepare import prepare
 from answerkey.runs.resume import new_manifest
-from answerkey.runs.store import read_outcomes, write_manifest
+from answerkey.runs.store import read_outcomes
 from answerkey.runs.suite import load_suite
 from answerkey.viewer.app import make_app
 from answerkey.viewer.guard import Rules
@@ -213,7 +215,7 @@ def test_a_worker_of_a_cluster_repeats_too(cli, suite):
         (folder / "parts").mkdir(parents=True)
         source = Sharded(cut(loaded.cases, loaded.folder, 4), Selection(), "cases")
         list(source())
-        write_manifest(folder, new_manifest(prepared, folder) | {"partial": ""})
+        write_manifest(folder, replace(new_manifest(prepared, folder), partial=""))
         worker = Worker(Task(loaded, Selection(), folder, 2))
         for shard in source.shards:
             list(worker.score(shard, frozenset(), frozenset()))

@@ -13,7 +13,7 @@ from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.runs.execute import run_in_memory
 from answerkey.runs.prepare import prepare
-from answerkey.runs.store import open_run, read_outcomes
+from answerkey.runs.store import read_manifest, read_outcomes
 from answerkey.runs.suite import suite_of
 from answerkey.types import Response
 
@@ -153,7 +153,7 @@ def test_rescore_changes_the_ruler_and_never_the_answers(scored, cli, write, tmp
     shown = cli("rescore", run, "--profile", strict, "--out", tmp_path / "again")
     assert shown.code == 0, shown.err
     (again,) = (tmp_path / "again").iterdir()
-    old, new = open_run(run), open_run(again)
+    old, new = read_manifest(run), read_manifest(again)
     assert old.fingerprint["answers"] == new.fingerprint["answers"]
     assert old.fingerprint["cases"] == new.fingerprint["cases"]
     assert old.fingerprint["profile"] != new.fingerprint["profile"]

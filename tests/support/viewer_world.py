@@ -13,7 +13,7 @@ from answerkey.reports.charts.style import titled
 from answerkey.reports.write import write_comparison, write_reports
 from answerkey.runs.journal import Journal
 from answerkey.runs.records import scores_to_json, to_json
-from answerkey.runs.store import RESPONSES, SCORES, write_manifest
+from answerkey.runs.store import RESPONSES, SCORES
 from answerkey.types import Case, Outcome, Passage, Response, Score
 
 ARTIFACTS = Path(__file__).resolve().parents[2] / "artifacts" / "viewer"
@@ -63,16 +63,14 @@ def make_run(folder: Path, outcomes: Iterable[Outcome], name: str, **more: Any) 
     responses.close()
     scores.close()
     profile = load_profile(PROFILE)
-    write_manifest(
-        folder,
-        {
+    record = {
             "format": 1, "name": name, "created": "2026-01-02T03:04:05+00:00", "profile": PROFILE,
             "profile_version": 1, "profile_digest": profile.digest,
             "fingerprint": {"cases": "c", "profile": profile.digest, "metrics": "m", "judge": "none"},
             "metrics": ["keyword_recall", "groundedness"], "gate": ["pass_rate >= 0.5"], "settings": {},
             "count": len(answered), "partial": "", **more,
-        },
-    )  # fmt: skip
+    }  # fmt: skip
+    (folder / "run.json").write_text(json.dumps(record))
     if reports is not None:
         write_reports(folder, charts=None if reports == "page" else reports)
     return folder

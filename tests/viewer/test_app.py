@@ -26,7 +26,6 @@ from answerkey.comparison.significance import holm
 from answerkey.errors import InputError
 from answerkey.reports.rows import read_rows
 from answerkey.reports.word_diff import Piece, marked_answer, word_diff
-from answerkey.runs.store import write_manifest
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 from answerkey.viewer.app import make_app
 from answerkey.viewer.guard import Rules
@@ -181,7 +180,7 @@ def test_rows_follow_the_journals(tmp_path: Path) -> None:
 def test_run_without_reports_is_shown_and_called_interrupted(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "results" / "cut", map(plain, range(9)), "cut", reports=None)
     manifest = json.loads((folder / "run.json").read_text())
-    write_manifest(folder, {**manifest, "partial": "in progress", "count": 20})
+    (folder / "run.json").write_text(json.dumps({**manifest, "partial": "in progress", "count": 20}))
     for name in ("responses.jsonl", "scores.jsonl"):
         os.utime(folder / name, (1, 1))
     app = make_app(folder, Rules())  # a run's own folder is as good

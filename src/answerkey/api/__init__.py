@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -161,7 +162,7 @@ def _execute(prepared: Prepared, out: str | Path | None, progress: bool) -> Run:
         if out is None:
             created = datetime.now(UTC).isoformat(timespec="seconds")
             store, finished = run_in_memory(prepared, watch, stop)
-            run = Run({**manifest_of(prepared, created), "partial": finished.partial}, list(store.outcomes()))
+            run = Run(replace(manifest_of(prepared, created), partial=finished.partial), list(store.outcomes()))
         else:
             finished = run_prepared(prepared, Options(selection=prepared.selection), watch, stop)
             write_reports(finished.folder)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, overload
 
 from answerkey.display import data_frame, html_bars, html_table, html_text, rate_text
 from answerkey.errors import InputError, StorageError, did_you_mean
-from answerkey.profiles import load_profile
 from answerkey.reports.case_files import badness
 from answerkey.reports.write import write_reports
 from answerkey.runs.gates import answer_gates, parse_gates
+from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.records import result_line
-from answerkey.runs.store import FolderStore, Scored, new_folder, read_manifest, read_outcomes, sealed, write_manifest
+from answerkey.runs.store import FolderStore, Scored, new_folder, read_manifest, read_outcomes, sealed
 from answerkey.runs.summary import RunInfo, Summary, summarise
 from answerkey.text import counted
 from answerkey.types import Json, Outcome, Profile, Status
@@ -36,7 +36,9 @@ class Run:
     (0.83, 50, '30 days')
     """
 
-    def __init__(self, manifest: Json, outcomes: Sequence[Outcome] | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self, manifest: Manifest, outcomes: Sequence[Outcome] | None = None, folder: Path | None = None
+    ) -> None:
         self.manifest, self.folder = manifest, folder
         self._given = outcomes
 
@@ -50,23 +52,23 @@ class Run:
     @cached_property
     def profile(self) -> Profile | None:
         """The scoring profile, if there is one."""
-        return load_profile(self.manifest["profile"]) if self.manifest.get("profile") else None
+        return self.manifest.load_profile()
 
     @cached_property
     def summary(self) -> Summary:
         """The figures: `summary.pass_rate`, `summary.mean["token_f1"]`, `summary.gates` and more."""
         summary = summarise(self.outcomes, self.profile, RunInfo.of_manifest(self.manifest))
-        gates = answer_gates(parse_gates(self.manifest.get("gate", [])), summary)
+        gates = answer_gates(parse_gates(self.manifest.gate), summary)
         return replace(summary, gates=tuple(gates))
 
     @property
     def name(self) -> str:
-        return self.manifest["name"]
+        return self.manifest.name
 
     @property
     def partial(self) -> str:
         """Why the run is incomplete; empty if it is complete."""
-        return self.manifest.get("partial", "")
+        return self.manifest.partial
 
     @property
     def passed(self) -> bool:

@@ -8,8 +8,7 @@ import click
 
 from answerkey.cli.output import done, json_option, print_json, show
 from answerkey.comparison.baseline import find_baseline, set_baseline
-from answerkey.errors import StorageError
-from answerkey.runs.store import DAMAGED, is_run, open_run, read_manifest
+from answerkey.runs.store import is_run
 
 _folder_option = click.option(
     "--folder",
@@ -40,10 +39,7 @@ def set_command(run: Path, folder: Path) -> None:
     Example:
       answerkey baseline set results/bot_20260102_030405
     """
-    partial = read_manifest(run).get("partial", "")
-    if partial.startswith(DAMAGED):
-        raise StorageError(f"{run}: {partial}; resume it first, or choose another run")
-    path = set_baseline(open_run(run), folder)
+    path = set_baseline(run, folder)
     done(f"{run} is now the baseline (recorded in {path})")
 
 

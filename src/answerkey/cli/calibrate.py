@@ -142,7 +142,7 @@ def _remember(calibrations: list[Calibration], labelled: Path, suite: Suite) -> 
         with closing(load_judge(suite.judge, folder=suite.folder)) as judge:
             fingerprint = judge.fingerprint()
     elif judged and is_run(labelled):
-        fingerprint = read_manifest(labelled)["fingerprint"].get("judge", "none")
+        fingerprint = read_manifest(labelled).fingerprint.get("judge", "none")
     if fingerprint != "none":
         kept = ("n", "auroc", "kappa", "spearman", "best_threshold", "accuracy_at_best")
         results = {name: calibration_json(each) for name, each in judged.items()}

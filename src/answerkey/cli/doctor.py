@@ -21,7 +21,7 @@ from answerkey.embed import load_embedder
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, AnswerkeyError, Ending, IncompleteError, SettingsError
 from answerkey.metrics.judge.exam import Exam, take_exam
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
-from answerkey.runs.store import read_manifest
+from answerkey.runs.store import is_run, read_manifest
 from answerkey.runs.suite import load_suite
 from answerkey.types import Json
 
@@ -168,15 +168,11 @@ def _finish(checks: list[Check], judged: Json | None, ending: Ending, as_json: b
     raise click.exceptions.Exit(end(ending))
 
 
-def is_run(path: Path) -> bool:
-    return (path / "run.json").is_file()
-
-
 def _judge_settings(suite: Path | None, judge: str | None, model: str | None, key: str | None) -> JudgeSettings | None:
     if suite is not None:
         if judge is not None:
             raise SettingsError("give a suite or --judge, not both")
-        found = read_manifest(suite)["settings"].get("judge") if is_run(suite) else load_suite(suite).judge
+        found = read_manifest(suite).settings.judge if is_run(suite) else load_suite(suite).judge
         if found is None:
             raise SettingsError(f"{suite} has no [judge]; give --judge local, or leave the suite out")
         return found

@@ -35,7 +35,7 @@ def command(
     Example:
       answerkey prefer results/bot_20260102_030405 results/bot_20260103_030405 --judge groq
     """
-    settings = judge_settings(judge, judge_model) or read_manifest(run_b)["settings"].get("judge") or "local"
+    settings = judge_settings(judge, judge_model) or read_manifest(run_b).settings.judge or "local"
     with closing(load_judge(settings)) as opened:
         if opened.name != "local":
             say(f"asking {opened.name} about each case in both orders …")

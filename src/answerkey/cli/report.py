@@ -11,7 +11,7 @@ from answerkey.cli.scoring_options import charts_option
 from answerkey.reports.text import text_report
 from answerkey.reports.write import write_reports
 from answerkey.runs.conclusion import end_of_reading
-from answerkey.runs.store import open_run
+from answerkey.runs.store import profile_of
 
 
 @click.command("report")
@@ -29,5 +29,5 @@ def command(run: Path, charts: bool | None, as_json: bool) -> None:
     if as_json:
         print_json(summary.to_json())
     else:
-        show(text_report(summary, open_run(run).profile))
+        show(text_report(summary, profile_of(run)))
     raise click.exceptions.Exit(end(end_of_reading(summary.run.partial, f"reports written to {run}")))

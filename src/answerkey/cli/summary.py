@@ -13,7 +13,7 @@ from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import read_json
 from answerkey.reports.text import text_report
 from answerkey.runs.conclusion import end_of_reading
-from answerkey.runs.store import open_run, read_manifest, read_outcomes
+from answerkey.runs.store import profile_of, read_manifest, read_outcomes
 from answerkey.runs.summary import Summary
 from answerkey.text import counted
 from answerkey.types import Json, Outcome, Status
@@ -105,7 +105,7 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
       answerkey summary results/support-bot_20260102_030405 --json
       answerkey summary results/support-bot_20260102_030405 --by source_file
     """
-    partial: str = read_manifest(run).get("partial", "")
+    partial = read_manifest(run).partial
     if by is not None:
         groups = group_by(run, by)
         if as_json:
@@ -124,5 +124,5 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
     if as_json:
         print_json(record)
     else:
-        show(text_report(summary, open_run(run).profile))
+        show(text_report(summary, profile_of(run)))
     raise click.exceptions.Exit(end(end_of_reading(partial, f"the summary of {run}")))

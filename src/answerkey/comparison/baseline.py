@@ -9,7 +9,7 @@ from os.path import relpath
 from pathlib import Path
 
 from answerkey.errors import InputError, StorageError
-from answerkey.types import StoredRun
+from answerkey.runs.store import DAMAGED, read_manifest
 
 WHERE = Path(".answerkey") / "baseline.json"
 
@@ -24,10 +24,12 @@ class Baseline:
     fingerprint: Mapping[str, str]
 
 
-def set_baseline(run: StoredRun, folder: Path) -> Path:
+def set_baseline(run: Path, folder: Path) -> Path:
     """Record the run as the baseline of a folder; returns the file."""
-    path = folder / WHERE
-    kept = Baseline(relpath(run.folder, folder), run.name, run.created, dict(run.fingerprint))
+    manifest, path = read_manifest(run), folder / WHERE
+    if manifest.partial.startswith(DAMAGED):
+        raise StorageError(f"{run}: {manifest.partial}; resume it first, or choose another run")
+    kept = Baseline(relpath(run, folder), manifest.name, manifest.created, manifest.fingerprint)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(asdict(kept), indent=1) + "\n", encoding="utf-8")

@@ -15,7 +15,8 @@ from answerkey.comparison.verdict import Evidence, decide
 from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import InputError, SettingsError
 from answerkey.metrics.registry import find
-from answerkey.runs.store import DAMAGED, open_run, read_manifest, read_outcomes
+from answerkey.runs.manifest import Manifest
+from answerkey.runs.store import DAMAGED, profile_of, read_manifest, read_outcomes
 from answerkey.types import Better, Json, Outcome, Profile, Status
 
 if TYPE_CHECKING:
@@ -154,28 +155,28 @@ def compare_runs(a: str | Path, b: str | Path, repeats: Sequence[str | Path] = (
 
 def load_side(path: str | Path) -> Side:
     """The numbers and hashes of a run, streamed from its folder."""
-    return side_of(str(path), read_manifest(Path(path)), read_outcomes(path), open_run(path).profile)
+    folder = Path(path)
+    return side_of(str(path), read_manifest(folder), read_outcomes(folder), profile_of(folder))
 
 
-def side_of(name: str, manifest: Json, outcomes: Iterable[Outcome], profile: Profile | None) -> Side:
+def side_of(name: str, manifest: Manifest, outcomes: Iterable[Outcome], profile: Profile | None) -> Side:
     """The numbers and hashes of a run, from its manifest and outcomes."""
-    settings = manifest.get("settings", {})
-    cluster = settings.get("statistics", {}).get("cluster", "")
-    side = read_side(name, manifest.get("fingerprint", {}), outcomes, cluster)
+    settings = manifest.settings
+    side = read_side(name, manifest.fingerprint, outcomes, settings.statistics.cluster)
     if not len(side):
         raise InputError(f"{name}: the run has no finished case to compare; finish it with `answerkey run … --resume`")
     side.partial = _unfinished(manifest, len(side))
     side.scale = profile.scale if profile else None
-    side.repeats = settings.get("run", {}).get("repeats") or 1
-    side.settings = {name: settings.get(name) for name in ("target", "judge", "embedding")}
-    side.settings["settings"] = settings.get("metrics") or {}
-    side.settings["run"] = {"repeats": side.repeats, "require": settings.get("run", {}).get("require") or ""}
+    side.repeats = settings.run.repeats
+    side.settings = {name: getattr(settings, name) for name in ("target", "judge", "embedding")}
+    side.settings["settings"] = settings.metrics
+    side.settings["run"] = {"repeats": side.repeats, "require": settings.run.require}
     return side
 
 
-def _unfinished(manifest: Json, done: int) -> str:
+def _unfinished(manifest: Manifest, done: int) -> str:
     """How far an unfinished run got; empty for one that has an outcome, even an error, for every case."""
-    why, count = manifest.get("partial", ""), manifest.get("count") or 0
+    why, count = manifest.partial, manifest.count or 0
     if not why or why.startswith(DAMAGED) or done >= count:
         return why if why.startswith(DAMAGED) else ""
     return f"{done} of {count} cases: {'not finished' if why == 'in progress' else why}"

@@ -18,7 +18,7 @@ from answerkey.intervals import mean_interval
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.judge.track_record import remember
-from answerkey.runs.store import open_run, read_outcomes
+from answerkey.runs.store import read_manifest, read_outcomes
 from answerkey.text import counted
 from answerkey.types import Json, Outcome, Score
 
@@ -211,7 +211,7 @@ def prefer_runs(a: Path, b: Path, judge: Judge) -> Preference:
 
     The result is kept in folder B, where the viewer's page of the two runs finds it.
     """
-    sides = [(open_run(path).name, path) for path in (a, b)]
+    sides = [(read_manifest(path).name, path) for path in (a, b)]
     names = [name if sides[0][0] != sides[1][0] else path.name for name, path in sides]
     preference = prefer_outcomes((names[0], read_outcomes(a)), (names[1], read_outcomes(b)), judge)
     remember_flips(preference, judge)

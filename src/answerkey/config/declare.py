@@ -38,11 +38,12 @@ TableType = TypeVar("TableType", bound=Table)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting as it is declared. `type` comes without its annotations; `checks` raise ValueError or return the value."""
+    """One setting as it is declared. `type` comes without annotations and `None`; `checks` raise ValueError or return the
+    value."""
 
     name: str
-    type: Any
-    limited: Any
+    type: object
+    declared: Any
     default: Any
     help: str
     expected: str
@@ -51,7 +52,7 @@ class Setting:
     def read(self, value: object, where: str) -> Any:
         """The value in its type, or an error that says what was expected."""
         try:
-            read: Any = msgspec.convert(value, self.limited, dec_hook=_path)
+            read: Any = msgspec.convert(value, self.declared, dec_hook=_path)
             if not all(map(_finite, read if is_list(read) else (read,))):
                 raise ValueError
             for check in self.checks:
@@ -108,22 +109,15 @@ def settings_of(kind: type[Table]) -> Mapping[str, Setting]:
     return {field.name: _setting(field, hints[field.name]) for field in msgspec.structs.fields(kind)}
 
 
-def _setting(field: msgspec.structs.FieldInfo, annotated: object) -> Setting:
+def _setting(field: msgspec.structs.FieldInfo, declared: object) -> Setting:
+    """From `Annotated[float, about("…", ge=0)] | None`: limits belong to the value, not to `None`."""
+    annotated = next((option for option in _options(declared) if get_origin(option) is Annotated), declared)
     base, *notes = get_args(annotated) if get_origin(annotated) is Annotated else (annotated,)
     metas = [note for note in notes if isinstance(note, msgspec.Meta)]
     help = next((meta.description for meta in metas if meta.description), "")
     checks = tuple(note for note in notes if callable(note))
     default = field.default if field.default_factory is msgspec.NODEFAULT else None
-    return Setting(field.name, base, _limited(base, metas), default, help, _expected(base, metas), checks)
-
-
-def _limited(kind: object, metas: Iterable[msgspec.Meta]) -> Any:
-    """The type with its limits, which belong to the value and not to `None`."""
-    options = [option for option in _options(kind) if option is not type(None)]
-    limited: Any = Union[tuple(options)]  # noqa: UP007  made of a list
-    for meta in metas:
-        limited = Annotated[limited, meta]
-    return limited if len(options) == len(_options(kind)) else limited | None
+    return Setting(field.name, base, declared, default, help, _expected(base, metas), checks)
 
 
 def _expected(kind: object, metas: Iterable[msgspec.Meta]) -> str:
@@ -131,13 +125,13 @@ def _expected(kind: object, metas: Iterable[msgspec.Meta]) -> str:
     options = [option for option in _options(kind) if option is not type(None)]
     if choices := list(choices_of(kind)):
         return " or ".join(filter(None, [", ".join(choices[:-1]), choices[-1]]))
-    names = " or ".join(dict.fromkeys(_NAMES.get(get_origin(option) or option, "a value") for option in options))
     if kind == dict[str, str]:
         return "a table of strings"
     if get_origin(kind) is tuple:
         item, *notes = get_args(get_args(kind)[0]) or get_args(kind)
         own = "".join(_limits(note for note in notes if isinstance(note, msgspec.Meta)))
         return f"a list of {_PLURALS.get(item, 'values')}{own}"
+    names = " or ".join(dict.fromkeys(_NAMES.get(get_origin(option) or option, "a value") for option in options))
     return names + "".join(_limits(metas))
 
 

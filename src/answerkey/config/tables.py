@@ -37,17 +37,22 @@ class RunTable(Table, frozen=True):
 
     workers: Annotated[int, about("Questions asked at the same time.", ge=1)] = 5
     timeout: Annotated[float, about("Seconds to wait for one answer.", ge=0.001)] = 30.0
-    jobs: Annotated[
-        int | None,
-        about("Processes that compute the metrics. Default: one per core where there are many cases.", ge=1, le=256),
-    ] = None
+    jobs: (
+        Annotated[
+            int,
+            about(
+                "Processes that compute the metrics. Default: one per core where there are many cases.", ge=1, le=256
+            ),
+        ]
+        | None
+    ) = None
     stop_below: Annotated[
         float | None, about("Stop at the first case below this score, on the profile's own scale.")
     ] = None
     stop_on_fail: Annotated[bool, about("Stop at the first case that fails, as `--stop-on-fail` does.")] = False
     out: Annotated[str, about("Folder for the run folders, relative to the suite.")] = "results"
-    max_cost: Annotated[float | None, about("Stop when answers and judge together have cost this much.", ge=0)] = None
-    max_minutes: Annotated[float | None, about("Stop after this many minutes.", ge=0)] = None
+    max_cost: Annotated[float, about("Stop when answers and judge together have cost this much.", ge=0)] | None = None
+    max_minutes: Annotated[float, about("Stop after this many minutes.", ge=0)] | None = None
     repeats: Annotated[int, about("Ask each case this many times.", ge=1, le=1000)] = 1
     require: Annotated[
         str, about('With repeats: how many answers must pass, as in `"3 of 5"`. Default: more than half.')
@@ -85,8 +90,8 @@ class ChatTable(Table, frozen=True):
     timeout: Annotated[float, about("Seconds for one reply.", ge=0.001)] = 30.0
     temperature: Annotated[float, about("Sampling temperature.", ge=0)] = 0.0
     max_tokens: Annotated[int, about("Longest reply, in tokens.", ge=1)] = 2048
-    price_in: Annotated[float | None, about("Price per million prompt tokens.", ge=0)] = None
-    price_out: Annotated[float | None, about("Price per million completion tokens.", ge=0)] = None
+    price_in: Annotated[float, about("Price per million prompt tokens.", ge=0)] | None = None
+    price_out: Annotated[float, about("Price per million completion tokens.", ge=0)] | None = None
 
 
 class JudgeTable(ChatTable, frozen=True):
@@ -109,9 +114,9 @@ class JudgeTable(ChatTable, frozen=True):
             "A text file that replaces our prompt: `{question}`, `{expected}`, `{answer}`, `{contexts}`, `{instructions}`."
         ),
     ] = None
-    context_window: Annotated[
-        int | None, about("Tokens that the model can read; longer passages are cut at the end.", ge=256)
-    ] = None
+    context_window: (
+        Annotated[int, about("Tokens that the model can read; longer passages are cut at the end.", ge=256)] | None
+    ) = None
 
 
 class EmbeddingTable(Table, frozen=True):
@@ -129,7 +134,7 @@ class EmbeddingTable(Table, frozen=True):
     base_url: Annotated[str | None, about("An OpenAI-compatible endpoint with `/embeddings`."), web_address] = None
     api_key_env: Annotated[str, about("Name of the environment variable with its key."), variable_name] = ""
     timeout: Annotated[float, about("Seconds for one request.", ge=0.001)] = 30.0
-    threads: Annotated[int | None, about("Threads of the packaged model. Default: one per core.", ge=1)] = None
+    threads: Annotated[int, about("Threads of the packaged model. Default: one per core.", ge=1)] | None = None
     cache: Annotated[bool, about("`false` keeps no vector on disk.")] = True
 
 
@@ -227,9 +232,9 @@ class RetrievalTable(Table, frozen=True):
     ] = ()
     named: Annotated[bool, about("With `alphas` or `ks`: also the five named settings at K = 5.")] = False
     rrf: Annotated[bool, about("With `alphas` or `ks`: also reciprocal rank fusion.")] = False
-    topk_alpha: Annotated[
-        float | None, about("The α of the top-K analysis. Default: the best one of the sweep.", ge=0, le=1)
-    ] = None
+    topk_alpha: (
+        Annotated[float, about("The α of the top-K analysis. Default: the best one of the sweep.", ge=0, le=1)] | None
+    ) = None
     select: Annotated[
         str,
         about("Metric that chooses the best setting, such as `ndcg@5` or `f1`. Default: nDCG at the largest K."),

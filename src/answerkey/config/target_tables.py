@@ -33,7 +33,7 @@ class LiveTable(Table, frozen=True):
             "optional where another setting implies it."
         ),
     ] = ""
-    timeout: Annotated[float | None, about("Seconds for one answer. Default: that of `[run]`.", gt=0)] = None
+    timeout: Annotated[float, about("Seconds for one answer. Default: that of `[run]`.", gt=0)] | None = None
     concurrency: Annotated[int, about("Questions asked at the same time; 0 is no limit besides the workers.", ge=0)] = 0
     retries: Annotated[int, about("Times to ask again after a network error.", ge=0)] = 0
     retry_wait: Annotated[float, about("Seconds before the first retry, doubled each time.", gt=0)] = 1.0

@@ -44,7 +44,7 @@ from answerkey.reports.explain import explain
 from answerkey.reports.rows import Rows, excerpt, read_outcome, read_rows, worst_first
 from answerkey.reports.text import figure, figure_notes
 from answerkey.reports.word_diff import Piece, word_diff
-from answerkey.runs.store import is_run, open_run
+from answerkey.runs.store import is_run, profile_of
 from answerkey.runs.summary import Summary
 from answerkey.text import printable, short_label
 from answerkey.types import Criterion, Profile
@@ -61,7 +61,7 @@ _TONES = {
 
 def write_run_page(folder: Path, summary: Summary) -> None:
     """Write report.html with the worst cases inside."""
-    rows, profile = read_rows(folder), open_run(folder).profile
+    rows, profile = read_rows(folder), profile_of(folder)
     cases = [explain(read_outcome(folder, rows, n), profile, LONGEST) for n in worst_first(rows)[:MOST_CASES]]
     page = _page(
         "report.html",

@@ -22,7 +22,7 @@ from answerkey.files import write_file
 from answerkey.runs.engines.parts import list_parts
 from answerkey.runs.journal import RESPONSES, SCORES
 from answerkey.runs.journal_index import LightCase, outcome_at
-from answerkey.runs.store import in_parts, open_run, read_index, repeats_of
+from answerkey.runs.store import in_parts, profile_of, read_index, repeats_of
 from answerkey.types import Outcome, Status
 
 FORMAT = 5
@@ -100,7 +100,7 @@ def journal_state(folder: Path) -> str:
 
 def _from_index(folder: Path) -> Rows:
     rows = Rows()
-    profile = open_run(folder).profile
+    profile = profile_of(folder)
     scale = profile.scale if profile else 1.0
     for n, light in enumerate(read_index(folder).light()):
         _append(rows, light, scale)

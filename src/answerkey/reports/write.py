@@ -24,16 +24,8 @@ from answerkey.reports.rows import read_rows
 from answerkey.reports.text import text_report
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, worst_positions
 from answerkey.runs.gates import answer_gates, parse_gates
-from answerkey.runs.store import (
-    JournalIndex,
-    open_index,
-    open_run,
-    read_manifest,
-    repeats_of,
-    stored_in,
-    stored_manifest,
-    write_manifest,
-)
+from answerkey.runs.manifest import Manifest, stored_in, stored_manifest, write_manifest
+from answerkey.runs.store import JournalIndex, open_index, profile_of, read_manifest, repeats_of
 from answerkey.runs.summary import GateResult, RunInfo, Summary, summary_of
 from answerkey.runs.tally import MOST_LISTED, RunTally
 from answerkey.types import Json, Profile, Status
@@ -53,7 +45,7 @@ def write_reports(
     `ready` is called with the summary as soon as it is known, before the reports are written.
     The Parquet files of a large run are its rows already, and are not written again.
     """
-    manifest, profile = read_manifest(folder), open_run(folder).profile
+    manifest, profile = read_manifest(folder), profile_of(folder)
     remove_strays(folder)
     index = open_index(folder)
     if isinstance(index, PartsIndex):
@@ -72,7 +64,7 @@ def write_reports(
     summary = replace(summary, gates=_gates(folder, manifest, summary), failing=failing)
     if ready:
         ready(summary)
-    write_manifest(folder, {**stored_manifest(folder), "fingerprint": summary.run.fingerprint})
+    write_manifest(folder, replace(stored_manifest(folder), fingerprint=dict(summary.run.fingerprint)))
     write_file(folder / "summary.json", json_text(summary.to_json()))
     write_file(folder / "report.txt", text_report(summary, profile))
     write_file(folder / "report.md", markdown_report(summary))
@@ -89,26 +81,25 @@ def write_reports(
 
 def write_run_plots(folder: Path, summary: Summary) -> list[Path]:
     """Write plots/*.png of a run; needs the extra `charts`."""
-    return write_plots(folder / "plots", run_charts(summary, read_rows(folder), open_run(folder).profile))
+    return write_plots(folder / "plots", run_charts(summary, read_rows(folder), profile_of(folder)))
 
 
-def _gates(folder: Path, manifest: Json, summary: Summary) -> tuple[GateResult, ...]:
+def _gates(folder: Path, manifest: Manifest, summary: Summary) -> tuple[GateResult, ...]:
     with stored_in(folder):
-        return tuple(answer_gates(parse_gates(manifest.get("gate", [])), summary))
+        return tuple(answer_gates(parse_gates(manifest.gate), summary))
 
 
 def _write_rows(
-    folder: Path, manifest: Json, profile: Profile | None, index: JournalIndex
+    folder: Path, manifest: Manifest, profile: Profile | None, index: JournalIndex
 ) -> tuple[RunTally, list[int], dict[str, float]]:
     """The reports with a row per case, from one pass over the journals; returns the tally, the failed, worst first, and
     the human labels that the cases have."""
     tally, labels, failing = RunTally(), dict[str, float](), list[tuple[float, int]]()
-    metrics: list[str] = manifest.get("metrics", [])
     with ExitStack() as stack:
         lines = stack.enter_context(replacing(folder / "results.jsonl"))
         table = stack.enter_context(replacing(folder / "results.csv"))
-        junit = JunitFile(stack.enter_context(replacing(folder / "junit.xml")), manifest["name"])
-        ResultsCsv(table, metrics)
+        junit = JunitFile(stack.enter_context(replacing(folder / "junit.xml")), manifest.name)
+        ResultsCsv(table, manifest.metrics)
         for rows in _all_rows(folder, manifest, index):
             lines.write(rows.lines)
             table.write(rows.table)
@@ -117,14 +108,14 @@ def _write_rows(
             failing += rows.failing
             labels |= rows.labels
         gates = _gates(folder, manifest, summary_of(tally, profile, RunInfo.of_manifest(manifest)))
-        junit.finish(manifest.get("partial", ""), gates)
+        junit.finish(manifest.partial, gates)
     return tally, [n for _, n in sorted(failing)], labels
 
 
-def _all_rows(folder: Path, manifest: Json, index: JournalIndex) -> Iterator[CaseRows]:
+def _all_rows(folder: Path, manifest: Manifest, index: JournalIndex) -> Iterator[CaseRows]:
     """The rows of one span of cases after another, computed in several processes where there are many."""
     spans = [(start, start + _SPAN) for start in range(0, index.last, _SPAN)]
-    jobs = jobs_for(manifest["settings"].get("run", {}).get("jobs"), len(spans), enough=index.last >= _ENOUGH)
+    jobs = jobs_for(manifest.settings.run.jobs, len(spans), enough=index.last >= _ENOUGH)
     if jobs == 1:
         work = _rows_of(folder, manifest, index)
         yield from map(work, spans)
@@ -140,8 +131,8 @@ def rows_here(folder: str) -> Callable[[tuple[int, int]], Json]:
     return lambda span: work(span).to_json()
 
 
-def _rows_of(folder: Path, manifest: Json, index: JournalIndex) -> Callable[[tuple[int, int]], CaseRows]:
-    about = manifest["name"], manifest.get("metrics", []), RunInfo.of_manifest(manifest).cluster
+def _rows_of(folder: Path, manifest: Manifest, index: JournalIndex) -> Callable[[tuple[int, int]], CaseRows]:
+    about = manifest.name, manifest.metrics, manifest.settings.statistics.cluster
     return lambda span: case_rows(index.numbered(stopped=True, cases=range(*span)), *about)
 
 

@@ -14,10 +14,11 @@ from answerkey.runs.ask import Answered, Numbered, answer_of, ask_all, resume_co
 from answerkey.runs.control import Budget, ErrorStreak, Finished, Options, Selection, Stop, Watch
 from answerkey.runs.engines.jobs import ScoringProcesses, start_processes
 from answerkey.runs.journal import ANSWERED, ASK, FINISHED, STOPPED, RunState
+from answerkey.runs.manifest import write_manifest
 from answerkey.runs.prepare import Prepared, prepare, selected
 from answerkey.runs.resume import Resumed, finished_before, new_manifest, resume, still_stopping
 from answerkey.runs.score import LARGEST_BATCH, cost_of, in_chunks
-from answerkey.runs.store import FolderStore, MemoryStore, Scored, Store, locked, new_folder, sealed, write_manifest
+from answerkey.runs.store import FolderStore, MemoryStore, Scored, Store, locked, new_folder, sealed
 from answerkey.runs.suite import Suite
 from answerkey.targets.recorded import Recorded
 from answerkey.text import counted
@@ -73,7 +74,7 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
             execution = _Execution(prepared, options, watch, stop, store, Budget(suite.run))
             _execute(execution, prepared.attempts(begun.cases))
         finished = _finished(execution, folder)
-        write_manifest(folder, sealed(folder, {**begun.manifest, "partial": finished.partial}))
+        write_manifest(folder, sealed(folder, replace(begun.manifest, partial=finished.partial)))
         return finished
 
 

@@ -16,9 +16,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from answerkey.config.tables import RunTable
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
 from answerkey.runs.figures import Figures, MetricMean, Range
+from answerkey.runs.manifest import RunSettings
 from answerkey.runs.number_tally import Mean
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.store import DAMAGED
@@ -270,7 +272,7 @@ def _example(
     ]
     if repeats.times > 1:
         outcomes = [replace(outcome, attempts=(outcome,) * repeats.times) for outcome in outcomes]
-    settings = {"run": {"repeats": repeats.times, "require": repeats.text if repeats.times > 1 else ""}}
+    settings = RunSettings(run=RunTable(repeats=repeats.times, require=repeats.text if repeats.times > 1 else ""))
     return summarise(outcomes, profile, RunInfo(settings=settings))
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, cast
-
-import msgspec
 
 from answerkey.cases import load_cases, read_responses
 from answerkey.errors import InputError, SettingsError, did_you_mean
@@ -17,7 +15,8 @@ from answerkey.profiles.load import profile_table
 from answerkey.runs.ask import attempts
 from answerkey.runs.control import Selection
 from answerkey.runs.gates import KnownGroups, check_gates, parse_gates
-from answerkey.runs.records import SetDigest, add_case, cluster_of, digest_of, digest_of_metrics, to_json
+from answerkey.runs.manifest import Manifest, RunSettings
+from answerkey.runs.records import SetDigest, add_case, cluster_of, digest_of, digest_of_metrics
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import Scorer, make_scorer
 from answerkey.runs.suite import Suite
@@ -130,37 +129,35 @@ def _may_report_any_route(suite: Suite) -> bool:
     return "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
 
 
-def manifest_of(prepared: Prepared, created: str) -> Json:
-    """run.json: what made the run; enough to resume, rescore and read it without the suite."""
+def manifest_of(prepared: Prepared, created: str) -> Manifest:
+    """run.json of a run that begins."""
     suite, profile = prepared.suite, prepared.profile
-    return {
-        "format": 1,
-        "name": suite.name,
-        "created": created,
-        "suite": str(suite.path.resolve()) if suite.path else None,
-        "rescore_of": prepared.rescore_of or None,
-        "profile": profile_table(suite.profile, suite.folder)[0] if suite.profile is not None else None,
-        "profile_version": profile.version if profile else None,
-        "profile_digest": profile.digest if profile else None,
-        "fingerprint": prepared.fingerprint,
-        "notes": list(prepared.scorer.notes),
-        "metrics": list(prepared.scorer.plan.names),
-        "gate": list(suite.gate),
-        "criteria": [to_json(each) for each in suite.criteria],
-        "settings": {
-            "cases": list(suite.cases),
-            "target": without_secrets(suite.target) or {"kind": "recorded"},
-            "judge": without_secrets(suite.judge),
-            "embedding": without_secrets(suite.embedding),
-            "run": msgspec.structs.asdict(suite.run),
-            "statistics": msgspec.structs.asdict(suite.statistics),
-            "metrics": without_secrets(suite.settings),
-            "selection": asdict(prepared.selection),
-        },
-        "count": prepared.count,
-        "partial": "in progress",
-        "changes": [],
-    }
+    return Manifest(
+        name=suite.name,
+        created=created,
+        suite=str(suite.path.resolve()) if suite.path else None,
+        rescore_of=prepared.rescore_of or None,
+        profile=profile_table(suite.profile, suite.folder)[0] if suite.profile is not None else None,
+        profile_version=profile.version if profile else None,
+        profile_digest=profile.digest if profile else None,
+        fingerprint=prepared.fingerprint,
+        notes=prepared.scorer.notes,
+        metrics=prepared.scorer.plan.names,
+        gate=suite.gate,
+        criteria=suite.criteria,
+        settings=RunSettings(
+            cases=suite.cases,
+            target=without_secrets(suite.target) or {"kind": "recorded"},
+            judge=without_secrets(suite.judge),
+            embedding=without_secrets(suite.embedding),
+            run=suite.run,
+            statistics=suite.statistics,
+            metrics=without_secrets(suite.settings),
+            selection=prepared.selection,
+        ),
+        count=prepared.count,
+        partial="in progress",
+    )
 
 
 def without_secrets(value: Any, key: str = "") -> Any:

@@ -7,13 +7,11 @@ a run sees one outcome per case, with its attempts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import fmean
-from typing import Any
 
-from answerkey.config.declare import read_table
 from answerkey.config.tables import RunTable
 from answerkey.errors import SettingsError
 from answerkey.types import Outcome, Score, Status, Verdict
@@ -25,7 +23,7 @@ _REQUIRE = re.compile(r"\s*(\d+)\s*(?:of|/)\s*(\d+)\s*$")
 class Repeats:
     """Each case is asked `times` times, and passes if `needed` of the answers pass.
 
-    >>> Repeats.of_settings({"repeats": 5, "require": "3 of 5"})
+    >>> Repeats.of_table(RunTable(repeats=5, require="3 of 5"))
     Repeats(times=5, needed=3)
     """
 
@@ -45,12 +43,6 @@ class Repeats:
                 f'for example "{times // 2 + 1} of {times}"'
             )
         return Repeats(times, needed)
-
-    @staticmethod
-    def of_settings(run: Mapping[str, Any]) -> Repeats:
-        """From the settings that run.json records; runs of earlier versions have one attempt per case."""
-        stored = {name: run[name] for name in ("repeats", "require") if name in run}
-        return Repeats.of_table(read_table(RunTable, stored, "[run]"))
 
     @property
     def text(self) -> str:

@@ -25,20 +25,21 @@ from answerkey.runs.journal import (
     removed_record,
 )
 from answerkey.runs.journal_index import JournalIndex
+from answerkey.runs.manifest import MANIFEST, AcceptedChange, Manifest, write_manifest
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
 from answerkey.runs.repeats import Repeats
-from answerkey.runs.store import MANIFEST, read_manifest, sealed, write_manifest
+from answerkey.runs.store import read_manifest, sealed
 from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally
-from answerkey.types import Case, Json
+from answerkey.types import Case
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
     """Where a run starts from; `cases` replaces the suite's cases where those changed."""
 
-    manifest: Json
+    manifest: Manifest
     state: RunState
     cases: Callable[[], Iterator[Numbered]] | None = None
 
@@ -55,35 +56,31 @@ class AlreadyFinished(SettingsError):
 
 @dataclass(frozen=True, slots=True)
 class StartedRun:
-    """A run of a suite as run.json has it; `name` is the folder that it was started in, `rescored` the run whose answers
-    it scores."""
+    """A run of a suite, with its time of creation in UTC."""
 
     folder: Path
-    name: str
     created: datetime
-    unfinished: bool
-    rescored: str
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        """The folder that the run was started in; that of a copy is another one."""
+        return self.manifest.folder or self.folder.name
 
     @property
     def preference(self) -> tuple[bool, bool, datetime]:
         """An unfinished run before a finished one, a run before a rescore, a newer one before an older one."""
-        return self.unfinished, not self.rescored, self.created
+        return bool(self.manifest.partial), not self.manifest.rescore_of, self.created
 
 
-def _origin(suite: Suite, folder: Path) -> Json:
-    """What run.json records to find the run again: its folder, and where the suite is, seen from there."""
-    beside = relpath(suite.path.resolve(), folder.resolve()) if suite.path else None
-    return {"suite_from_run": beside, "folder": folder.name}
-
-
-def belongs_to(manifest: Json, folder: Path, suite: Suite) -> bool:
+def belongs_to(manifest: Manifest, folder: Path, suite: Suite) -> bool:
     """Whether a run was made from this suite: the same file and name. A project may have been moved as a whole."""
-    if suite.path is None or manifest.get("name") != suite.name or not manifest.get("suite"):
+    if suite.path is None or manifest.name != suite.name or not manifest.suite:
         return False
-    path, recorded = suite.path.resolve(), Path(manifest["suite"])
+    path, recorded = suite.path.resolve(), Path(manifest.suite)
     if recorded == path:
         return True
-    relative = manifest.get("suite_from_run")
+    relative = manifest.suite_from_run
     return bool(relative) and not recorded.exists() and (folder.resolve() / relative).resolve() == path
 
 
@@ -94,23 +91,15 @@ def runs_of(suite: Suite) -> list[StartedRun]:
         folder = path.parent
         try:
             manifest = read_manifest(folder)
-            if belongs_to(manifest, folder, suite):
-                run = _started(folder, manifest)
-                found.setdefault(run.name, []).append(run)
-        except (StorageError, ValueError, KeyError, AttributeError):
+            created = datetime.fromisoformat(manifest.created)
+        except (StorageError, ValueError):
             continue  # not a run that could be resumed
-    return [run for copies in found.values() for run in _originals(copies)]
-
-
-def _originals(copies: list[StartedRun]) -> list[StartedRun]:
-    return [run for run in copies if run.folder.name == run.name] or copies
-
-
-def _started(folder: Path, manifest: Json) -> StartedRun:
-    created = datetime.fromisoformat(manifest["created"])
-    created = created.replace(tzinfo=created.tzinfo or UTC).astimezone(UTC)
-    name, rescored = manifest.get("folder") or folder.name, manifest.get("rescore_of") or ""
-    return StartedRun(folder, name, created, bool(manifest.get("partial")), rescored)
+        if belongs_to(manifest, folder, suite):
+            run = StartedRun(folder, created.replace(tzinfo=created.tzinfo or UTC).astimezone(UTC), manifest)
+            found.setdefault(run.name, []).append(run)
+    return [
+        run for copies in found.values() for run in ([run for run in copies if run.folder.name == run.name] or copies)
+    ]
 
 
 def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
@@ -120,7 +109,8 @@ def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
     """
     runs = runs_of(suite)
     if rescored is not None:
-        runs = [run for run in runs if run.unfinished and run.rescored == str(rescored.resolve())]
+        source = str(rescored.resolve())
+        runs = [run for run in runs if run.manifest.partial and run.manifest.rescore_of == source]
     if not runs:
         return None
     best = max(runs, key=lambda run: run.preference)
@@ -147,13 +137,15 @@ def time_of_start(suite: Suite) -> str:
     return now.isoformat(timespec="milliseconds")
 
 
-def new_manifest(prepared: Prepared, folder: Path) -> Json:
+def new_manifest(prepared: Prepared, folder: Path) -> Manifest:
     """run.json of a run that begins now in this folder."""
-    return {**manifest_of(prepared, time_of_start(prepared.suite)), **_origin(prepared.suite, folder)}
+    suite = prepared.suite
+    beside = relpath(suite.path.resolve(), folder.resolve()) if suite.path else None
+    return replace(manifest_of(prepared, time_of_start(suite)), suite_from_run=beside, folder=folder.name)
 
 
 def selection_of(folder: Path) -> Selection:
-    return Selection(**read_manifest(folder).get("settings", {}).get("selection", {}))
+    return read_manifest(folder).settings.selection
 
 
 def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
@@ -161,13 +153,13 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
     manifest, state = read_manifest(folder), RunState(folder)
     if prepared.suite.path is not None and not belongs_to(manifest, folder, prepared.suite):
         raise SettingsError(
-            f"{folder}: a run of {manifest.get('suite') or manifest['name']}, not of {prepared.suite.path.resolve()}; "
+            f"{folder}: a run of {manifest.suite or manifest.name}, not of {prepared.suite.path.resolve()}; "
             "start a new run without --resume"
         )
-    if manifest.get("engine") == "ray":
+    if manifest.engine == "ray":
         raise SettingsError(f"{folder}: this run was started with --engine ray; continue with --resume --engine ray")
     check_repeats(folder, manifest, prepared)
-    old = manifest["fingerprint"]
+    old = manifest.fingerprint
     different = changed_parts(old, prepared.fingerprint)
     if different and not accept:
         raise SettingsError(
@@ -176,32 +168,32 @@ def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
         )
     cases = None
     if different:
-        change = {
-            "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "changed": {name: [old[name], prepared.fingerprint[name]] for name in different},
-        }
-        changes = [*manifest.get("changes", []), change]
-        kept = {name: manifest[name] for name in ("suite_from_run", "folder") if name in manifest}
-        manifest = {**manifest_of(prepared, manifest["created"]), **kept, "changes": changes}
+        changed = {name: (old[name], prepared.fingerprint[name]) for name in different}
+        manifest = replace(
+            manifest_of(prepared, manifest.created),
+            suite_from_run=manifest.suite_from_run,
+            folder=manifest.folder,
+            changes=(*manifest.changes, AcceptedChange(datetime.now(UTC).isoformat(timespec="seconds"), changed)),
+        )
         if any(name in SCORING for name in different):
             state.score_again()
         if "cases" in different:
             cases = _repositioned(folder, prepared, state)
     if state.count(FINISHED) >= prepared.answers:
         # The run may have been killed before it wrote this.
-        write_manifest(folder, sealed(folder, {**manifest, "count": prepared.count, "partial": ""}))
+        write_manifest(folder, sealed(folder, replace(manifest, count=prepared.count, partial="")))
         raise AlreadyFinished(folder, prepared.count)
-    suite = str(prepared.suite.path.resolve()) if prepared.suite.path else manifest.get("suite")
-    return Resumed({**manifest, "suite": suite, "count": prepared.count, "partial": "in progress"}, state, cases)
+    suite = str(prepared.suite.path.resolve()) if prepared.suite.path else manifest.suite
+    return Resumed(replace(manifest, suite=suite, count=prepared.count, partial="in progress"), state, cases)
 
 
-def check_repeats(folder: Path, manifest: Json, prepared: Prepared) -> None:
+def check_repeats(folder: Path, manifest: Manifest, prepared: Prepared) -> None:
     """A run keeps its number of repeats: the positions of its answers depend on it."""
-    before = Repeats.of_settings(manifest.get("settings", {}).get("run", {}))
-    if before.times != prepared.repeats.times:
+    before = manifest.settings.run.repeats
+    if before != prepared.repeats.times:
         raise SettingsError(
-            f"{folder}: this run asks each case {before.times} times, the suite {prepared.repeats.times}; "
-            f"start a new run, or set --repeats {before.times}"
+            f"{folder}: this run asks each case {before} times, the suite {prepared.repeats.times}; "
+            f"start a new run, or set --repeats {before}"
         )
 
 
@@ -211,7 +203,7 @@ def still_stopping(prepared: Prepared, options: Options, begun: Resumed) -> tupl
         return prepared, options
     run = prepared.suite.run
     if run.stop_below is None:
-        run = msgspec.structs.replace(run, stop_below=begun.manifest["settings"]["run"].get("stop_below"))
+        run = msgspec.structs.replace(run, stop_below=begun.manifest.settings.run.stop_below)
     return replace(prepared, suite=replace(prepared.suite, run=run)), replace(options, stop_on_fail=True)
 
 

@@ -7,27 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, Protocol, Required, TypedDict
+from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
 
-import msgspec
-
-from answerkey.errors import InputError, SettingsError, StorageError
-from answerkey.files import json_text, read_json, remove_strays, write_file
-from answerkey.profiles import load_profile
+from answerkey.errors import StorageError
+from answerkey.files import remove_strays
 from answerkey.runs.ask import Answered
 from answerkey.runs.journal import FINISHED, RESPONSES, SCORES, Journal, RunState, read_journal, response_record
 from answerkey.runs.journal_index import JournalIndex
+from answerkey.runs.manifest import MANIFEST, Manifest, stored_in, stored_manifest
 from answerkey.runs.records import judged_json
 from answerkey.runs.repeats import Repeats
-from answerkey.types import Json, Outcome, Status, StoredRun
+from answerkey.types import Json, Outcome, Profile, Status
 
 if TYPE_CHECKING:
     from answerkey.runs.engines.parts import PartsIndex
 
-MANIFEST, LOCK = "run.json", "run.lock"
+LOCK = "run.lock"
 DAMAGED = "damaged: "  # begins the reason why a run is partial, where records are missing
 
 
@@ -138,11 +137,11 @@ def is_run(path: Path) -> bool:
     return (path / MANIFEST).is_file()
 
 
-def read_manifest(folder: Path) -> Json:
+def read_manifest(folder: Path) -> Manifest:
     """run.json: what made the run. A run that lacks something it recorded at its end is partial, and says what."""
     manifest = stored_manifest(folder)
     lost = _lost(folder, _file_state(folder, MANIFEST, RESPONSES, SCORES, "parts"))
-    return {**manifest, "partial": f"{DAMAGED}{lost}"} if lost else manifest
+    return replace(manifest, partial=f"{DAMAGED}{lost}") if lost else manifest
 
 
 def _file_state(folder: Path, *names: str) -> tuple[tuple[int, int] | None, ...]:
@@ -155,14 +154,14 @@ def _file_state(folder: Path, *names: str) -> tuple[tuple[int, int] | None, ...]
 def _lost(folder: Path, state: object) -> str:
     """What the files of a run lack, compared with what it recorded when it ended; empty if nothing."""
     manifest = stored_manifest(folder)
-    if manifest.get("partial") == "in progress":
+    count, recorded = manifest.count, manifest.records
+    if manifest.partial == "in progress":
         return ""
-    count, recorded = manifest.get("count"), manifest.get("records")
     if recorded is None:  # a run of an earlier version, or one that was saved from Python
-        if manifest.get("partial") or count is None or (found := len(read_index(folder))) >= count:
+        if manifest.partial or count is None or (found := len(read_index(folder))) >= count:
             return ""
         return f"{found} of {count} cases are stored"
-    if not manifest.get("partial") and count != recorded["cases"]:
+    if not manifest.partial and count != recorded["cases"]:
         return f"run.json names {count} cases, {recorded['cases']} were recorded"
     found = _records(folder)
     lost = [
@@ -171,65 +170,14 @@ def _lost(folder: Path, state: object) -> str:
     return ", ".join(lost[-2:])
 
 
-def sealed(folder: Path, manifest: Json) -> Json:
+def sealed(folder: Path, manifest: Manifest) -> Manifest:
     """run.json of a run that ends now: with the number of its records, so that a loss is noticed."""
-    return {**manifest, "records": _records(folder)}
+    return replace(manifest, records=_records(folder))
 
 
 def _records(folder: Path) -> dict[str, int]:
     index = read_index(folder)
     return {"cases": len(index), **(index.records if isinstance(index, JournalIndex) else {})}
-
-
-def stored_manifest(folder: Path) -> Json:
-    """run.json as it is, without a look at the journals."""
-    path = folder / MANIFEST
-    try:
-        manifest = read_json(path.read_bytes())
-        msgspec.convert(manifest, _Manifest)
-        return manifest
-    except FileNotFoundError:
-        raise InputError(
-            f"{folder}: not a run folder; expected one with a {MANIFEST}, such as results/<suite>_<time>"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise StorageError(f"{path}: cannot be read: {error}") from None
-
-
-class _RunSettings(TypedDict, total=False):
-    cases: list[str]
-    target: Json | None
-    run: Json
-    selection: Json
-    statistics: dict[str, str]
-    metrics: Json
-
-
-class _Manifest(TypedDict, total=False):
-    """What is read of run.json, for its types to be checked."""
-
-    name: Required[str]
-    created: str
-    suite: str | None
-    profile: Json | None
-    fingerprint: Required[dict[str, str]]
-    notes: list[str]
-    metrics: list[str]
-    gate: list[str]
-    criteria: list[Json]
-    settings: Required[_RunSettings]
-    count: int | None
-    partial: str
-    changes: list[Json]
-    records: dict[str, int]
-    rescore_of: str | None
-    folder: str | None
-    engine: str
-    shards: Json
-
-
-def write_manifest(folder: Path, manifest: Json) -> None:
-    write_file(folder / MANIFEST, json_text(manifest))
 
 
 @contextmanager
@@ -258,29 +206,11 @@ def _lock(file: IO[str], folder: Path) -> None:
         raise StorageError(f"{folder}: another process is writing this run; wait for it or stop it") from None
 
 
-def open_run(path: str | Path) -> StoredRun:
-    """What made a run: its name, profile, fingerprint and settings."""
-    folder = Path(path)
+def profile_of(folder: Path) -> Profile | None:
+    """The profile that scored a run."""
     manifest = read_manifest(folder)
     with stored_in(folder):
-        profile = load_profile(manifest["profile"]) if manifest.get("profile") else None
-    return StoredRun(
-        folder=str(folder),
-        name=manifest["name"],
-        profile=profile,
-        fingerprint=manifest.get("fingerprint", {}),
-        settings=manifest.get("settings", {}),
-        created=manifest.get("created", ""),
-    )
-
-
-@contextmanager
-def stored_in(folder: Path) -> Generator[None]:
-    """A mistake in the settings that run.json holds names that file."""
-    try:
-        yield
-    except (SettingsError, InputError) as error:
-        raise StorageError(f"{folder / MANIFEST}: damaged: {error}") from None
+        return manifest.load_profile()
 
 
 def read_outcomes(path: str | Path) -> Iterator[Outcome]:
@@ -316,7 +246,7 @@ def _read_index(folder: Path, state: object) -> JournalIndex | PartsIndex:
 
 def repeats_of(folder: Path) -> Repeats:
     """How often each case of a run is asked."""
-    return Repeats.of_settings(stored_manifest(folder).get("settings", {}).get("run", {}))
+    return stored_manifest(folder).repeats
 
 
 def last_asked(folder: Path, count: int) -> list[Outcome]:

@@ -12,6 +12,7 @@ import msgspec
 from answerkey.intervals import CorrectedRate
 from answerkey.metrics.judge.card import JudgeCard, judge_card
 from answerkey.runs.figures import Figures, Range, figures_of, readings_of
+from answerkey.runs.manifest import AcceptedChange, Manifest, RunSettings
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.tally import MOST_LISTED, Disagreement, RunTally
 from answerkey.types import Json, Outcome, Profile, Status
@@ -49,33 +50,29 @@ class RunInfo:
     selected: int | None = None
     profile: ProfileInfo = ProfileInfo()
     notes: tuple[str, ...] = ()
-    changes: tuple[Json, ...] = ()
-    settings: Json = field(default_factory=Json)
+    changes: tuple[AcceptedChange, ...] = ()
+    settings: RunSettings = field(default_factory=RunSettings)
     fingerprint: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def cluster(self) -> str:
         """The column of clusters that the suite names; empty for the default."""
-        return self.settings.get("statistics", {}).get("cluster", "")
+        return self.settings.statistics.cluster
 
     @staticmethod
-    def of_manifest(manifest: Json) -> RunInfo:
-        profile: Json = manifest.get("profile") or {}
+    def of_manifest(run: Manifest) -> RunInfo:
+        profile = run.profile or {}
+        about = ProfileInfo(profile.get("name"), run.profile_version, run.profile_digest, profile.get("scale", 1))
         return RunInfo(
-            name=manifest["name"],
-            created=manifest.get("created", ""),
-            partial=manifest.get("partial", ""),
-            selected=manifest.get("count"),
-            profile=ProfileInfo(
-                profile.get("name"),
-                manifest.get("profile_version"),
-                manifest.get("profile_digest"),
-                profile.get("scale", 1),
-            ),
-            notes=tuple(manifest.get("notes", [])),
-            changes=tuple(manifest.get("changes", [])),
-            settings=manifest.get("settings", {}),
-            fingerprint=manifest.get("fingerprint", {}),
+            name=run.name,
+            created=run.created,
+            partial=run.partial,
+            selected=run.count,
+            profile=about,
+            notes=run.notes,
+            changes=run.changes,
+            settings=run.settings,
+            fingerprint=run.fingerprint,
         )
 
 
@@ -122,7 +119,7 @@ class Summary:
         bands = {name: {"count": n, "share": n / count if count else None} for name, n in self.bands.items()}
         return {
             "timestamp": self.timestamp,
-            **asdict(self.run),
+            **msgspec.to_builtins(self.run, enc_hook=str),
             **self.figures.to_json(),
             "performance": {"bands": bands, "pass_rate": self.figures.pass_rate},
             "by_type": {name: _group_json(part) for name, part in self.by_type.items()},
@@ -155,7 +152,7 @@ def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summar
     rules = (profile.rules, *profile.group_rules.values()) if profile else ()
     statuses = {band.status for each in rules for band in each.bands}
     about = replace(run.profile, satisfaction=bool(statuses & {Status.PERFECT, Status.ACCEPTABLE}))
-    repeats = Repeats.of_settings(run.settings.get("run", {}))
+    repeats = Repeats.of_table(run.settings.run)
     return Summary(
         run=replace(run, fingerprint=fingerprint, profile=about),
         timestamp=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -20,7 +20,7 @@ from answerkey.calibrate.labels import DECISION, LONGEST_NAME, CaseLabel, RunLab
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.explain import ExplainedCase, ShownCase, blind, explain
 from answerkey.reports.rows import Rows, read_outcome, read_rows
-from answerkey.runs.store import open_run
+from answerkey.runs.store import profile_of
 from answerkey.viewer.case_query import read_query, select
 from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.render import respond, wants_json
@@ -58,7 +58,7 @@ def case_page(request: Request) -> Response:
     data = CasePage(
         run=request.app.state.library.key(folder),
         n=n,
-        case=explain(read_outcome(folder, rows, n), open_run(folder).profile, None if whole else LONGEST),
+        case=explain(read_outcome(folder, rows, n), profile_of(folder), None if whole else LONGEST),
         label=label,
         place=place,
         found=len(chosen),

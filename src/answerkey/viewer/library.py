@@ -14,7 +14,8 @@ from answerkey.errors import AnswerkeyError, InputError
 from answerkey.files import read_json
 from answerkey.runs.engines.parts import list_parts
 from answerkey.runs.journal import RESPONSES, SCORES
-from answerkey.runs.store import LOCK, MANIFEST, is_run, read_manifest, read_outcomes
+from answerkey.runs.manifest import MANIFEST, Manifest
+from answerkey.runs.store import LOCK, is_run, read_manifest, read_outcomes
 from answerkey.runs.summary import RunInfo, Summary, summarise
 from answerkey.types import Json, Profile
 
@@ -79,19 +80,16 @@ class RunLibrary:
 
     def _entry(self, folder: Path) -> RunEntry:
         manifest, summary = read_manifest(folder), read_summary(folder)
-        settings: Json = manifest.get("settings") or {}
-        profile: Json = manifest.get("profile") or {}
         entry = RunEntry(
             self.key(folder),
-            name=str(manifest["name"]),
-            created=str(manifest.get("created", "")),
+            name=manifest.name,
+            created=manifest.created,
             state=state_of(folder, manifest),
-            partial=manifest.get("partial", ""),
-            bot=bot_name(settings.get("target") or {}),
-            profile=profile.get("name"),
-            commit=manifest.get("commit"),
-            fingerprint=manifest.get("fingerprint") or {},
-            count=manifest.get("count"),
+            partial=manifest.partial,
+            bot=bot_name(manifest.settings.target or {}),
+            profile=(manifest.profile or {}).get("name"),
+            fingerprint=manifest.fingerprint,
+            count=manifest.count,
         )
         if summary is None:
             return entry
@@ -121,7 +119,6 @@ class RunEntry:
     partial: str = ""
     bot: str = ""
     profile: str | None = None
-    commit: str | None = None
     fingerprint: dict[str, str] = field(default_factory=dict[str, str])
     count: int | None = None
     cases: int | None = None
@@ -166,9 +163,9 @@ def _add_history(entries: list[RunEntry]) -> None:
         last[entry.name] = entry
 
 
-def state_of(folder: Path, manifest: Json) -> str:
+def state_of(folder: Path, manifest: Manifest) -> str:
     """`finished`, `partial`, `in progress`, or `interrupted` where a run ended without recording it."""
-    partial = manifest.get("partial", "")
+    partial = manifest.partial
     if not partial:
         return "finished"
     if partial != "in progress":
@@ -206,11 +203,11 @@ def _parsed(path: Path, changed: int) -> Summary | None:
     return None
 
 
-def summary_of_run(folder: Path, manifest: Json, profile: Profile | None) -> Summary:
+def summary_of_run(folder: Path, manifest: Manifest, profile: Profile | None) -> Summary:
     """The summary of a run; counted now for one without reports."""
     known = read_summary(folder)
     if known is not None:
-        return replace(known, run=replace(known.run, partial=manifest.get("partial", "")))
+        return replace(known, run=replace(known.run, partial=manifest.partial))
     files = (folder / RESPONSES, folder / SCORES, *list_parts(folder))
     grown = tuple(path.stat().st_size for path in files if path.is_file())
     if folder not in _counted or _counted[folder][0] != grown:

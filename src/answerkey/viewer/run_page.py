@@ -30,8 +30,9 @@ from answerkey.reports.rows import Rows, Value, excerpt, read_outcome, read_outc
 from answerkey.reports.text import figure_notes
 from answerkey.reports.word_diff import Piece, marked_answer
 from answerkey.runs.journal_index import JournalTail
+from answerkey.runs.manifest import Manifest
 from answerkey.runs.records import result_line
-from answerkey.runs.store import open_run, read_manifest
+from answerkey.runs.store import profile_of, read_manifest
 from answerkey.text import short_label
 from answerkey.types import Json, Outcome, Profile, Verdict
 from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select
@@ -101,8 +102,8 @@ def run_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
     folder = library.run(request.path_params["run"])
     tab = request.query_params.get("tab", TABS[0])
-    run, manifest, rows = open_run(folder), read_manifest(folder), read_rows(folder)
-    summary, labels = summary_of_run(folder, manifest, run.profile), read_labels(folder).resolved()
+    manifest, profile, rows = read_manifest(folder), profile_of(folder), read_rows(folder)
+    summary, labels = summary_of_run(folder, manifest, profile), read_labels(folder).resolved()
     query, values = read_query(request.query_params), facets(folder)
     chosen = select(folder, query)
     pages = max(1, -(-len(chosen) // PAGE))
@@ -114,22 +115,22 @@ def run_page(request: Request) -> Response:
         state=state_of(folder, manifest),
         tab=tab if tab in TABS else TABS[0],
         summary=summary.to_json(),
-        charts=run_charts(summary, rows, run.profile) if tab == "charts" else {},
+        charts=run_charts(summary, rows, profile) if tab == "charts" else {},
         files=[name for name in FILES if (folder / name).is_file()],
         labelled=len(labels),
         facets=values,
-        columns=metric_columns(rows, run.profile),
+        columns=metric_columns(rows, profile),
         metrics=list(rows.metrics),
         query=query,
         total=len(rows),
         found=len(chosen),
         page=page,
         pages=pages,
-        cases=[_row(n, outcome, rows, run.profile, labels) for n, outcome in zip(shown, outcomes, strict=True)],
+        cases=[_row(n, outcome, rows, profile, labels) for n, outcome in zip(shown, outcomes, strict=True)],
         addresses=_addresses(query, rows, values, page, pages),
     )
     template = "run_cases.html" if request.query_params.get("part") == "cases" else "run.html"
-    weighed = weighed_criteria(run.profile)
+    weighed = weighed_criteria(profile)
     card = card_lines(summary.judge) if summary.judge else []
     reply = respond(request, template, data, weighed=weighed, facts=figure_notes(summary), card=card)
     reply.background = BackgroundTask(write_search_text, folder)
@@ -254,13 +255,12 @@ class LiveRun:
         manifest = read_manifest(self.folder)
         return {**self._figures(manifest), "state": state_of(self.folder, manifest), "latest": list(self._latest)}
 
-    def _figures(self, manifest: Json) -> Json:
-        repeats: int = manifest.get("settings", {}).get("run", {}).get("repeats", 1)
-        done, of = len(self._verdicts), (manifest.get("count") or 0) * repeats
+    def _figures(self, manifest: Manifest) -> Json:
+        done, of = len(self._verdicts), (manifest.count or 0) * manifest.settings.run.repeats
         scores = [score for _, _, score in self._verdicts.values() if score is not None]
         rate = self._rate(done)
         return {
-            "name": short_label(manifest["name"]),
+            "name": short_label(manifest.name),
             "answered": len(self._answered),
             "done": done,
             "of": of,

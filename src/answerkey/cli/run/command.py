@@ -91,7 +91,7 @@ def run(options: RunOptions) -> int:
     if options.investigate and folder is not None:
         return loop.investigate(folder, suite, options)
     same = finish.same_command("run", options.suite)
-    if folder is not None and read_manifest(folder).get("rescore_of"):
+    if folder is not None and read_manifest(folder).rescore_of:
         finished = loop.rescore_with_progress(folder, {}, None, resume=True, quiet=options.quiet)
         return _finish(finished, same, options)
     settings = options.for_engine(folder)

@@ -18,7 +18,7 @@ from answerkey.reports.text import text_report
 from answerkey.reports.write import write_reports
 from answerkey.runs.conclusion import conclude
 from answerkey.runs.control import Finished
-from answerkey.runs.store import last_asked, open_run, read_outcomes
+from answerkey.runs.store import last_asked, profile_of, read_outcomes
 from answerkey.runs.summary import Summary
 from answerkey.types import Verdict
 
@@ -37,7 +37,7 @@ def finish_run(finished: Finished, resume_command: str, *, as_json: bool, quiet:
         if as_json:
             print_json(summary.to_json() | {"ending": ending.line, "exit_code": ending.code})
         elif not quiet:
-            show(text_report(summary, open_run(finished.folder).profile))
+            show(text_report(summary, profile_of(finished.folder)))
 
     summary = write_reports(finished.folder, charts=charts, ready=show_result)
     ending = conclude(finished, summary)
@@ -55,7 +55,7 @@ def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> No
     With `asked` (of --resume-limit): the last so many cases that were asked, whether or not they failed.
     """
     tell = say if as_json else show
-    profile = open_run(folder).profile
+    profile = profile_of(folder)
     if asked is not None:
         for outcome in last_asked(folder, asked):
             tell(failure_screen(outcome, profile, debug=True))
@@ -84,7 +84,7 @@ def show_stop(finished: Finished, command: str, stop_on_fail: str | None, *, as_
             ("continue to the end", f"{command} --resume"),
         ]
     tell = say if as_json else show
-    tell(failure_screen(outcome, open_run(finished.folder).profile, commands, debug=debug))
+    tell(failure_screen(outcome, profile_of(finished.folder), commands, debug=debug))
 
 
 def same_command(command: str, *arguments: str | Path) -> str:

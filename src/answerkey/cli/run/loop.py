@@ -26,7 +26,7 @@ from answerkey.runs.progress import make_progress
 from answerkey.runs.records import result_line
 from answerkey.runs.rescore import rescore
 from answerkey.runs.resume import AlreadyFinished
-from answerkey.runs.store import last_stop, open_run
+from answerkey.runs.store import last_stop, profile_of
 from answerkey.runs.suite import Suite
 from answerkey.targets.recorded import Recorded
 from answerkey.targets.resolve import check_target, kind_of
@@ -190,7 +190,7 @@ def investigate(folder: Path, suite: Suite | None, options: RunOptions) -> int:
         if options.as_json:
             print_json({"run": str(folder), "waiting": None, "asked_again": None})
         return EXIT_OK
-    profile = open_run(folder).profile
+    profile = profile_of(folder)
     tell = say if options.as_json else show
     tell(failure_screen(stopped, profile, debug=True))
     second = _ask_again(folder, suite, stopped.case, options)

@@ -99,7 +99,7 @@ def parse_assignments(assignments: tuple[str, ...]) -> dict[str, Any]:
 
 def suite_of_run(folder: Path) -> Path:
     """The suite file that a run was started from."""
-    path = read_manifest(folder).get("suite")
+    path = read_manifest(folder).suite
     if not path:
         raise InputError(f"{folder}: this run was not started from a suite file; run `answerkey score` again instead")
     if not Path(path).is_file():

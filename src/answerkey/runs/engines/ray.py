@@ -21,8 +21,9 @@ from answerkey.runs.control import Budget, Finished, Options, Stop, Watch
 from answerkey.runs.engines.parts import PARTS
 from answerkey.runs.engines.shards import Sharded, Sizes, Todo, begin, cut, parts_of, sizes_of
 from answerkey.runs.engines.worker import ChunkReport, RemoteJudge, SharedJudge, Task, Worker
+from answerkey.runs.manifest import write_manifest
 from answerkey.runs.prepare import Prepared, prepare
-from answerkey.runs.store import locked, new_folder, sealed, write_manifest
+from answerkey.runs.store import locked, new_folder, sealed
 from answerkey.runs.suite import Suite
 from answerkey.targets.recorded import Recorded
 from answerkey.text import counted
@@ -121,7 +122,7 @@ def run_on_cluster(
             except IncompleteError as error:
                 stop.set(str(error))
             finished = _finished(folder, prepared, stop)
-            write_manifest(folder, sealed(folder, {**manifest, "partial": finished.partial}))
+            write_manifest(folder, sealed(folder, replace(manifest, partial=finished.partial)))
     return finished
 
 

@@ -18,13 +18,14 @@ from answerkey.coerce.tables import parquet_rows, rows_of_lines
 from answerkey.errors import SettingsError
 from answerkey.runs.control import Selection
 from answerkey.runs.engines.parts import PARTS, StoredPart, list_parts, read_part
+from answerkey.runs.manifest import Manifest, Sharding, write_manifest
 from answerkey.runs.prepare import Prepared
 from answerkey.runs.records import changed_parts, digest_of
 from answerkey.runs.resume import AlreadyFinished, belongs_to, check_repeats, new_manifest
-from answerkey.runs.store import read_manifest, sealed, write_manifest
+from answerkey.runs.store import read_manifest, sealed
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import kind_of
-from answerkey.types import Case, Json
+from answerkey.types import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +180,9 @@ class Sizes:
 
 
 def sizes_of(suite: Suite, resumed: Path | None) -> Sizes:
-    stored = read_manifest(resumed).get("shards") if resumed else None
+    stored = read_manifest(resumed).shards if resumed else None
     if stored:
-        return Sizes(stored["size"], stored["chunk"])
+        return Sizes(stored.size, stored.chunk)
     return Sizes(SHARD, RECORDED_CHUNK if kind_of(suite.target) == "recorded" else LIVE_CHUNK)
 
 
@@ -211,31 +212,29 @@ def parts_of(folder: Path, shard: int | None = None) -> list[StoredPart]:
     return [read_part(path) for path in sorted((folder / PARTS).glob(f"shard-{shard:05d}-*.parquet"))]
 
 
-def begin(folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, *, new: bool) -> tuple[Json, list[Todo]]:
+def begin(folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, *, new: bool) -> tuple[Manifest, list[Todo]]:
     """run.json and the shards to do, of a `new` run or of one that is resumed."""
     if new:
-        shards = {"size": sizes.shard, "chunk": sizes.chunk, "digest": source.digest()}
-        manifest = {**new_manifest(prepared, folder), "engine": "ray", "shards": shards}
+        shards = Sharding(sizes.shard, sizes.chunk, source.digest())
+        manifest = replace(new_manifest(prepared, folder), engine="ray", shards=shards)
         return manifest, [Todo(shard, left=shard.count) for shard in source.shards]
     manifest = read_manifest(folder)
     _check_same(folder, manifest, prepared, source)
     todo = _left(source.shards, parts_of(folder))
     if not todo:  # the run may have been killed before it wrote this
-        write_manifest(folder, sealed(folder, {**manifest, "partial": ""}))
+        write_manifest(folder, sealed(folder, replace(manifest, partial="")))
         raise AlreadyFinished(folder, prepared.count)
-    return {**manifest, "partial": "in progress"}, todo
+    return replace(manifest, partial="in progress"), todo
 
 
-def _check_same(folder: Path, manifest: Json, prepared: Prepared, source: Sharded) -> None:
-    if manifest.get("engine") != "ray":
+def _check_same(folder: Path, manifest: Manifest, prepared: Prepared, source: Sharded) -> None:
+    if manifest.engine != "ray" or manifest.shards is None:
         raise SettingsError(f"{folder}: this run was started without --engine ray; resume it without --engine ray")
     if not belongs_to(manifest, folder, prepared.suite):
-        raise SettingsError(
-            f"{folder}: a run of another suite, {manifest.get('suite')}; start a new run without --resume"
-        )
+        raise SettingsError(f"{folder}: a run of another suite, {manifest.suite}; start a new run without --resume")
     check_repeats(folder, manifest, prepared)
-    different = changed_parts(manifest["fingerprint"], prepared.fingerprint)
-    if not different and manifest["shards"]["digest"] != source.digest():
+    different = changed_parts(manifest.fingerprint, prepared.fingerprint)
+    if not different and manifest.shards.digest != source.digest():
         different = ["order of the cases"]
     if different:
         raise SettingsError(

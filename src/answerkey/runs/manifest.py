@@ -1,0 +1,120 @@
+"""run.json: what made a run, enough to resume, rescore and read it without the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from answerkey.config.tables import RunTable, StatisticsTable
+from answerkey.errors import InputError, SettingsError, StorageError
+from answerkey.files import json_text, read_json, write_file
+from answerkey.profiles import load_profile
+from answerkey.runs.control import Selection
+from answerkey.runs.records import to_json
+from answerkey.runs.repeats import Repeats
+from answerkey.types import Json, Profile, Requirement
+
+MANIFEST = "run.json"
+_WRITTEN_IF_SET = ("suite_from_run", "folder", "engine", "shards", "records")
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """The settings of a run, with every secret hidden; `metrics` are the settings of metrics."""
+
+    cases: tuple[str, ...] = ()
+    target: Json | None = None
+    judge: str | Json | None = None
+    embedding: str | Json | None = None
+    run: RunTable = field(default_factory=RunTable)
+    statistics: StatisticsTable = field(default_factory=StatisticsTable)
+    metrics: Json = field(default_factory=Json)
+    selection: Selection = field(default_factory=Selection)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedChange:
+    """What changed before a resume with --accept-changes: the old and the new fingerprint of each part."""
+
+    at: str
+    changed: dict[str, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sharding:
+    """How the cases of a run on a cluster are divided."""
+
+    size: int
+    chunk: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """run.json. `partial` says why the run is incomplete; `records` are counted at its end, so that a loss is noticed.
+
+    `folder` is the name of the folder that the run was started in, `suite_from_run` the way from there to its suite.
+    """
+
+    format: int = 1
+    name: str
+    created: str = ""
+    suite: str | None = None
+    rescore_of: str | None = None
+    profile: Json | None = None
+    profile_version: int | None = None
+    profile_digest: str | None = None
+    fingerprint: dict[str, str]
+    notes: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    gate: tuple[str, ...] = ()
+    criteria: tuple[Requirement, ...] = ()
+    settings: RunSettings
+    count: int | None = None
+    partial: str = ""
+    changes: tuple[AcceptedChange, ...] = ()
+    suite_from_run: str | None = None
+    folder: str | None = None
+    engine: str | None = None
+    shards: Sharding | None = None
+    records: dict[str, int] | None = None
+
+    @property
+    def repeats(self) -> Repeats:
+        return Repeats.of_table(self.settings.run)
+
+    def load_profile(self) -> Profile | None:
+        return load_profile(self.profile) if self.profile else None
+
+
+def stored_manifest(folder: Path) -> Manifest:
+    """run.json as it is, without a look at the journals."""
+    path = folder / MANIFEST
+    try:
+        return msgspec.convert(read_json(path.read_bytes()), Manifest)
+    except FileNotFoundError:
+        raise InputError(
+            f"{folder}: not a run folder; expected one with a {MANIFEST}, such as results/<suite>_<time>"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{path}: cannot be read: {error}") from None
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    record: Json = msgspec.to_builtins(manifest, enc_hook=str)
+    record["criteria"] = [to_json(each) for each in manifest.criteria]
+    kept = {name: value for name, value in record.items() if value is not None or name not in _WRITTEN_IF_SET}
+    write_file(folder / MANIFEST, json_text(kept))
+
+
+@contextmanager
+def stored_in(folder: Path) -> Generator[None]:
+    """A mistake in the settings that run.json holds names that file."""
+    try:
+        yield
+    except (SettingsError, InputError) as error:
+        raise StorageError(f"{folder / MANIFEST}: damaged: {error}") from None
