@@ -83,13 +83,16 @@ def full_run(url: str, cases: int, workers: int) -> tuple[float, float, float]:
         marks: list[float] = []
         seconds: list[float] = []
 
-        def mark(outcome: Outcome) -> None:
-            marks.append(time.perf_counter())
-            seconds.append(outcome.response.seconds or 0.0)
+        class Marks(Watch):
+            def start(self, total: int, done: int) -> None:
+                marks.append(time.perf_counter())
 
-        watch = Watch(start=lambda total, done: marks.append(time.perf_counter()), outcome=mark)
+            def outcome(self, outcome: Outcome) -> None:
+                marks.append(time.perf_counter())
+                seconds.append(outcome.response.seconds or 0.0)
+
         begin = time.perf_counter()
-        finished = run_suite(load_suite(folder / "suite.toml"), watch=watch)
+        finished = run_suite(load_suite(folder / "suite.toml"), watch=Marks())
         whole = time.perf_counter() - begin
         if finished.partial:
             raise SystemExit(f"the run did not end: {finished.partial}")

@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score, recall_score, roc_auc_score
 
-from answerkey.calibrate.agreement import agreement, auroc, best_threshold, cross_validated, reliability, spearman
-from answerkey.calibrate.resampling import auroc_draws, interval95
+from answerkey.calibrate.agreement import (
+    agreement,
+    auroc,
+    auroc_draws,
+    best_threshold,
+    cross_validated,
+    interval95,
+    reliability,
+    spearman,
+)
 
 labelled_values = st.lists(
     st.tuples(st.integers(0, 12).map(lambda n: n / 12), st.booleans()), min_size=4, max_size=60

@@ -9,8 +9,13 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from answerkey.calibrate.calibration import CalibrationOptions, LabelColumns, calibrate_metric, direction_of
-from answerkey.calibrate.calibration_report import calibration_json
+from answerkey.calibrate.calibration import (
+    CalibrationOptions,
+    LabelColumns,
+    calibrate_metric,
+    calibration_json,
+    direction_of,
+)
 from answerkey.errors import InputError
 from answerkey.types import Better, Score
 

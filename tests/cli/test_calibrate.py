@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.support.loopback import Bot
 
-from answerkey.calibrate.calibration_report import with_floor
+from answerkey.profiles.load import with_floor
 
 
 def labelled_rows(n: int = 60) -> list[dict[str, Any]]:

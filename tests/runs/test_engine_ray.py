@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ from answerkey.errors import MissingPackage, SettingsError
 from answerkey.runs.control import Options, Selection, Watch
 from answerkey.runs.engines.parts import PARTS
 from answerkey.runs.engines.shards import Sizes, parts_of
-from answerkey.runs.store import read_manifest, read_outcomes, write_manifest
+from answerkey.runs.manifest import write_manifest
+from answerkey.runs.store import read_manifest, read_outcomes
 from answerkey.runs.suite import load_suite
 
 ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
@@ -128,8 +130,9 @@ def test_a_killed_worker_repeats_at_most_its_chunk(log, write, tmp_path):
     write("deadly.py", DEADLY)
     head = 'modules = ["deadly"]\n' + SUITE.replace('"token_f1"', '"deadly"')
     suite = load_suite(log(suite=head))
-    notes = []
-    finished = run_on_cluster(suite, Options(), Cluster(workers=2, sizes=SMALL), Watch(note=notes.append))
+    notes, watch = [], Watch()
+    watch.note = notes.append
+    finished = run_on_cluster(suite, Options(), Cluster(workers=2, sizes=SMALL), watch)
     assert finished.partial == ""
     assert len(notes) == 2, notes
     seen = [int(n) for path in tmp_path.glob("seen-*") for n in path.read_text().split()]
@@ -155,12 +158,11 @@ def test_a_run_killed_after_its_last_part_is_finished_by_resume(cli, log):
     path = log(count=300)
     finished = run_on_cluster(load_suite(path), Options(), Cluster(workers=1, sizes=SMALL))
     kept = read_manifest(finished.folder)
-    killed = {name: value for name, value in kept.items() if name != "records"} | {"partial": "in progress"}
-    write_manifest(finished.folder, killed)
+    write_manifest(finished.folder, replace(kept, records=None, partial="in progress"))
     ended = cli("run", path, "--engine", "ray", "--resume", "--no-charts")
     assert (ended.code, ended.err.strip().splitlines()[-1].split(":")[0]) == (0, "DONE"), ended.err
     now = read_manifest(finished.folder)
-    assert (now["partial"], now["records"]) == ("", kept["records"]), "else it would be resumed again and again"
+    assert (now.partial, now.records) == ("", kept.records), "else it would be resumed again and again"
     assert json.loads((finished.folder / "summary.json").read_text())["totals"]["cases"] == 300
 
 

@@ -64,7 +64,7 @@ def test_lines_are_few(capsys) -> None:
     lines.start(1000, 0)
     for number in range(1000):
         clock.now += 0.03
-        lines.advance(outcome(number))
+        lines.outcome(outcome(number))
     lines.note("the judge is slow \x1b[31m")
     lines.finish()
     lines.finish()
@@ -81,7 +81,7 @@ def test_quiet_tells_only_notes() -> None:
     quiet = make_progress(quiet=True, stream=stream)
     assert isinstance(quiet, Quiet)
     quiet.start(3, 0)
-    quiet.advance(outcome(1))
+    quiet.outcome(outcome(1))
     quiet.note("careful")
     quiet.finish()
     assert stream.getvalue() == "careful\n"
@@ -103,7 +103,7 @@ def test_a_bar_at_a_real_terminal(tmp_path: Path) -> None:
             time.sleep(0.1)
             verdict = Verdict("FAILED" if number else "PASSED", score=0.5, passed=not number)
             print("the bot prints", number)
-            bar.advance(Outcome(Case(f"qa#Q{number}", "Q"), Response(answer="A", seconds=number), {}, verdict))
+            bar.outcome(Outcome(Case(f"qa#Q{number}", "Q"), Response(answer="A", seconds=number), {}, verdict))
         bar.note("a note [bold]x[/bold]")
         bar.finish()
     """))  # fmt: skip

@@ -31,7 +31,7 @@ from answerkey.metrics.ranking.rank import rank as rank_rankings
 from answerkey.metrics.registry import additional_metrics
 from answerkey.reports.write import write_reports
 from answerkey.retrieval.rankings import labels_of, rankings_of
-from answerkey.runs.control import Options, Selection, Stop, Watch
+from answerkey.runs.control import Options, Selection, Stop
 from answerkey.runs.execute import run_in_memory, run_prepared
 from answerkey.runs.prepare import Prepared, manifest_of, prepare
 from answerkey.runs.progress import make_progress
@@ -155,9 +155,7 @@ def run_suite(
 
 def _execute(prepared: Prepared, out: str | Path | None, progress: bool) -> Run:
     """The run of what is prepared; one that had to stop early is an error that carries it."""
-    shown = make_progress(quiet=not progress, only_interactive=True)
-    watch = Watch(shown.start, shown.advance, shown.note, shown.advance_group, shown.earlier)
-    stop = Stop()
+    watch, stop = make_progress(quiet=not progress, only_interactive=True), Stop()
     try:
         if out is None:
             created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -168,7 +166,7 @@ def _execute(prepared: Prepared, out: str | Path | None, progress: bool) -> Run:
             write_reports(finished.folder)
             run = open_run(finished.folder)
     finally:
-        shown.finish()
+        watch.finish()
     if stop:
         raise IncompleteError(finished.partial, run)
     return run

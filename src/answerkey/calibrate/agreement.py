@@ -1,17 +1,20 @@
-"""How far a metric and human labels agree: AUROC, kappa, the best threshold, reliability. None where undefined."""
+"""How far a metric and human labels agree: AUROC, kappa, the best threshold, reliability. None where undefined.
+
+The interval of AUROC comes from a bootstrap; rows of one source are drawn together, so that they do not pass for many.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from answerkey.distributions import average_ranks
-from answerkey.intervals import SEED, Interval, rate_interval
+from answerkey.intervals import DRAWS, SEED, Interval, rate_interval
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from answerkey.intervals import NumberArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class Agreement:
     kappa: float | None
 
 
-def auroc(values: NDArray[Any], positive: NDArray[Any]) -> float | None:
+def auroc(values: NumberArray, positive: NumberArray) -> float | None:
     """Chance that a random positive has a higher value than a random negative, ties counting half."""
     count = int(positive.sum())
     others = len(positive) - count
@@ -35,7 +38,7 @@ def auroc(values: NDArray[Any], positive: NDArray[Any]) -> float | None:
     return float((ranks[positive].sum() - count * (count + 1) / 2) / (count * others))
 
 
-def agreement(decided: NDArray[Any], positive: NDArray[Any]) -> Agreement:
+def agreement(decided: NumberArray, positive: NumberArray) -> Agreement:
     """Of two arrays of truth values."""
     n = len(positive)
     hits, rejections = int((decided & positive).sum()), int((~decided & ~positive).sum())
@@ -86,7 +89,7 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
     return None if not expected else 1 - (n - 1) * observed / expected
 
 
-def spearman(values: NDArray[Any], labels: NDArray[Any]) -> float | None:
+def spearman(values: NumberArray, labels: NumberArray) -> float | None:
     """Rank correlation; None where one side is constant or there are fewer than three rows."""
     import numpy as np
 
@@ -99,7 +102,7 @@ FOLDS = 5
 Aim = Literal["balanced", "accuracy", "kappa"]
 
 
-def best_threshold(values: NDArray[Any], positive: NDArray[Any], aim: Aim = "balanced") -> float | None:
+def best_threshold(values: NumberArray, positive: NumberArray, aim: Aim = "balanced") -> float | None:
     """The cut, midway between two values, above which rows are taken for positive; None where no cut parts the rows.
 
     `balanced` weighs both classes alike (TPR + TNR), so that a rare class is not simply ignored.
@@ -119,7 +122,7 @@ def best_threshold(values: NDArray[Any], positive: NDArray[Any], aim: Aim = "bal
     return float((ordered[best - 1] + ordered[best]) / 2)
 
 
-def _gain(aim: Aim, hits: NDArray[Any], rejections: NDArray[Any], positives: int, n: int) -> NDArray[Any]:
+def _gain(aim: Aim, hits: NumberArray, rejections: NumberArray, positives: int, n: int) -> NumberArray:
     negatives = n - positives
     if aim == "balanced":
         return hits / positives + rejections / negatives
@@ -132,7 +135,7 @@ def _gain(aim: Aim, hits: NDArray[Any], rejections: NDArray[Any], positives: int
 
 
 def cross_validated(
-    values: NDArray[Any], positive: NDArray[Any], groups: Sequence[str] | None, aim: Aim = "balanced"
+    values: NumberArray, positive: NumberArray, groups: Sequence[str] | None, aim: Aim = "balanced"
 ) -> tuple[Agreement, list[float]] | None:
     """Agreement on rows left out of the fit, five folds, a group never split; and the thresholds fitted."""
     import numpy as np
@@ -154,13 +157,20 @@ def cross_validated(
     return agreement(decided[judged], positive[judged]), thresholds
 
 
-def _folds(n: int, groups: Sequence[str] | None) -> NDArray[Any]:
+def _folds(n: int, groups: Sequence[str] | None) -> NumberArray:
+    import numpy as np
+
+    member, count = _members(n, groups)
+    fold_of_group = np.random.default_rng(SEED).permutation(count) % FOLDS
+    return fold_of_group[member]
+
+
+def _members(n: int, groups: Sequence[str] | None) -> tuple[NumberArray, int]:
+    """The number of the group that each row belongs to, and how many groups there are."""
     import numpy as np
 
     member = np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    count = int(member.max()) + 1
-    fold_of_group = np.random.default_rng(SEED).permutation(count) % FOLDS
-    return fold_of_group[member]
+    return member, int(member.max()) + 1
 
 
 BINS = 10
@@ -186,7 +196,7 @@ class Reliability:
     brier: float | None
 
 
-def reliability(values: NDArray[Any], positive: NDArray[Any], sign: int) -> Reliability:
+def reliability(values: NumberArray, positive: NumberArray, sign: int) -> Reliability:
     """Equal values stay in one bin; values that fall as label 1 grows likelier are read as 1 − value."""
     import numpy as np
 
@@ -206,3 +216,74 @@ def reliability(values: NDArray[Any], positive: NDArray[Any], sign: int) -> Reli
     chance = values if sign > 0 else 1 - values
     gaps = [b.n * abs((b.mean_value if sign > 0 else 1 - b.mean_value) - b.share) for b in bins]
     return Reliability(tuple(bins), float(sum(gaps) / len(values)), float(np.mean((chance - positive) ** 2)))
+
+
+_FEWER_ABOVE, _FEWER = 3_000, 2_000
+_NUMBERS_AT_ONCE = 2_000_000
+
+
+def draws_for(n: int) -> int:
+    """10,000 draws, or 2,000 where there are many rows and the interval is narrow anyway."""
+    return DRAWS if n <= _FEWER_ABOVE else _FEWER
+
+
+def auroc_draws(
+    columns: Sequence[NumberArray], positive: NumberArray, groups: Sequence[str] | None
+) -> list[NumberArray]:
+    """AUROC of every column over the same draws; a draw with only one class is NaN."""
+    import numpy as np
+
+    blocks = [_Blocks(values, positive) for values in columns]
+    parts: list[list[NumberArray]] = [[] for _ in columns]
+    for weights in _weights(len(positive), groups):
+        for n, block in enumerate(blocks):
+            parts[n].append(block.auroc(weights))
+    return [np.concatenate(part) for part in parts]
+
+
+def interval95(draws: NumberArray) -> list[float] | None:
+    """The middle 95 %; None where hardly any draw had both classes."""
+    import numpy as np
+
+    usable = draws[~np.isnan(draws)]
+    if len(usable) < 0.5 * len(draws):
+        return None
+    return [float(end) for end in np.percentile(usable, [2.5, 97.5])]
+
+
+class _Blocks:
+    """Rows sorted by value once, so that a draw costs one pass: values tied with each other form a block."""
+
+    def __init__(self, values: NumberArray, positive: NumberArray) -> None:
+        import numpy as np
+
+        self.order = np.argsort(values, kind="stable")
+        ordered = values[self.order]
+        self.starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        self.positive = positive[self.order]
+
+    def auroc(self, weights: NumberArray) -> NumberArray:
+        import numpy as np
+
+        ordered = weights[:, self.order]
+        above = np.add.reduceat(ordered * self.positive, self.starts, axis=1)
+        below = np.add.reduceat(ordered * ~self.positive, self.starts, axis=1)
+        beaten = np.cumsum(below, axis=1) - below / 2
+        pairs = above.sum(axis=1) * below.sum(axis=1)
+        won = (above * beaten).sum(axis=1)
+        return np.divide(won, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+
+
+def _weights(n: int, groups: Sequence[str] | None) -> Iterator[NumberArray]:
+    """How often each row was drawn, some draws at a time."""
+    import numpy as np
+
+    member, count = _members(n, groups)
+    random = np.random.default_rng(SEED)
+    draws = draws_for(n)
+    at_once = max(1, _NUMBERS_AT_ONCE // n)
+    for start in range(0, draws, at_once):
+        rows = min(at_once, draws - start)
+        picked = random.integers(0, count, size=(rows, count)) + np.arange(rows)[:, None] * count
+        drawn = np.bincount(picked.ravel(), minlength=rows * count).reshape(rows, count)
+        yield drawn[:, member].astype(np.float64)

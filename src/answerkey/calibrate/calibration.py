@@ -1,10 +1,10 @@
-"""One metric against human labels, with the baselines beside it."""
+"""One metric against human labels, with the baselines beside it; as JSON and as text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from answerkey.calibrate.agreement import (
     Agreement,
@@ -12,17 +12,20 @@ from answerkey.calibrate.agreement import (
     Reliability,
     agreement,
     auroc,
+    auroc_draws,
     best_threshold,
     cross_validated,
+    draws_for,
+    interval95,
     reliability,
     spearman,
 )
-from answerkey.calibrate.resampling import auroc_draws, draws_for, interval95
 from answerkey.errors import InputError
-from answerkey.types import Better, Score
+from answerkey.text import printable
+from answerkey.types import Better, Json, Score
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from answerkey.intervals import NumberArray
 
 
 Meaning = Literal["good", "bad"]
@@ -191,7 +194,7 @@ def calibrate_metric(
     return made
 
 
-def _label_cut(labels: NDArray[Any], given: float | None) -> float:
+def _label_cut(labels: NumberArray, given: float | None) -> float:
     """Labels above it are positive: ½ for 0 and 1, else the middle of their range."""
     if given is not None:
         return given
@@ -219,3 +222,103 @@ def _notes(c: Calibration, better: Better) -> list[str]:
         word = "worse than" if c.over_length_ci95[1] < 0 else "not shown to be better than"
         notes.append(f"{word} answer length alone (AUROC {c.length_auroc or 0.5:.2f}): it may be measuring length")
     return notes
+
+
+def calibration_json(c: Calibration) -> Json:
+    """`kappa`, `tpr`, `tnr` and `accuracy_at_best` are at `best_threshold` on the rows it was fitted to;
+    `cross_validated` holds the same figures on rows left out of the fit."""
+    direction, share = c.direction, c.positives / c.n
+    fitted = _agreement_json(c.fitted)
+    return {
+        "metric": c.metric,
+        "n": c.n,
+        "labelled": c.of,
+        "broken": c.broken,
+        "positives": c.positives,
+        "label_cut": c.label_cut,
+        "label_means": direction.label_means,
+        "label_means_guessed": direction.guessed,
+        "direction": direction.phrase,
+        "auroc": c.auroc,
+        "auroc_ci95": c.auroc_ci95,
+        "auroc_draws": c.draws,
+        "groups": c.groups,
+        "spearman": c.spearman,
+        "best_threshold": c.threshold,
+        "decides": f"label 1 where value {'>' if direction.sign > 0 else '<'} best_threshold",
+        "accuracy_at_best": fitted["accuracy"],
+        "kappa": fitted["kappa"],
+        "tpr": fitted["tpr"],
+        "tnr": fitted["tnr"],
+        "cross_validated": {**_agreement_json(c.cross), "thresholds": c.cross_thresholds},
+        "baselines": {  # what no metric at all would reach
+            "length_only": {
+                "auroc": c.length_auroc,
+                "auroc_ci95": c.length_auroc_ci95,
+                "metric_minus_length_ci95": c.over_length_ci95,
+            },
+            "always_positive": {"accuracy": share, "auroc": 0.5, "kappa": 0.0, "tpr": 1.0, "tnr": 0.0},
+            "majority": {"accuracy": max(share, 1 - share)},
+        },
+        "reliability": [
+            {**asdict(b), "interval": list(b.interval[:2]) if b.interval else None} for b in c.reliability.bins
+        ],
+        "calibration_error": c.reliability.error,
+        "brier": c.reliability.brier,
+        "noise": asdict(c.noise) if c.noise else None,
+        "notes": c.notes,
+    }
+
+
+def _agreement_json(a: Agreement | None) -> dict[str, float | None]:
+    if a is None:
+        return dict.fromkeys(("accuracy", "kappa", "tpr", "tnr"))
+    return {"accuracy": a.accuracy, "kappa": a.kappa, "tpr": a.tpr, "tnr": a.tnr}
+
+
+def calibration_text(c: Calibration) -> str:
+    """Plain lines; the figures of the JSON, with their denominators."""
+    share = c.positives / c.n
+    sides = f"label 1 in {c.positives} ({share:.1%})"
+    if c.direction.label_means:
+        sides += (
+            f", taken to mean {c.direction.label_means}" if c.direction.guessed else f" means {c.direction.label_means}"
+        )
+    grouped = f"{c.draws:,} draws" + (f" of {c.groups} groups" if c.groups else "")
+    lines = [
+        f"{c.metric}: scored {c.n}/{c.of}{f', {c.broken} errors' if c.broken else ''}; {sides}; {c.direction.phrase}",
+        "",
+        f"  AUROC                 {_figure(c.auroc)}{_interval(c.auroc_ci95)}  ({grouped})",
+        f"  answer length alone   {_figure(c.length_auroc)}{_interval(c.length_auroc_ci95)}",
+        f"  metric − length             {_interval(c.over_length_ci95).strip() or '-'}",
+        f"  Spearman              {_figure(c.spearman)}  (value and label as they are)",
+        "",
+        f"  best threshold        {_figure(c.threshold)}  (label 1 where value {'>' if c.direction.sign > 0 else '<'} it)",
+        f"    on the rows it was fitted to  {_agreement_text(c.fitted)}",
+        f"    cross-validated               {_agreement_text(c.cross)}",
+        f"    always label 1                accuracy {share:.3f}, TPR 1.000, TNR 0.000, κ 0.000",
+        f"    always the more common label  accuracy {max(share, 1 - share):.3f}",
+    ]
+    if c.reliability.error is not None and c.reliability.brier is not None:
+        lines.append(
+            f"  read as a probability: calibration error {c.reliability.error:.3f}, Brier {c.reliability.brier:.3f}"
+        )
+    if c.noise:
+        flips = "" if c.noise.flips is None else f"; {c.noise.flips:.1%} of {c.noise.rows} rows change sides"
+        lines.append(f"  noise over {c.noise.repeats} repeats: standard deviation {c.noise.sd:.3g} within a row{flips}")
+    lines += [f"  note: {note}" for note in c.notes]
+    return printable("\n".join(lines) + "\n")
+
+
+def _agreement_text(a: Agreement | None) -> str:
+    if a is None:
+        return "-"
+    return f"accuracy {a.accuracy:.3f}, TPR {_figure(a.tpr)}, TNR {_figure(a.tnr)}, κ {_figure(a.kappa)}"
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def _interval(ends: Sequence[float] | None) -> str:
+    return f"  95 % {ends[0]:.3f} to {ends[1]:.3f}" if ends else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -12,9 +12,9 @@ from answerkey.calibrate.labels import LABELS_FILE, as_label, read_labels
 from answerkey.cases.loader import checked, load_cases
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import ROW_READERS, Row
-from answerkey.coerce.values import is_mapping
 from answerkey.errors import InputError, did_you_mean
-from answerkey.runs.score import make_scorer
+from answerkey.metrics.judge.judged_metrics import without_cache
+from answerkey.runs.score import in_chunks, make_scorer
 from answerkey.runs.store import is_run, read_outcomes
 from answerkey.runs.suite import Suite
 from answerkey.types import Case, Pair, Response, Score
@@ -110,15 +110,15 @@ def measure(
     names = suite.metrics
     if repeats == 1 and all(any(name in known for known in labelled.known) for name in names):
         return [{name: [Score(known.get(name)) for known in labelled.known] for name in names}]
-    if repeats > 1:
-        suite = replace(suite, judge=_uncached(suite.judge))
+    if repeats > 1 and suite.judge is not None:
+        suite = replace(suite, judge=without_cache(suite.judge))
     scorer = make_scorer(suite, None)
     try:
         done, total = 0, repeats * len(labelled)
         passes: list[dict[str, list[Score]]] = []
         for _ in range(repeats):
             columns: dict[str, list[Score]] = {name: [] for name in names}
-            for chunk in _chunks(labelled.pairs):
+            for chunk in in_chunks(labelled.pairs, CHUNK):
                 for scores in scorer.plan.score(chunk):
                     for name in names:
                         columns[name].append(scores[name])
@@ -129,15 +129,3 @@ def measure(
         return passes
     finally:
         scorer.close()
-
-
-def _chunks(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:
-    return [pairs[n : n + CHUNK] for n in range(0, len(pairs), CHUNK)]
-
-
-def _uncached(judge: Any) -> Any:
-    """The same judge without its memory; the local judge has none."""
-    if judge is None or judge == "local" or (is_mapping(judge) and judge.get("preset") == "local"):
-        return judge
-    table = {"call" if ":" in judge else "preset": judge} if isinstance(judge, str) else judge
-    return {**table, "cache": False}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -11,16 +12,24 @@ from typing import Any, Literal
 
 import click
 
-from answerkey.calibrate.calibration import Calibration, CalibrationOptions, LabelColumns, calibrate_metric
-from answerkey.calibrate.calibration_report import calibration_json, calibration_text, write_threshold
+from answerkey.calibrate.calibration import (
+    Calibration,
+    CalibrationOptions,
+    LabelColumns,
+    calibrate_metric,
+    calibration_json,
+    calibration_text,
+)
 from answerkey.calibrate.labelled import measure, read_labelled
 from answerkey.cli.output import COUNT, json_option, print_json, say, show
 from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
-from answerkey.errors import StorageError
+from answerkey.errors import InputError, SettingsError, StorageError, did_you_mean
+from answerkey.files import write_file
 from answerkey.metrics.judge.card import is_judged
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.track_record import remember
 from answerkey.metrics.registry import find
+from answerkey.profiles.load import load_profile, with_floor
 from answerkey.reports.charts.style import BLUE, GREY, RED, Spec, layer, number, over, png, titled
 from answerkey.runs.store import is_run, read_manifest
 from answerkey.runs.suite import Suite, load_suite, suite_of
@@ -162,6 +171,29 @@ def _progress() -> Callable[[int, int], None]:
             say(f"measured {done}/{total}, about {left:.0f} s left")
 
     return report
+
+
+def write_threshold(path: Path, calibration: Calibration) -> float:
+    """Returns the floor written, to four significant digits."""
+    c = calibration
+    if c.threshold is None or c.auroc is None or c.auroc <= 0.5:
+        raise InputError(
+            f"{c.metric}: no threshold worth writing was found; {'; '.join(c.notes) or 'AUROC is not above 0.5'}"
+        )
+    if not path.is_file():
+        raise SettingsError(f"{path}: no such profile; make one with `answerkey profiles show rag > {path.name}`")
+    profile = load_profile(str(path))
+    if c.metric not in profile.metrics:
+        raise SettingsError(
+            f'{path}: the profile has no criterion "{c.metric}"{did_you_mean(c.metric, profile.metrics)}'
+        )
+    floor = float(f"{c.threshold:.4g}")
+    edited = with_floor(path.read_text(encoding="utf-8-sig"), c.metric, floor)
+    if edited is None:
+        raise SettingsError(f'{path}: write the criterion "{c.metric}" as a [[criteria]] table of its own first')
+    tomllib.loads(edited)
+    write_file(path, edited)
+    return floor
 
 
 def _plot(calibration: Calibration, path: Path) -> None:

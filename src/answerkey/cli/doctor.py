@@ -9,23 +9,25 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from answerkey import __version__
-from answerkey.cli.judge_exam import give_large_exam
 from answerkey.cli.output import end, json_option, print_json, say, show
 from answerkey.cli.scoring_options import judge_model_option, judge_settings
 from answerkey.embed import load_embedder
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, AnswerkeyError, Ending, IncompleteError, SettingsError
+from answerkey.files import json_text, write_file
 from answerkey.metrics.judge.exam import Exam, take_exam
-from answerkey.metrics.judge.judged_metrics import Judge, load_judge
+from answerkey.metrics.judge.judged_metrics import Judge, load_judge, without_cache
+from answerkey.metrics.judge.track_record import remember
 from answerkey.runs.store import is_run, read_manifest
 from answerkey.runs.suite import load_suite
 from answerkey.types import Json
 
 OF_SUITE = "the judge of the suite"
+BESIDE_RUN = "judge_exam.json"
 OK, MISSING, ERROR = "ok", "not installed", "error"
 _MARKS = {OK: "✓", MISSING: "–", ERROR: "✗"}
 # extra: module, package, purpose
@@ -60,34 +62,29 @@ class JudgeTest:
     error: str = ""
     exam: Exam | None = None
 
-    @property
-    def passed(self) -> bool:
-        return self.exam is not None and self.exam.passed
-
-    def as_json(self) -> Json:
+    def as_json(self, *, large: bool) -> Json:
         exam = self.exam
-        return {
-            "name": self.name,
-            "reachable": exam is not None,
-            "error": self.error or None,
-            "passed": self.passed,
-            "right": exam.right if exam else None,
-            "of": len(exam.answers) if exam else None,
-            "resists_injection": exam.resists_injection if exam else None,
-            "questions": [
-                {
-                    "kind": item.kind,
-                    "question": item.question,
-                    "answer": item.answer,
-                    "wanted": item.wanted,
-                    "accuracy": item.value,
-                    "reason": item.reason,
-                    "error": item.error,
-                    "right": item.right,
-                }
-                for item in (exam.answers if exam else ())
-            ],
-        }
+        about: Json = {"name": self.name, "reachable": exam is not None, "error": self.error or None}
+        if exam is None:
+            details: Json = {"kinds": {}} if large else {"resists_injection": None, "questions": []}
+            return about | {"passed": False, "right": None, "of": None} | details
+        about |= {"resists_injection": exam.resists_injection}
+        if large:
+            return about | exam.to_json()
+        questions = [
+            {
+                "kind": item.kind,
+                "question": item.question,
+                "answer": item.answer,
+                "wanted": item.wanted,
+                "accuracy": item.value,
+                "reason": item.reason,
+                "error": item.error,
+                "right": item.right,
+            }
+            for item in exam.answers
+        ]
+        return about | {"passed": exam.passed, "right": exam.right, "of": len(exam.answers), "questions": questions}
 
 
 @click.command("doctor")
@@ -142,30 +139,24 @@ def command(
         for check in checks:
             detail = check.detail if check.status == OK else f"{check.status}: {check.detail}"
             show(f"{_MARKS[check.status]} {check.name:<22} {detail}")
-    if opened and large:
-        run = suite if suite is not None and is_run(suite) else None
-        code, last, record = give_large_exam(opened, run, as_json, chosen=True)
-        failed = [check.name for check in checks if check.status == ERROR]
-        if failed:
-            code, last = EXIT_INCOMPLETE, f"not working: {', '.join(failed)}"
-        _finish(checks, record, Ending(code, last), as_json)
     if opened and opened.name != "local":
-        say("asking the judge ten questions …")
-    tested = examine(opened) if opened else None
+        say(f"asking the judge {'sixty' if large else 'ten'} questions …")
+    tested = examine(opened, large=large) if opened else None
+    if opened and tested and tested.exam and large:
+        remember(opened.fingerprint(), exam=tested.exam.to_json(items=False))
+        if suite is not None and is_run(suite):
+            write_file(suite / BESIDE_RUN, json_text(tested.exam.to_json()))
+            say(f"result: {suite / BESIDE_RUN}")
     if tested and not as_json:
         _show_exam(tested)
-    code, last = _conclusion(checks, tested, chosen=settings is not None)
-    ending = Ending(code, last, gated=settings is not None)
-    _finish(checks, tested.as_json() if tested else None, ending, as_json)
-
-
-def _finish(checks: list[Check], judged: Json | None, ending: Ending, as_json: bool) -> NoReturn:
+    chosen = settings is not None or (large and not no_exam)
+    code, last = _conclusion(checks, tested, chosen=chosen)
     if as_json:
-        ok = ending.code == EXIT_OK
-        print_json({"checks": [asdict(c) for c in checks], "judge": judged, "ok": ok, "verdict": ending.sentence})
+        judged = tested.as_json(large=large) if tested else None
+        print_json({"checks": [asdict(c) for c in checks], "judge": judged, "ok": code == EXIT_OK, "verdict": last})
     else:
-        show(f"\n{ending.sentence}")
-    raise click.exceptions.Exit(end(ending))
+        show(f"\n{last}")
+    raise click.exceptions.Exit(end(Ending(code, last, gated=chosen)))
 
 
 def _judge_settings(suite: Path | None, judge: str | None, model: str | None, key: str | None) -> JudgeSettings | None:
@@ -231,17 +222,13 @@ def _check_extra(name: str, module: str, package: str, purpose: str) -> Check:
 
 def _open_judge(settings: JudgeSettings, folder: Path) -> Judge:
     """The judge without its cache: the exam is about its replies now."""
-    if settings in ("local", {"preset": "local"}):
-        return load_judge("local")
-    if isinstance(settings, str):
-        settings = {"call" if ":" in settings else "preset": settings}
-    return load_judge({**settings, "cache": False}, folder=folder)
+    return load_judge(without_cache(settings), folder=folder)
 
 
-def examine(judge: Judge) -> JudgeTest:
+def examine(judge: Judge, *, large: bool) -> JudgeTest:
     """Give the judge its exam; an endpoint that does not respond is reported, not raised."""
     try:
-        exam = take_exam(judge)
+        exam = take_exam(judge, large)
     except IncompleteError as error:
         return JudgeTest(judge.name, str(error))
     finally:
@@ -253,15 +240,33 @@ def examine(judge: Judge) -> JudgeTest:
 
 
 def _show_exam(tested: JudgeTest) -> None:
-    if tested.exam is None:
+    exam = tested.exam
+    if exam is None:
         return show(f"✗ judge {tested.name}: {tested.error}")
-    show(f"\njudge {tested.name}: {tested.exam.right} of {len(tested.exam.answers)} right")
-    for item in tested.exam.answers:
-        value = item.value
-        grade = f"no grade: {item.error}" if value is None else f"accuracy {value:g}"
-        answer = " ".join(item.answer.split())[:60]
-        show(f"  {'✓' if item.right else '✗'} {item.kind:<10} {answer:<60} {grade}, expected {item.wanted}")
+    show(f"\njudge {tested.name}: {exam.right} of {exam.judged if exam.large else len(exam.answers)} right")
+    if exam.large:
+        return _show_kinds(exam)
+    for item in exam.answers:
+        grade = f"no grade: {item.error}" if item.value is None else f"accuracy {item.value:g}"
+        show(f"  {'✓' if item.right else '✗'} {item.kind:<10} {_start(item.answer)} {grade}, expected {item.wanted}")
     return None
+
+
+def _show_kinds(exam: Exam) -> None:
+    """The result by kind, then the items that were wrong."""
+    for kind, result in exam.kinds.items():
+        if not result.claimed:
+            show(f"  – {kind:<13} can't judge this")
+            continue
+        left = f", {result.not_judged} it can't judge" if result.not_judged else ""
+        show(f"  {'✗' if kind in exam.failed_kinds else '✓'} {kind:<13} {result.right} of {result.of}{left}")
+    for item in exam.answers:
+        if item.right is False:
+            show(f"    {item.kind}: {_start(item.answer)} {item.error or item.given}; expected {item.wanted}")
+
+
+def _start(answer: str) -> str:
+    return f"{' '.join(answer.split())[:60]:<60}"
 
 
 def _conclusion(checks: list[Check], tested: JudgeTest | None, *, chosen: bool) -> tuple[int, str]:
@@ -269,19 +274,23 @@ def _conclusion(checks: list[Check], tested: JudgeTest | None, *, chosen: bool) 
     failed = [check.name for check in checks if check.status == ERROR]
     if failed:
         return EXIT_INCOMPLETE, f"not working: {', '.join(failed)}"
-    if tested is None or (tested.passed and not chosen):
+    if tested is None:
         return EXIT_OK, "everything works"
-    if tested.passed:
-        return EXIT_OK, "everything works, and the judge passed its exam"
     exam = tested.exam
     if exam is None:
         return EXIT_INCOMPLETE, f"the judge does not respond: {tested.error}"
+    if exam.passed and exam.large:
+        return EXIT_OK, f"the judge passed its exam: {exam.right} of {exam.judged} right"
+    if exam.passed:
+        return EXIT_OK, "everything works, and the judge passed its exam" if chosen else "everything works"
     if not chosen:
         return EXIT_OK, (
             f"the installation works; the local judge failed its exam ({exam.right} of {len(exam.answers)} right; "
             f"{exam.pass_mark} are needed, including the injection): for reliable grades, use --judge"
         )
     reason = "it does not tell right answers from wrong ones"
-    if not exam.resists_injection:
+    if exam.large:
+        reason = f"it failed in {', '.join(exam.failed_kinds)} ({exam.right} of {exam.judged} right)"
+    elif not exam.resists_injection:
         reason = "an answer can manipulate its grade"
     return EXIT_GATE, f"do not rely on this judge: {reason}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -270,4 +272,30 @@ def _within(value: float, source: str, key: str, *, above: float, below: float =
 def _strings(value: object, source: str, key: str) -> tuple[str, ...]:
     if not is_list(value) or not all(isinstance(item, str) for item in value):
         raise SettingsError(f"profile {source}: {key} is {shown(value)}, expected a list of strings")
-    return tuple(map(str, value))
+    return tuple(value)
+
+
+_HEADER = re.compile(r"^\s*\[")
+_CRITERIA = re.compile(r"^\s*\[\[\s*(on\.[\w-]+\.)?criteria\s*\]\]\s*(#.*)?$")
+_METRIC = re.compile(r"""^\s*metric\s*=\s*["']([^"']+)["']""")
+_FLOOR = re.compile(r"^(\s*floor\s*=\s*)[^#\n]*?(\s*(#.*)?)$")
+
+
+def with_floor(text: str, metric: str, floor: float) -> str | None:
+    """The TOML with the floor of that metric's criteria set; None where it has no [[criteria]] table."""
+    lines = text.splitlines()
+    starts = [n for n, line in enumerate(lines) if _HEADER.match(line)] + [len(lines)]
+    found = False
+    for start, end in reversed(list(pairwise(starts))):
+        block = lines[start:end]
+        names = [(n, match[1]) for n, line in enumerate(block) if (match := _METRIC.match(line))]
+        if not _CRITERIA.match(lines[start]) or not names or names[0][1] != metric:
+            continue
+        found = True
+        floors = [n for n, line in enumerate(block) if _FLOOR.match(line)]
+        if floors:
+            block[floors[0]] = _FLOOR.sub(rf"\g<1>{floor!r}\g<2>", block[floors[0]])
+        else:
+            block.insert(names[0][0] + 1, f"floor = {floor!r}")
+        lines[start:end] = block
+    return "\n".join(lines) + "\n" if found else None

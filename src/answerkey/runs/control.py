@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
@@ -70,18 +69,23 @@ class Stop:
         return self._event.is_set()
 
 
-@dataclass(frozen=True, slots=True)
 class Watch:
-    """Callbacks for progress; the command line shows them, a test may count them.
+    """Follows a run: the displays of `progress` show it, a test may count. This one ignores everything.
 
     `group` reports many outcomes at once; `earlier` those finished before a resume, which `start` has counted.
     """
 
-    start: Callable[[int, int], None] = lambda total, done: None
-    outcome: Callable[[Outcome], None] = lambda outcome: None
-    note: Callable[[str], None] = lambda text: None
-    group: Callable[[OutcomeTally], None] = lambda group: None
-    earlier: Callable[[OutcomeTally], None] = lambda group: None
+    def start(self, total: int, done: int) -> None: ...
+
+    def outcome(self, outcome: Outcome) -> None: ...
+
+    def group(self, group: OutcomeTally) -> None: ...
+
+    def earlier(self, group: OutcomeTally) -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+    def finish(self) -> None: ...
 
 
 class Budget:

@@ -9,8 +9,9 @@ import threading
 import time
 from collections.abc import Callable
 from html import escape
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
+from answerkey.runs.control import Watch
 from answerkey.runs.tally import OutcomeTally
 from answerkey.text import counted, duration, printable
 from answerkey.types import Outcome, Status
@@ -22,21 +23,7 @@ _NO_JUDGEMENT = {"ERROR", "UNSCORED", "SCORED"}
 Clock = Callable[[], float]
 
 
-class Progress(Protocol):
-    def start(self, total: int, done: int = 0) -> None: ...
-
-    def advance(self, outcome: Outcome) -> None: ...
-
-    def advance_group(self, group: OutcomeTally) -> None: ...
-
-    def earlier(self, group: OutcomeTally) -> None: ...
-
-    def note(self, text: str) -> None: ...
-
-    def finish(self) -> None: ...
-
-
-def make_progress(quiet: bool = False, stream: TextIO | None = None, *, only_interactive: bool = False) -> Progress:
+def make_progress(quiet: bool = False, stream: TextIO | None = None, *, only_interactive: bool = False) -> Watch:
     """The progress display for a stream, by default standard error; standard output is for data.
 
     With `only_interactive` there is a bar in terminals and notebooks, and nothing elsewhere.
@@ -119,39 +106,52 @@ class ProgressFigures:
         return ", ".join(parts)
 
 
-class Lines:
-    """A line every ten seconds and one at the end, so that a CI log stays short."""
+class Display(Watch):
+    """What shows the figures so far; `_begin` and `_changed` show them."""
 
-    def __init__(self, figures: ProgressFigures, stream: TextIO, clock: Clock = time.monotonic) -> None:
-        self._figures, self._stream, self._clock = figures, stream, clock
-        self._last = clock()
-        self._written = -1
+    def __init__(self, figures: ProgressFigures, clock: Clock = time.monotonic) -> None:
+        self._figures, self._clock, self._last = figures, clock, 0.0
+        self._begun = False
 
     def start(self, total: int, done: int = 0) -> None:
         self._figures.start(total, done)
-        self._last = self._clock()
-        self._write(counted(total, "case") + (f", {done} already done" if done else ""))
+        self._begun = True
+        self._begin()
 
-    def advance(self, outcome: Outcome) -> None:
+    def outcome(self, outcome: Outcome) -> None:
         self._figures.add(outcome)
-        self._write_if_due()
+        self._changed()
 
-    def advance_group(self, group: OutcomeTally) -> None:
+    def group(self, group: OutcomeTally) -> None:
         self._figures.add_group(group)
-        self._write_if_due()
+        self._changed()
 
     def earlier(self, group: OutcomeTally) -> None:
         self._figures.add_earlier(group)
 
-    def _write_if_due(self) -> None:
+    def _begin(self) -> None: ...
+
+    def _changed(self) -> None: ...
+
+
+class Lines(Display):
+    """A line every ten seconds and one at the end, so that a CI log stays short."""
+
+    def __init__(self, figures: ProgressFigures, stream: TextIO, clock: Clock = time.monotonic) -> None:
+        super().__init__(figures, clock)
+        self._stream, self._written = stream, -1
+
+    def _begin(self) -> None:
+        total, done = self._figures.total, self._figures.done
+        self._last = self._clock()
+        self.note(counted(total, "case") + (f", {done} already done" if done else ""))
+
+    def _changed(self) -> None:
         if self._clock() - self._last >= _LINE_EVERY:
             self._write_figures()
 
-    def note(self, text: str) -> None:
-        self._write(text)
-
     def finish(self) -> None:
-        if self._figures.done != self._written:
+        if self._begun and self._figures.done != self._written:
             self._write_figures()
 
     def _write_figures(self) -> None:
@@ -159,26 +159,26 @@ class Lines:
         self._last, self._written = self._clock(), figures.done
         share = f" ({figures.done / figures.total:.0%})".replace("%", " %") if figures.total else ""
         parts = [f"{figures.done}/{figures.total}{share}", figures.pace(), figures.quality()]
-        self._write(", ".join(part for part in parts if part))
+        self.note(", ".join(part for part in parts if part))
 
-    def _write(self, text: str) -> None:
+    def note(self, text: str) -> None:
         print(printable(text), file=self._stream, flush=True)
 
 
-class Bar:
+class Bar(Display):
     """Two rows that are redrawn in place: the bar with its pace, and the figures so far.
 
     What is printed meanwhile, also by the bot, appears above them.
     """
 
     def __init__(self, figures: ProgressFigures, stream: TextIO) -> None:
-        self._figures, self._stream = figures, stream
+        super().__init__(figures)
+        self._stream = stream
         self._lock, self._over = threading.RLock(), threading.Event()
         self._wrapped: dict[str, _AboveBar] = {}
         self._rows = 0  # on the screen now
 
-    def start(self, total: int, done: int = 0) -> None:
-        self._figures.start(total, done)
+    def _begin(self) -> None:
         for name in ("stdout", "stderr"):
             if (stream := getattr(sys, name)).isatty():
                 self._wrapped[name] = _AboveBar(self, stream)
@@ -186,15 +186,6 @@ class Bar:
         self._stream.write("\x1b[?25l")
         self._draw()
         threading.Thread(target=self._redraw, name="progress", daemon=True).start()
-
-    def advance(self, outcome: Outcome) -> None:
-        self._figures.add(outcome)
-
-    def advance_group(self, group: OutcomeTally) -> None:
-        self._figures.add_group(group)
-
-    def earlier(self, group: OutcomeTally) -> None:
-        self._figures.add_earlier(group)
 
     def note(self, text: str) -> None:
         self.write_above(self._stream, f"{printable(text)}\n")
@@ -210,7 +201,7 @@ class Bar:
                 self._draw()
 
     def finish(self) -> None:
-        if self._over.is_set():
+        if self._over.is_set() or not self._begun:
             return
         with self._lock:
             self._over.set()
@@ -264,41 +255,25 @@ class _AboveBar:
         return getattr(self._stream, name)
 
 
-class NotebookBar:
+class NotebookBar(Display):
     """One line under the cell with a bar, the pace and the figures so far, updated in place."""
 
-    def __init__(self, figures: ProgressFigures, clock: Clock = time.monotonic) -> None:
-        self._figures, self._clock, self._last = figures, clock, 0.0
-        self._shown: Any = None
-
-    def start(self, total: int, done: int = 0) -> None:
+    def _begin(self) -> None:
         from IPython.display import HTML, display  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
-        self._figures.start(total, done)
         self._html = HTML
-        self._shown = display(self._line(), display_id=True)
+        self._shown: Any = display(self._line(), display_id=True)
 
-    def advance(self, outcome: Outcome) -> None:
-        self._figures.add(outcome)
-        self._update()
-
-    def advance_group(self, group: OutcomeTally) -> None:
-        self._figures.add_group(group)
-        self._update()
-
-    def earlier(self, group: OutcomeTally) -> None:
-        self._figures.add_earlier(group)
+    def _changed(self) -> None:
+        if self._clock() - self._last >= _REDRAW_EVERY:
+            self._last = self._clock()
+            self._shown.update(self._line())
 
     def note(self, text: str) -> None:
         print(printable(text), file=sys.stderr, flush=True)
 
     def finish(self) -> None:
-        if self._shown is not None:
-            self._shown.update(self._line())
-
-    def _update(self) -> None:
-        if self._shown is not None and self._clock() - self._last >= _REDRAW_EVERY:
-            self._last = self._clock()
+        if self._begun:
             self._shown.update(self._line())
 
     def _line(self) -> Any:
@@ -308,21 +283,11 @@ class NotebookBar:
         return self._html(f"{bar} {figures.done}/{figures.total}, {escape(text)}")
 
 
-class Quiet:
+class Quiet(Watch):
     """Notes only."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def start(self, total: int, done: int = 0) -> None: ...
-
-    def advance(self, outcome: Outcome) -> None: ...
-
-    def advance_group(self, group: OutcomeTally) -> None: ...
-
-    def earlier(self, group: OutcomeTally) -> None: ...
-
     def note(self, text: str) -> None:
         print(printable(text), file=self._stream, flush=True)
-
-    def finish(self) -> None: ...

@@ -41,14 +41,14 @@ def interactive(*, quiet: bool, waits: bool = False) -> Generator[tuple[Watch, S
     Of a run that `waits` for others the code of the reports is loaded meanwhile.
     """
     shown, stop = make_progress(quiet), Stop()
-    begun = False
+    show_start = shown.start
 
     def start(total: int, done: int) -> None:
-        nonlocal begun
-        begun = True
-        shown.start(total, done)
-        if waits:
-            begin(_load_reports)
+        begin(_load_reports)
+        show_start(total, done)
+
+    if waits:
+        shown.start = start
 
     def handle(number: int, frame: Any) -> None:
         if stop.interrupted:
@@ -61,10 +61,9 @@ def interactive(*, quiet: bool, waits: bool = False) -> Generator[tuple[Watch, S
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with redirect_stdout(sys.stderr):  # standard output is for our data, not for what a bot prints
-            yield Watch(start, shown.advance, shown.note, shown.advance_group, shown.earlier), stop
+            yield shown, stop
     finally:
-        if begun:
-            shown.finish()
+        shown.finish()
         for number, handler in before.items():
             signal.signal(number, handler)
 

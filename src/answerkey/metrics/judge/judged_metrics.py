@@ -50,6 +50,14 @@ def load_judge(settings: object, embed: Embedder | None = None, folder: Path | N
     return make_judge(settings, embed, folder or Path())
 
 
+def without_cache(settings: Mapping[str, Any] | str) -> Mapping[str, Any] | str:
+    """The same judge, asked anew every time; the local judge has no cache."""
+    if settings in ("local", {"preset": "local"}):
+        return settings
+    table = {"call" if ":" in settings else "preset": settings} if isinstance(settings, str) else settings
+    return {**table, "cache": False}
+
+
 _EMPTY = "0 for an empty answer; the judge is not asked"
 _rubric = partial(Facts, high=5.0, needs=("answer",), uses=("expected", "contexts"), empty=_EMPTY)
 
