@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,28 +23,11 @@ from answerkey.config.declare import Table, settings_of
 from answerkey.config.tables import EmbeddingTable, JudgeTable, RetrievalTable, RunTable, SuiteTable
 from answerkey.config.target_tables import TARGET_TABLES, EndpointTable, LiveTable, ReplyTable
 from answerkey.metrics.registry import Metric, all_metrics
-from answerkey.profiles.load import builtin_names, builtin_text, load_profile
+from answerkey.profiles.load import ProfileTable, builtin_names, builtin_text, load_profile
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTE = "<!-- Made by tools/make_reference.py from the code. Do not edit. -->\n\n"
 
-PROFILE = {
-    "name": "The profile's name.",
-    "version": "A whole number, kept in the run.",
-    "summary": "One line for `answerkey profiles`.",
-    "base": "A profile to begin with; keys given here replace its keys.",
-    "scale": "The top of the scale, 1 or 100.",
-    "route_weight": "The share of the route score in the overall score.",
-    "pass": "The pass mark on quality.",
-    "bands": "A list of `{name, at, status}`, highest first; `needs_route` asks for the preferred route.",
-    "routes": 'Groups of routes: `kpi = ["sales_kpi", "hr_kpi"]`.',
-    "criteria": "A list of `{metric, weight, maximum, floor, required, better, reading}`.",
-    "informational": "Metrics that are shown and do not count.",
-    "settings": "Settings of metrics.",
-    "words": "Word lists of the heuristics, by name: another language needs no code.",
-    "on": "Criteria, bands and pass mark for one group of routes: `[on.kpi]`.",
-    "without": "Criteria of the base to leave out; the other weights are renormalised.",
-}
 # Names whose docstring is not written in the code.
 PYTHON = {
     "AnswerkeyError": "The root of every error a user can meet; its message is one line.",
@@ -113,12 +96,11 @@ def profiles() -> str:
     for name in builtin_names():
         profile = load_profile(name)
         parts.append(f"## {name}\n\nVersion {profile.version}.\n\n```toml\n{builtin_text(name).rstrip()}\n```\n")
-    parts.append("## The keys of a profile\n\n" + _rows({key: ("", PROFILE[key]) for key in _profile_keys()}))
+    parts.append(
+        "## The keys of a profile\n\n"
+        + _rows({key: ("", one.help) for key, one in sorted(settings_of(ProfileTable).items())})
+    )
     return "\n".join(parts)
-
-
-def _profile_keys() -> Iterable[str]:
-    return sorted(import_module("answerkey.profiles.load")._KEYS)
 
 
 def suite() -> str:

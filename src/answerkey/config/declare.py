@@ -11,7 +11,6 @@ The declaration also feeds docs/reference/suite.md through `settings_of`.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,8 +24,10 @@ import msgspec
 
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import SettingsError, did_you_mean
+from answerkey.types import LARGEST
 
 Check = Callable[[Any], Any]
+TomlTable = dict[str, Any]  # a table as TOML has it, before its settings are read
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -42,6 +43,7 @@ class Setting:
     value."""
 
     name: str
+    field: str
     type: object
     declared: Any
     default: Any
@@ -53,7 +55,7 @@ class Setting:
         """The value in its type, or an error that says what was expected."""
         try:
             read: Any = msgspec.convert(value, self.declared, dec_hook=_path)
-            if not all(map(_finite, read if is_list(read) else (read,))):
+            if not all(map(_usable, read if is_list(read) else (read,))):
                 raise ValueError
             for check in self.checks:
                 read = check(read)
@@ -86,7 +88,7 @@ def read_table(
             raise SettingsError(
                 f"{where} needs {setting.name}: {setting.help[:1].lower()}{setting.help[1:].rstrip('.')}"
             )
-    return kind(**values)
+    return kind(**{known[name].field: value for name, value in values.items()})
 
 
 def check_settings(
@@ -106,7 +108,7 @@ def check_settings(
 def settings_of(kind: type[Table]) -> Mapping[str, Setting]:
     """Every setting of a table, by name, in the order of its declaration."""
     hints = get_type_hints(kind, include_extras=True)
-    return {field.name: _setting(field, hints[field.name]) for field in msgspec.structs.fields(kind)}
+    return {field.encode_name: _setting(field, hints[field.name]) for field in msgspec.structs.fields(kind)}
 
 
 def _setting(field: msgspec.structs.FieldInfo, declared: object) -> Setting:
@@ -117,26 +119,29 @@ def _setting(field: msgspec.structs.FieldInfo, declared: object) -> Setting:
     help = next((meta.description for meta in metas if meta.description), "")
     checks = tuple(note for note in notes if callable(note))
     default = field.default if field.default_factory is msgspec.NODEFAULT else None
-    return Setting(field.name, base, declared, default, help, _expected(base, metas), checks)
+    return Setting(field.encode_name, field.name, base, declared, default, help, _expected(base, metas), checks)
 
 
 def _expected(kind: object, metas: Iterable[msgspec.Meta]) -> str:
-    """What a value of this type is called."""
-    options = [option for option in _options(kind) if option is not type(None)]
+    """What a value of this type is called: `a number from 0 to 1`, `text or a list of strings`."""
     if choices := list(choices_of(kind)):
         return " or ".join(filter(None, [", ".join(choices[:-1]), choices[-1]]))
-    if kind == dict[str, str]:
-        return "a table of strings"
-    if get_origin(kind) is tuple:
-        item, *notes = get_args(get_args(kind)[0]) or get_args(kind)
-        own = "".join(_limits(note for note in notes if isinstance(note, msgspec.Meta)))
-        return f"a list of {_PLURALS.get(item, 'values')}{own}"
-    names = " or ".join(dict.fromkeys(_NAMES.get(get_origin(option) or option, "a value") for option in options))
-    return names + "".join(_limits(metas))
+    options = [option for option in _options(kind) if option is not type(None)]
+    return " or ".join(dict.fromkeys(_called(option, 0) for option in options)) + "".join(_limits(metas))
 
 
-def _finite(value: object) -> bool:
-    return not isinstance(value, float) or math.isfinite(value)
+def _called(kind: object, number: int) -> str:
+    """The name of one value (`number` 0), or of several."""
+    base, *notes = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+    origin = get_origin(base) or base
+    item = dict(enumerate(get_args(base))).get(1 if origin is dict else 0, Any)
+    of = "" if item is Any else f" of {_called(item, 1)}"
+    limits = _limits(note for note in notes if isinstance(note, msgspec.Meta))
+    return _NAMES.get(origin, ("a value", "values"))[number] + of + "".join(limits)
+
+
+def _usable(value: object) -> bool:
+    return not isinstance(value, float) or abs(value) <= LARGEST
 
 
 def _limits(metas: Iterable[msgspec.Meta]) -> Iterator[str]:
@@ -149,11 +154,12 @@ def _limits(metas: Iterable[msgspec.Meta]) -> Iterator[str]:
             yield f" above {meta.gt:g}"
 
 
-_NAMES: Mapping[Any, str] = {
-    str: "text", int: "a whole number", float: "a number", bool: "true or false", Path: "a path",
-    tuple: "a list", list: "a list", dict: "a table",
+_LISTS = ("a list", "lists")
+_NAMES: Mapping[Any, tuple[str, str]] = {
+    str: ("text", "strings"), int: ("a whole number", "whole numbers"), float: ("a number", "numbers"),
+    bool: ("true or false", "true or false"), Path: ("a path", "paths"), tuple: _LISTS, list: _LISTS,
+    dict: ("a table", "tables"),
 }  # fmt: skip
-_PLURALS: Mapping[Any, str] = {str: "strings", int: "whole numbers", float: "numbers"}
 
 
 def _options(kind: object) -> tuple[Any, ...]:

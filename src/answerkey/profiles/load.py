@@ -4,39 +4,84 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Literal
+
+import msgspec
 
 from answerkey.coerce.decode import parse_toml
-from answerkey.coerce.values import is_list, is_mapping, shown
+from answerkey.config.declare import Table, TomlTable, about, check_settings, read_table
+from answerkey.config.tables import EMPTY
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.types import LARGEST, Band, Criterion, Profile, ScoringRules
-
-Table = Mapping[str, Any]
-T = TypeVar("T", Criterion, Band)
+from answerkey.types import Band, Criterion, Profile, ScoringRules
 
 FAILED = "FAILED"  # the status of a band that fails a case; any other status passes it
-_KEYS = {
-    "name", "version", "summary", "base", "scale", "route_weight", "pass", "bands", "routes", "criteria", "informational",
-    "settings", "words", "on", "without",
-}  # fmt: skip
-_GROUP_KEYS = ("criteria", "pass", "bands")
-_KINDS = {
-    **dict.fromkeys(("metric", "name", "status", "reading", "better", "summary"), "a string"),
-    **dict.fromkeys(("required", "needs_route"), "true or false"),
-    **dict.fromkeys(("at", "floor", "weight", "maximum", "scale", "pass", "route_weight"), "a number"),
-    **dict.fromkeys(("on", "routes", "words", "settings"), "a table"),
-    **dict.fromkeys(("criteria", "bands"), "a list of tables"),
-    "version": "a whole number",
-}
+
+
+class CriterionTable(Table, frozen=True):
+    """[[criteria]]: a metric that counts."""
+
+    metric: Annotated[str, about("The metric's name.")]
+    weight: Annotated[float, about("Its share of the score, beside the other weights.", ge=0)] = 1.0
+    maximum: Annotated[float, about("The highest value of the metric.", gt=0)] = 1.0
+    floor: Annotated[float | None, about("Below this value the reading is shown.")] = None
+    required: Annotated[bool, about("The case fails below the floor, whatever the rest.")] = False
+    better: Annotated[Literal["higher", "lower"], about("Which values are good.")] = "higher"
+    reading: Annotated[str, about("What a value below the floor means.")] = ""
+
+
+class BandTable(Table, frozen=True):
+    """[[bands]]: a range of scores with a name and a status."""
+
+    name: Annotated[str, about("The name of the band.")]
+    at: Annotated[float, about("The score from which it begins.")]
+    status: Annotated[str, about("The status of its cases; FAILED fails them.")]
+    needs_route: Annotated[bool, about("Only cases on the preferred route reach it.")] = False
+
+
+class RulesTable(Table, frozen=True):
+    """The rules for most routes, or under [on.GROUP] those of a group of routes."""
+
+    criteria: Annotated[
+        tuple[TomlTable, ...], about("A list of `{metric, weight, maximum, floor, required, better, reading}`.")
+    ] = ()
+    pass_mark: Annotated[float | None, about("The pass mark on quality.")] = msgspec.field(name="pass", default=None)
+    bands: Annotated[
+        tuple[TomlTable, ...] | None,
+        about("A list of `{name, at, status}`, highest first; `needs_route` asks for the preferred route."),
+    ] = None
+
+
+class ProfileTable(RulesTable, frozen=True):
+    """A profile's TOML."""
+
+    name: Annotated[str, about("The profile's name.")] = ""
+    version: Annotated[int, about("A whole number, kept in the run.")] = 1
+    summary: Annotated[str, about("One line for `answerkey profiles`.")] = ""
+    base: Annotated[str, about("A profile to begin with; keys given here replace its keys.")] = ""
+    scale: Annotated[float, about("The top of the scale, 1 or 100.", gt=0)] = 1.0
+    route_weight: Annotated[float, about("The share of the route score in the overall score.", ge=0, le=1)] = 0.0
+    routes: Annotated[dict[str, tuple[str, ...]], about('Groups of routes: `kpi = ["sales_kpi", "hr_kpi"]`.')] = EMPTY
+    informational: Annotated[tuple[str, ...], about("Metrics that are shown and do not count.")] = ()
+    settings: Annotated[dict[str, TomlTable], about("Settings of metrics.")] = EMPTY
+    words: Annotated[
+        dict[str, tuple[str, ...]], about("Word lists of the heuristics, by name: another language needs no code.")
+    ] = EMPTY
+    on: Annotated[dict[str, TomlTable], about("Criteria, bands and pass mark for one group of routes: `[on.kpi]`.")] = (
+        EMPTY
+    )
+    without: Annotated[
+        tuple[str, ...], about("Criteria of the base to leave out; the other weights are renormalised.")
+    ] = ()
+
+
 _HOME = files("answerkey.profiles") / "builtin"
 
 
@@ -64,7 +109,7 @@ def default_words() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(listed) for name, listed in tomllib.loads(words_text()).items()}
 
 
-def load_profile(given: str | Table, folder: Path | None = None) -> Profile:
+def load_profile(given: str | TomlTable, folder: Path | None = None) -> Profile:
     """The profile, fully checked; its digest covers everything that can change a verdict.
 
     >>> load_profile({"base": "rubric", "pass": 75}).rules.pass_mark
@@ -74,7 +119,7 @@ def load_profile(given: str | Table, folder: Path | None = None) -> Profile:
     return _profile(table, source)
 
 
-def profile_table(given: str | Table, folder: Path, chain: tuple[str, ...] = ()) -> tuple[dict[str, Any], str]:
+def profile_table(given: str | TomlTable, folder: Path, chain: tuple[str, ...] = ()) -> tuple[TomlTable, str]:
     """The profile's TOML as a table, overlaid on the `base` that it names, and where it came from."""
     if not isinstance(given, str):
         table, source = dict(given), "[profile]"
@@ -82,7 +127,7 @@ def profile_table(given: str | Table, folder: Path, chain: tuple[str, ...] = ())
         table, source = _read(folder / given, given), given
     else:
         table, source = tomllib.loads(builtin_text(given)), given
-    _check_kinds(table, source)
+    _check(table, f"profile {source}")
     if "base" in table:
         name = str(table.pop("base"))
         if name in chain:
@@ -91,7 +136,7 @@ def profile_table(given: str | Table, folder: Path, chain: tuple[str, ...] = ())
     return table, source
 
 
-def _read(path: Path, name: str) -> dict[str, Any]:
+def _read(path: Path, name: str) -> TomlTable:
     try:
         return parse_toml(path.read_text(encoding="utf-8-sig"), f"profile {name}")
     except OSError as error:
@@ -100,7 +145,7 @@ def _read(path: Path, name: str) -> dict[str, Any]:
         raise SettingsError(f"profile {name}: not valid TOML: {error}") from None
 
 
-def _overlaid(base: Table, own: Table) -> dict[str, Any]:
+def _overlaid(base: TomlTable, own: TomlTable) -> TomlTable:
     """The base with the named keys changed and nothing else: in tables and route groups by key, in criteria by metric."""
     table = _overlaid_rules(base, own)
     for key in ("words", "settings", "routes"):
@@ -111,7 +156,7 @@ def _overlaid(base: Table, own: Table) -> dict[str, Any]:
     return {**table, "on": groups}
 
 
-def _overlaid_rules(base: Table, own: Table, inherited: Table | None = None) -> dict[str, Any]:
+def _overlaid_rules(base: TomlTable, own: TomlTable, inherited: TomlTable | None = None) -> TomlTable:
     """One set of rules; a route group without criteria or bands of its own starts from the `inherited` ones."""
     table = {**base, **own}
     for key, name in (("criteria", "metric"), ("bands", "name")):
@@ -124,7 +169,7 @@ def _overlaid_rules(base: Table, own: Table, inherited: Table | None = None) -> 
     return table
 
 
-def _merged(known: Sequence[Table], own: Sequence[Table], name: str) -> list[Table]:
+def _merged(known: Sequence[TomlTable], own: Sequence[TomlTable], name: str) -> list[TomlTable]:
     """The known entries with those of the same name changed, and new ones added. New bands replace the old ones."""
     by_name = {item.get(name): item for item in known}
     if name == "name" and any(item.get(name) not in by_name for item in own):
@@ -134,77 +179,75 @@ def _merged(known: Sequence[Table], own: Sequence[Table], name: str) -> list[Tab
     return list(by_name.values())
 
 
-def _profile(table: Table, source: str) -> Profile:
-    _check_keys(table, _KEYS, source)
-    without = _without(table, source)
-    routes = {group: _strings(names, source, f"routes.{group}") for group, names in table.get("routes", {}).items()}
-    for group, own in table.get("on", {}).items():
-        _check_keys(own, _GROUP_KEYS, source, f" in [on.{group}]")
-        if group not in routes:
-            fix = f"list them as {group} = [...] under [routes]"
-            raise SettingsError(f"profile {source}: [on.{group}] has no routes; {fix}")
-    words = {name: _strings(w, source, f"words.{name}") for name, w in table.get("words", {}).items()}
-    for name in words:
+def _check(table: TomlTable, where: str) -> None:
+    """Every key is known and has its type, before anything is merged; a table that changes another one may be partial."""
+    read = check_settings(ProfileTable, table, where)
+    groups = {f"{where} [on.{group}]": check_settings(RulesTable, own, f"{where} [on.{group}]")
+              for group, own in read.get("on", {}).items()}  # fmt: skip
+    for place, rules in ({where: read} | groups).items():
+        for item in rules.get("criteria", ()):
+            check_settings(CriterionTable, item, f"{place}, criterion {item.get('metric', '')}".rstrip())
+        for item in rules.get("bands") or ():
+            check_settings(BandTable, item, f"{place}, band {item.get('name', '')}".rstrip())
+
+
+def _profile(table: TomlTable, source: str) -> Profile:
+    where = f"profile {source}"
+    read = read_table(ProfileTable, table, where)
+    for group in read.on:
+        if group not in read.routes:
+            raise SettingsError(f"{where}: [on.{group}] has no routes; list them as {group} = [...] under [routes]")
+    for name in read.words:
         if name not in default_words():
-            hint = did_you_mean(name, default_words())
-            raise SettingsError(f'profile {source}: unknown word list "{name}"{hint}')
+            raise SettingsError(f'{where}: unknown word list "{name}"{did_you_mean(name, default_words())}')
+    without = _without(read, where)
     profile = Profile(
-        name=table.get("name") or Path(source).stem,
-        version=table.get("version", 1),
-        summary=table.get("summary", ""),
-        rules=_rules(table, source, without),
+        name=read.name or Path(source).stem,
+        version=read.version,
+        summary=read.summary,
+        rules=_rules(table, where, without),
         group_rules={
-            group: _rules({**table, **own}, f"{source} [on.{group}]", without)
-            for group, own in table.get("on", {}).items()
+            group: _rules({**table, **own}, f"{where} [on.{group}]", without) for group, own in read.on.items()
         },
-        routes={"kpi": (), "documents": (), **routes},
-        scale=_within(table.get("scale", 1), source, "scale", above=0),
-        route_weight=_within(table.get("route_weight", 0), source, "route_weight", above=-1e-12, below=1),
-        informational=_strings(table.get("informational", []), source, "informational"),
-        settings=table.get("settings", {}),
-        words={**default_words(), **words},
+        routes={"kpi": (), "documents": (), **read.routes},
+        scale=read.scale,
+        route_weight=read.route_weight,
+        informational=read.informational,
+        settings=read.settings,
+        words={**default_words(), **read.words},
     )
     content = {key: value for key, value in asdict(profile).items() if key not in {"summary", "digest"}}
     digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
     return replace(profile, digest=digest[:16])
 
 
-def _without(table: Table, source: str) -> frozenset[str]:
+def _without(table: ProfileTable, where: str) -> frozenset[str]:
     """The criteria to leave out; each must be in the profile, on some route at least."""
-    given = _strings(table.get("without", []), source, "without")
-    known = {
-        str(item.get("metric"))
-        for rules in (table, *table.get("on", {}).values())
-        for item in rules.get("criteria", [])
-    }
-    for name in given:
+    groups = (item for rules in table.on.values() for item in rules.get("criteria", ()))
+    known = {str(item.get("metric")) for item in (*table.criteria, *groups)}
+    for name in table.without:
         if name not in known:
             hint = did_you_mean(name, known) or f"; its criteria are {', '.join(sorted(known))}"
-            raise SettingsError(f'profile {source}: without: there is no criterion "{name}"{hint}')
-    return frozenset(given)
+            raise SettingsError(f'{where}: without: there is no criterion "{name}"{hint}')
+    return frozenset(table.without)
 
 
-def _rules(table: Table, source: str, without: frozenset[str]) -> ScoringRules:
+def _rules(table: TomlTable, where: str, without: frozenset[str]) -> ScoringRules:
     if not table.get("criteria"):
-        raise SettingsError(f"profile {source}: no criteria; add at least one [[criteria]] with a metric")
-    listed = [_filled(Criterion, item, source, "criterion") for item in table["criteria"]]
-    for criterion in listed:
-        where = f"{source}, criterion {criterion.metric}"
-        _within(criterion.weight, where, "weight", above=-1e-12)
-        _within(criterion.maximum, where, "maximum", above=0)
-        if criterion.better not in {"higher", "lower"}:
-            found = f'better is "{criterion.better}"'
-            raise SettingsError(f'profile {where}: {found}, expected "higher" or "lower"')
-    criteria = tuple(criterion for criterion in listed if criterion.metric not in without)
+        raise SettingsError(f"{where}: no criteria; add at least one [[criteria]] with a metric")
+    for item in table["criteria"]:
+        read_table(CriterionTable, item, f"{where}, criterion")
+    criteria = tuple(Criterion(**item) for item in table["criteria"] if item["metric"] not in without)
     if sum(criterion.weight for criterion in criteria) <= 0:
-        raise SettingsError(f"profile {source}: the weights add up to 0; at least one must be above 0")
+        raise SettingsError(f"{where}: the weights add up to 0; at least one must be above 0")
     pass_mark = float(table.get("pass", 0.5 * table.get("scale", 1)))
     if "bands" not in table:
         return ScoringRules(criteria, pass_mark, _bands([Band("passed", pass_mark, "PASSED")], pass_mark))
     if not table["bands"]:
-        raise SettingsError(f"profile {source}: bands is [], expected at least one band")
-    bands = [_filled(Band, item, source, "band") for item in table["bands"]]
-    return ScoringRules(criteria, pass_mark, _bands(bands, pass_mark))
+        raise SettingsError(f"{where}: bands is [], expected at least one band")
+    for item in table["bands"]:
+        read_table(BandTable, item, f"{where}, band")
+    return ScoringRules(criteria, pass_mark, _bands([Band(**item) for item in table["bands"]], pass_mark))
 
 
 def _bands(bands: Iterable[Band], pass_mark: float) -> tuple[Band, ...]:
@@ -215,64 +258,6 @@ def _bands(bands: Iterable[Band], pass_mark: float) -> tuple[Band, ...]:
     passing = [replace(band, at=max(band.at, pass_mark)) for band in ordered if band.status != FAILED]
     passing[-1:] = [replace(band, at=pass_mark) for band in passing[-1:]]
     return (*passing, *(failing or [Band("failed", 0.0, FAILED)]))
-
-
-def _filled(kind: type[T], item: Table, source: str, what: str) -> T:
-    _check_keys(item, [field.name for field in fields(kind)], source, f" in a {what}")
-    try:
-        return kind(**item)
-    except TypeError as error:
-        missing = str(error).rpartition("argument")[2].strip(": s")
-        raise SettingsError(f"profile {source}: a {what} lacks {missing}") from None
-
-
-def _check_keys(table: Table, known: Iterable[str], source: str, where: str = "") -> None:
-    for key in table:
-        if key not in known:
-            hint = did_you_mean(key, known) or f"; the keys are {', '.join(sorted(known))}"
-            raise SettingsError(f'profile {source}: unknown key "{key}"{where}{hint}')
-
-
-def _check_kinds(table: Table, source: str) -> None:
-    """Every value has the type that its key asks for, before anything is merged or built."""
-    for key, value in table.items():
-        expected = _KINDS.get(key)
-        if expected and not _is_kind(value, expected):
-            wanted = f"a table [{key}]" if expected == "a table" else expected
-            raise SettingsError(f"profile {source}: {key} is {shown(value)}, expected {wanted}")
-    for key in ("on", "settings"):
-        for name, own in table.get(key, {}).items():
-            if not _is_kind(own, "a table"):
-                where = f"{key}.{name}"
-                raise SettingsError(f"profile {source}: {where} is {shown(own)}, expected a table [{where}]")
-            if key == "on":
-                _check_kinds(own, f"{source} [on.{name}]")
-    for key, what in (("criteria", "criterion"), ("bands", "band")):
-        for item in table.get(key, []):
-            _check_kinds(item, f"{source}, {what}")
-
-
-def _is_kind(value: object, expected: str) -> bool:
-    if expected == "a number":
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST
-    if expected == "a whole number":
-        return isinstance(value, int) and not isinstance(value, bool)
-    if expected == "a list of tables":
-        return is_list(value) and all(is_mapping(item) for item in value)
-    return isinstance(value, {"a string": str, "true or false": bool, "a table": Mapping}[expected])
-
-
-def _within(value: float, source: str, key: str, *, above: float, below: float = math.inf) -> float:
-    if not above < value <= below:
-        limit = f" above {max(above, 0):g}" + (f" and at most {below:g}" if below < math.inf else "")
-        raise SettingsError(f"profile {source}: {key} is {shown(value)}, expected a number{limit}")
-    return float(value)
-
-
-def _strings(value: object, source: str, key: str) -> tuple[str, ...]:
-    if not is_list(value) or not all(isinstance(item, str) for item in value):
-        raise SettingsError(f"profile {source}: {key} is {shown(value)}, expected a list of strings")
-    return tuple(value)
 
 
 _HEADER = re.compile(r"^\s*\[")

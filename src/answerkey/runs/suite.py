@@ -11,7 +11,7 @@ import msgspec
 
 from answerkey.cases.loader import DOCUMENT_ENDINGS, ENDINGS
 from answerkey.coerce.decode import parse_toml
-from answerkey.config.declare import check_settings, read_table, shown
+from answerkey.config.declare import TomlTable, check_settings, read_table, shown
 from answerkey.config.tables import (
     DEFAULT_MODEL,
     EmbeddingTable,
@@ -25,8 +25,6 @@ from answerkey.config.tables import (
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.judge.own_criteria import read_criteria
 from answerkey.types import Requirement
-
-TomlTable = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
