@@ -85,7 +85,8 @@ def test_a_stopped_run_continues_in_several_processes(suite, tmp_path):
     path = load_suite(suite, {"run.jobs": 2})
     whole = run_suite(path.writing_to(tmp_path / "whole"), Options())
     stop = Stop()
-    watch = Watch(outcome=lambda outcome: stop.set("enough"))
+    watch = Watch()
+    watch.outcome = lambda outcome: stop.set("enough")
     part = run_suite(path.writing_to(tmp_path / "part"), Options(), watch, stop)
     assert part.partial == "enough"
     assert 0 < part.asked < COUNT
