@@ -44,7 +44,7 @@ class Setting:
 
     name: str
     field: str
-    type: object
+    type: Any
     declared: Any
     default: Any
     help: str
@@ -53,6 +53,8 @@ class Setting:
 
     def read(self, value: object, where: str) -> Any:
         """The value in its type, or an error that says what was expected."""
+        if self.type in Table.__subclasses__():
+            return read_table(self.type, value, f"[{self.name}]")
         try:
             read: Any = msgspec.convert(value, self.declared, dec_hook=_path)
             if not all(map(_usable, read if is_list(read) else (read,))):
@@ -91,9 +93,7 @@ def read_table(
     return kind(**{known[name].field: value for name, value in values.items()})
 
 
-def check_settings(
-    kind: type[Table], given: Mapping[Any, Any], where: str, others: Iterable[str] = ()
-) -> dict[str, Any]:
+def check_settings(kind: type[Table], given: Mapping[str, object], where: str, others: Iterable[str] = ()) -> TomlTable:
     """The settings that are given, each in its type; raises for an unknown name or a wrong value."""
     known = settings_of(kind)
     names = [*known, *others]
@@ -162,7 +162,7 @@ _NAMES: Mapping[Any, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def _options(kind: object) -> tuple[Any, ...]:
+def _options(kind: object) -> tuple[object, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
@@ -189,7 +189,7 @@ def shown(value: object) -> str:
     return plain if len(text) <= 80 else f"{plain[:70]}…"
 
 
-def sorted_values(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def sorted_values(values: tuple[float, ...]) -> tuple[float, ...]:
     """A check that every list passes: each value once, in order."""
     return tuple(sorted(set(values)))
 

@@ -8,12 +8,21 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from answerkey.config.declare import Table, about, one_line, sorted_values, variable_name, web_address, without_password
+from answerkey.config.declare import (
+    Table,
+    TomlTable,
+    about,
+    one_line,
+    sorted_values,
+    variable_name,
+    web_address,
+    without_password,
+)
 from answerkey.errors import SettingsError
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 INT8_MODEL = f"{DEFAULT_MODEL}:int8"
-EMPTY = msgspec.field(default_factory=dict[str, Any])
+EMPTY = msgspec.field(default_factory=TomlTable)
 
 PRESETS: Mapping[str, Mapping[str, str]] = {
     "groq": {
@@ -106,7 +115,7 @@ class JudgeTable(ChatTable, frozen=True):
         tuple[Any, ...], about("Several judges, each a name or a table: the majority counts, the median for numbers.")
     ] = ()
     per_metric: Annotated[
-        dict[str, Any], about('Another judge for some metrics: `"criterion.tone" = "ollama"`, `rubric = "groq"`.')
+        TomlTable, about('Another judge for some metrics: `"criterion.tone" = "ollama"`, `rubric = "groq"`.')
     ] = EMPTY
     prompt: Annotated[
         Path | None,
@@ -294,9 +303,7 @@ class SuiteTable(Table, frozen=True):
 
     name: Annotated[str, about("Name of the run folders. Default: the file's name.")] = ""
     cases: Annotated[tuple[str, ...] | str, about("Files, folders or globs of cases, relative to the suite.")] = ()
-    profile: Annotated[
-        str | dict[str, Any] | None, about("A built-in profile, a TOML file, or a `[profile]` table.")
-    ] = None
+    profile: Annotated[str | TomlTable | None, about("A built-in profile, a TOML file, or a `[profile]` table.")] = None
     metrics: Annotated[tuple[str, ...], about("Extra metrics, besides those of the profile.")] = ()
     criteria: Annotated[
         tuple[Any, ...], about('Criteria in words: `[[criteria]]` with `name`, `ask` and `kind` (`"pass"` or `"0-5"`).')
@@ -304,17 +311,23 @@ class SuiteTable(Table, frozen=True):
     modules: Annotated[
         tuple[str, ...], about("Python modules with your own metrics, next to the suite or installed.")
     ] = ()
-    target: Annotated[dict[str, Any], about("The system under test: see `[target]`.")] = EMPTY
+    target: Annotated[TomlTable, about("The system under test: see `[target]`.")] = EMPTY
     judge: Annotated[
-        str | dict[str, Any] | None, about('A judge: `"local"`, a preset, `"module:function"`, or a `[judge]` table.')
+        str | TomlTable | None, about('A judge: `"local"`, a preset, `"module:function"`, or a `[judge]` table.')
     ] = None
-    embedding: Annotated[str | dict[str, Any], about("The embedding model: its name, or an `[embedding]` table.")] = (
+    embedding: Annotated[str | TomlTable, about("The embedding model: its name, or an `[embedding]` table.")] = (
         DEFAULT_MODEL
     )
-    run: Annotated[dict[str, Any], about("Workers, timeout and limits: see `[run]`.")] = EMPTY
-    gate: Annotated[dict[str, Any], about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')] = EMPTY
-    statistics: Annotated[dict[str, Any], about('Dependent cases: `cluster = "customer"`; see `[statistics]`.')] = EMPTY
-    retrieval: Annotated[dict[str, Any], about("What `sweep` and `diagnose` search: see `[retrieval]`.")] = EMPTY
+    run: Annotated[RunTable, about("Workers, timeout and limits: see `[run]`.")] = msgspec.field(
+        default_factory=RunTable
+    )
+    gate: Annotated[GateTable, about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')] = msgspec.field(
+        default_factory=GateTable
+    )
+    statistics: Annotated[StatisticsTable, about('Dependent cases: `cluster = "customer"`; see `[statistics]`.')] = (
+        msgspec.field(default_factory=StatisticsTable)
+    )
+    retrieval: Annotated[TomlTable, about("What `sweep` and `diagnose` search: see `[retrieval]`.")] = EMPTY
     settings: Annotated[
-        dict[str, Any], about('Settings of metrics: `[settings."number_close"]` with `tolerance = 0.02`.')
+        dict[str, TomlTable], about('Settings of metrics: `[settings."number_close"]` with `tolerance = 0.02`.')
     ] = EMPTY

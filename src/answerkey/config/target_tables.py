@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from answerkey.config.declare import Table, about, variable_name
-from answerkey.config.tables import DEFAULT_MODEL, RetrievalTable
+from answerkey.config.declare import Table, TomlTable, about, variable_name
+from answerkey.config.tables import DEFAULT_MODEL, EMPTY, RetrievalTable
 
 Skill = Literal["periods", "spelling", "clarify", "executive"]
 SKILLS: tuple[Skill, ...] = ("periods", "spelling", "clarify", "executive")
-Model = str | dict[str, Any]
+Model = str | TomlTable
 
 
 def http_method(value: str) -> str:
@@ -94,9 +94,7 @@ class HttpTable(EndpointTable, frozen=True):
         str, about("GET, POST, PUT or PATCH. Default: POST, or GET where the question is in the address."), http_method
     ] = ""
     body: Annotated[Any, about("Sent as JSON, with `{question}`, `{history}` and `{id}` filled in.")] = None
-    params: Annotated[dict[str, Any], about("Query parameters, filled in the same way.")] = msgspec.field(
-        default_factory=dict[str, Any]
-    )
+    params: Annotated[TomlTable, about("Query parameters, filled in the same way.")] = EMPTY
 
 
 class OpenAiTable(EndpointTable, frozen=True):
@@ -106,9 +104,9 @@ class OpenAiTable(EndpointTable, frozen=True):
     chat: Annotated[str, about("Another name for `openai`.")] = ""
     model: Annotated[str, about("The model. Default: the first that the endpoint lists.")] = ""
     system: Annotated[str, about("The system message.")] = ""
-    body: Annotated[
-        dict[str, Any], about("More fields of the request, such as `{temperature = 0, max_tokens = 300}`.")
-    ] = msgspec.field(default_factory=dict[str, Any])
+    body: Annotated[TomlTable, about("More fields of the request, such as `{temperature = 0, max_tokens = 300}`.")] = (
+        EMPTY
+    )
 
 
 class GradioTable(EndpointTable, frozen=True):

@@ -11,11 +11,10 @@ import msgspec
 
 from answerkey.cases.loader import DOCUMENT_ENDINGS, ENDINGS
 from answerkey.coerce.decode import parse_toml
-from answerkey.config.declare import TomlTable, check_settings, read_table, shown
+from answerkey.config.declare import TomlTable, check_settings, read_table
 from answerkey.config.tables import (
     DEFAULT_MODEL,
     EmbeddingTable,
-    GateTable,
     JudgeTable,
     RetrievalTable,
     RunTable,
@@ -46,7 +45,7 @@ class Suite:
     criteria: tuple[Requirement, ...] = ()
     retrieval: TomlTable = field(default_factory=TomlTable)
     statistics: StatisticsTable = field(default_factory=StatisticsTable)
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    settings: Mapping[str, TomlTable] = field(default_factory=dict[str, TomlTable])
 
     def writing_to(self, folder: Path) -> Suite:
         """The same suite with its run folders in `folder`."""
@@ -128,9 +127,6 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
     check_settings(RetrievalTable, read.retrieval, "[retrieval]")
     embedding = {"model": read.embedding} if isinstance(read.embedding, str) else read.embedding
     read_table(EmbeddingTable, embedding, "[embedding]")
-    for name, settings in read.settings.items():
-        if not isinstance(settings, Mapping):
-            raise SettingsError(f"[settings] {shown(name)} = {shown(settings)}: expected a table")
     return Suite(
         name=_file_name(read.name or default_name),
         cases=cases,
@@ -141,21 +137,21 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         target=read.target,
         judge=read.judge,
         embedding={"model": DEFAULT_MODEL, **embedding},
-        run=read_table(RunTable, read.run, "[run]"),
-        gate=read_table(GateTable, read.gate, "[gate]").require,
+        run=read.run,
+        gate=read.gate.require,
         criteria=read_criteria(read.criteria),
         retrieval=read.retrieval,
-        statistics=read_table(StatisticsTable, read.statistics, "[statistics]"),
+        statistics=read.statistics,
         settings=read.settings,
     )
 
 
-def _put(table: dict[str, Any], path: list[str], value: Any) -> None:
+def _put(table: TomlTable, path: list[str], value: Any) -> None:
     for key in path[:-1]:
         inner = table.setdefault(key, {})
         if not isinstance(inner, dict):
             inner = table[key] = {"model" if key == "embedding" else "preset": inner}
-        table = cast("dict[str, Any]", inner)
+        table = cast("TomlTable", inner)
     table[path[-1]] = value
 
 
