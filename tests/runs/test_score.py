@@ -207,7 +207,7 @@ def test_a_users_own_metric_comes_in_by_the_same_door(cli, write, tmp_path, monk
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("cases = 3\n", "expected a list or text"),
+        ("cases = 3\n", "expected a list of strings or text"),
         ('cases = ["a.jsonl"]\nmetric = ["x"]\n', 'did you mean "metrics"'),
         ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkrs = 3\n', 'did you mean "workers"'),
         ('cases = ["a.jsonl"]\nmetrics = ["token_f1"]\n[run]\nworkers = 0\n', "expected a whole number of 1 or more"),
