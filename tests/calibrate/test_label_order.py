@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
 from random import Random
+from statistics import median
+
+import pytest
 
 from answerkey.calibrate.label_order import corrected_pass_rate, label_order, strata_of, stratified_rate
+from answerkey.metrics.agreement.answer_agreement import answer_agreement
+from answerkey.types import Case, Response
 
 CASES = 600
 
@@ -29,7 +38,7 @@ def test_every_case_once_and_labels_do_not_reorder_the_rest() -> None:
 
 
 def test_fewer_labels_give_the_same_interval_without_bias() -> None:
-    """At most 70 of 100 labels here; on real answers fewer (see the closing note of the label desk)."""
+    """At most 70 of 100 labels here; on real answers fewer."""
     errors, ratios, covered = [], [], 0
     for seed in range(12):
         scores, passed, truth = run_of(seed)
@@ -38,7 +47,7 @@ def test_fewer_labels_give_the_same_interval_without_bias() -> None:
             labels[n] = truth[n]
             if len(labels) == 120:
                 break
-        found = stratified_rate(strata_of(scores, passed), labels)
+        found = stratified_rate(strata_of(scores, passed), passed, labels)
         mean, half = found.rate, (found.high - found.low) / 2
         share = sum(truth) / CASES
         errors.append(mean - share)
@@ -48,6 +57,35 @@ def test_fewer_labels_give_the_same_interval_without_bias() -> None:
     assert abs(sum(errors) / len(errors)) < 0.015
     assert covered >= 10
     assert sum(ratios) / len(ratios) < 0.7
+
+
+@pytest.mark.slow
+def test_the_desk_needs_at_most_60_percent_of_the_labels_of_a_random_order(shared_data: Path) -> None:
+    """Answers with human labels: labels until the corrected pass rate is known to ± 3 points, from 50 labels on."""
+    lines = (shared_data / "evouna" / "dev.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in Random(1).sample(lines, 1500)]
+    pairs = [(Case(row["id"], row["question"], tuple(row["reference"])), Response(row["answer"])) for row in rows]
+    scores = [
+        score.value or 0.0 for start in range(0, 1500, 250) for score in answer_agreement(pairs[start : start + 250])
+    ]
+    passed, truth = [score >= 0.5 for score in scores], [float(row["label"]) for row in rows]
+
+    def needed(following: Callable[[dict[int, float]], list[int]]) -> int:
+        labels: dict[int, float] = {}
+        while True:
+            labels.update({n: truth[n] for n in following(labels)})
+            found = corrected_pass_rate(scores, passed, labels)
+            if len(labels) >= 50 and found is not None and found.high - found.low <= 0.06:
+                return len(labels)
+
+    def at_random(seed: int) -> int:
+        order = Random(seed).sample(range(1500), 1500)
+        return needed(lambda labels: order[len(labels) : len(labels) + 10])
+
+    desk = needed(lambda labels: list(islice(label_order([*scores], passed, labels), 10)))
+    random = median(at_random(seed) for seed in range(7))
+    print(f"the desk needs {desk} labels, a random order {random}")
+    assert desk <= 0.6 * random
 
 
 def test_without_labels_there_is_no_estimate() -> None:

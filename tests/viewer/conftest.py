@@ -62,6 +62,7 @@ def browser() -> Iterator[Any]:
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="NO PLAYWRIGHT: the pages are NOT tested in a browser"
     )
+    playwright.expect.set_options(timeout=60_000)
     with playwright.sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=chromium, args=FLAGS)
         yield started
@@ -104,8 +105,11 @@ def watch(browser: Any) -> Iterator[Any]:
     def open_page(address: str, scheme: str = "light", width: int = 1280, height: int = 900) -> Watched:
         context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": height})
         contexts.append(context)
+        context.set_default_timeout(60_000)  # for a busy machine; every wait ends as soon as its state is there
         watched = Watched(context.new_page())
         watched.page.goto(address)
+        if address.startswith("http"):
+            watched.page.locator("html[data-ready]").wait_for(state="attached")
         return watched
 
     yield open_page

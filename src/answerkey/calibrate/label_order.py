@@ -16,7 +16,11 @@ from answerkey.intervals import CorrectedRate, ppi_rate
 
 STRATA = 5
 _LEAST = 20  # cases in a stratum: smaller ones cost more labels than they save
-_PRIOR, _LIKELY = 1.0, 0.85  # one imagined label per stratum: verdicts are right more often than not
+# Imagined labels per stratum that agree with the verdict in this share. The order needs several: otherwise a stratum whose
+# first labels are equal gets no more of them, and with a poor metric the estimate is biased. Fitted on EVOUNA, where 93 % to
+# 99 % of the intervals cover the truth, and 90 % to 95 % with scores that say nothing.
+_PRIOR, _LIKELY = 4.0, 0.85
+_SPREAD_PRIOR, _SPREAD_LIKELY = 1.5, 0.8
 
 
 def strata_of(scores: Sequence[float | None], passed: Sequence[bool]) -> list[list[int]]:
@@ -79,7 +83,7 @@ def corrected_pass_rate(
     if _spread_evenly([(len(cases), sum(n in labels for n in cases)) for cases in strata]):
         rest = [passed[n] for n in range(len(passed)) if n not in labels]
         return ppi_rate([labels[n] >= 0.5 for n in labels], [passed[n] for n in labels], rest)
-    return stratified_rate(strata, labels)
+    return stratified_rate(strata, passed, labels)
 
 
 def rate_of_cases(
@@ -98,18 +102,20 @@ def _spread_evenly(counts: Sequence[tuple[int, int]]) -> bool:
     return len(counts) < 2 or (chi2_tail(len(counts) - 1, statistic)) > 0.01
 
 
-def stratified_rate(strata: Sequence[Sequence[int]], labels: Mapping[int, float]) -> CorrectedRate:
-    """The mean of the strata; one with fewer than two labels is taken to be as uncertain as can be."""
+def stratified_rate(
+    strata: Sequence[Sequence[int]], passed: Sequence[bool], labels: Mapping[int, float]
+) -> CorrectedRate:
+    """The mean of the strata; the spread of one with few labels is close to what its verdicts suggest."""
     total = sum(map(len, strata))
     mean = variance = 0.0
     everything = [labels[n] >= 0.5 for n in labels]
     for cases in strata:
         weight, given = len(cases) / total, [labels[n] >= 0.5 for n in cases if n in labels]
         n = len(given)
-        share = (sum(given) + 0.5) / (n + 1) if n else sum(everything) / len(everything)
-        spread = 0.25 if n < 2 else share * (1 - share)
-        mean += weight * (sum(given) / n if n else share)
-        variance += weight**2 * spread / max(n, 1) * (1 - n / len(cases))
+        likely = _SPREAD_LIKELY if passed[cases[0]] else 1 - _SPREAD_LIKELY
+        share = (sum(given) + _SPREAD_PRIOR * likely) / (n + _SPREAD_PRIOR)
+        mean += weight * (sum(given) / n if n else sum(everything) / len(everything))
+        variance += weight**2 * share * (1 - share) / max(n, 1) * (1 - n / len(cases))
     half = 1.96 * math.sqrt(variance)
     # Half the width takes four times the labels.
     more = 3 * len(labels)

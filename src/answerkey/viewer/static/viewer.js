@@ -118,4 +118,5 @@
     events.addEventListener("done", (event) => { show(JSON.parse(event.data)); events.close(); });
     addEventListener("pagehide", () => events.close());
   }
+  document.documentElement.dataset.ready = "";  // every key and button works from here on
 })();
