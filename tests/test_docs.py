@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tomllib
-from dataclasses import fields
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -17,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from answerkey.cli.main import COMMANDS, answerkey
+from answerkey.config.declare import settings_of
 from answerkey.config.target_tables import SKILLS
 from answerkey.demo.kpi_catalog import Kpi
 from answerkey.metrics.registry import all_metrics
@@ -68,7 +68,7 @@ def test_every_profile_is_documented(profile: str) -> None:
 
 def test_every_key_of_a_kpi_catalogue_is_documented() -> None:
     text = (ROOT / "docs" / "how-to" / "kpi-bot.md").read_text(encoding="utf-8")
-    for key in ("from" if field.name == "source" else field.name for field in fields(Kpi)):
+    for key in settings_of(Kpi):
         assert f"\n{key} = " in text, key
     for skill in SKILLS:
         assert f'"{skill}"' in text

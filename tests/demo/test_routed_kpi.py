@@ -190,9 +190,9 @@ def test_bad_settings(settings: dict[str, Any], told: str) -> None:
     ("toml", "told"),
     [
         ("", "no \\[\\[kpi\\]\\]"),
-        ('[[kpi]]\nname="a"', "title is missing"),
+        ('[[kpi]]\nname="a"', "needs title"),
         ('[[kpi]]\nname="a"\nmesure="x"', 'did you mean "measure"'),
-        ('[[kpi]]\nname="a"\ntitle="A"\nroute="r"\nfrom="t; drop"\nmeasure="1"\nwords=["a"]', "is no name of a table"),
+        ('[[kpi]]\nname="a"\ntitle="A"\nroute="r"\nfrom="t; drop"\nmeasure="1"\nwords=["a"]', "expected the name of a table"),
         ('[[kpi]]\nname="a"\ntitle="A"\nroute="r"\nfrom="t"\nmeasure="sum(nothing)"\nwords=["a"]', "kpi a:"),
         ('[[kpi]]\nname="a"\ntitle="A"\nroute="r"\nfrom="t"\nmeasure="(select 1 from read_csv(\'/etc/passwd\'))"\nwords=["a"]', "kpi a:"),
     ],

@@ -9,9 +9,8 @@ from typing import Any
 
 from answerkey.config.declare import existing, read_table
 from answerkey.config.target_tables import RoutedKpiTable
-from answerkey.demo.kpi_catalog import Catalog, Kpi, read_catalog
+from answerkey.demo.kpi_catalog import Catalog, Kpi, Reader, Request, read_catalog
 from answerkey.demo.kpi_database import KpiDatabase, Period, find_period, month_of, shifted
-from answerkey.demo.kpi_request import Reader, Request
 from answerkey.targets.rag import OUT_OF_SCOPE
 from answerkey.targets.rag import make as make_documents_bot
 from answerkey.types import Question, Response, Target

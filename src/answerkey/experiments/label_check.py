@@ -92,9 +92,7 @@ class PageNames:
         if label.isdigit():
             return ""
 
-        found = process.extractOne(
-            fold(label), {one: fold(one) for one in self.ids}, scorer=fuzz.ratio, score_cutoff=75
-        )
+        found = process.extractOne(fold(label), self._folded, scorer=fuzz.ratio, score_cutoff=75)
         return f'"{found[2]}"' if found else ""
 
     @cached_property
