@@ -1,8 +1,8 @@
 """The viewer with a large run: processor time of the server per page, and its memory.
 
 The run folder is made by this script: `--cases` cases with answers of `--length` characters, three metrics with details,
-and a profile. The server is `answerkey view` in a process of its own; the times are processor time of all its threads,
-without the browser. `cold` is without anything in the cache folder, `reopened` a new server with it.
+and a profile. The server is `answerkey view` in a process of its own; the times are processor time of the
+server, with what it prepares in the background. `cold` is without anything in the cache folder, `reopened` a new server with it.
 
     python -m benchmarks.viewer
     python -m benchmarks.viewer --cases 100000 --length 1000
@@ -98,9 +98,9 @@ class Server:
         self.address = self.process.stdout.readline().decode().strip()
 
     def cpu(self) -> float:
-        """Seconds of processor time of all threads that live, and of those that ended to the clock's precision."""
-        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
-        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+        """Seconds of processor time so far, in steps of 10 ms."""
+        after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self, what: str = "VmHWM") -> float:
         """MB; VmHWM is the most so far."""

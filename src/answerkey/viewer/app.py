@@ -28,8 +28,9 @@ from answerkey.viewer.compare_page import compare_page
 from answerkey.viewer.guard import Guard, Rules, is_loopback
 from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.list_page import runs_page, sweep_file, sweep_page, trend_page
+from answerkey.viewer.live_page import live_events, live_page
 from answerkey.viewer.render import problem
-from answerkey.viewer.run_page import export_cases, live_events, live_page, run_file, run_page
+from answerkey.viewer.run_page import export_cases, run_file, run_page
 
 _DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, OSError, RuntimeError, TemplateError)
 

@@ -1,19 +1,14 @@
-"""One run: pass rate, what failed most, a table of its cases to filter, sort, search and export; or its live page."""
+"""One run: pass rate, what failed most, a table of its cases to filter, sort, search and export."""
 
 from __future__ import annotations
 
 import io
-import json
-import time
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-import anyio
 from starlette.background import BackgroundTask
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
@@ -29,12 +24,9 @@ from answerkey.reports.html import weighed_criteria
 from answerkey.reports.rows import Rows, Value, excerpt, read_outcome, read_outcomes_at, read_rows
 from answerkey.reports.text import figure_notes
 from answerkey.reports.word_diff import Piece, marked_answer
-from answerkey.runs.journal_index import JournalTail
-from answerkey.runs.manifest import Manifest
 from answerkey.runs.records import result_line
 from answerkey.runs.store import profile_of, read_manifest
-from answerkey.text import short_label
-from answerkey.types import Json, Outcome, Profile, Verdict
+from answerkey.types import Json, Outcome, Profile
 from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select
 from answerkey.viewer.library import RunLibrary, state_of, summary_of_run
 from answerkey.viewer.render import respond
@@ -228,98 +220,3 @@ def send_file(folder: Path, name: str) -> Response:
     if not path.is_file():
         raise InputError(f'no file "{name}" here')
     return FileResponse(path, filename=None if path.suffix == ".png" else path.name)
-
-
-_LATEST = 12
-_WINDOW = 30.0
-
-
-class LiveRun:
-    """Reads only what is new at each look. A case scored twice counts once, as it was last."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._tail = JournalTail(folder)
-        self._answered: set[int] = set()
-        self._verdicts: dict[int, tuple[str, bool, float | None]] = {}
-        self._latest: deque[Json] = deque(maxlen=_LATEST)
-        self._paces: deque[tuple[float, int]] = deque()
-
-    def look(self) -> Json:
-        """The run as it stands now."""
-        for n, removed in self._tail.answered():
-            (self._answered.discard if removed else self._answered.add)(n)
-        for n, case, verdict in self._tail.scored():
-            self._verdicts[n] = (verdict.status, verdict.passed, verdict.score)
-            self._latest.appendleft(_latest_line(case, verdict))
-        manifest = read_manifest(self.folder)
-        return {**self._figures(manifest), "state": state_of(self.folder, manifest), "latest": list(self._latest)}
-
-    def _figures(self, manifest: Manifest) -> Json:
-        done, of = len(self._verdicts), (manifest.count or 0) * manifest.settings.run.repeats
-        scores = [score for _, _, score in self._verdicts.values() if score is not None]
-        rate = self._rate(done)
-        return {
-            "name": short_label(manifest.name),
-            "answered": len(self._answered),
-            "done": done,
-            "of": of,
-            "passed": sum(passed for _, passed, _ in self._verdicts.values()),
-            "statuses": dict(Counter(short_label(status) for status, _, _ in self._verdicts.values()).most_common()),
-            "mean_score": sum(scores) / len(scores) if scores else None,
-            "scored": len(scores),
-            "rate": rate,
-            "seconds_left": (of - done) / rate if rate and of > done else None,
-        }
-
-    def _rate(self, done: int) -> float | None:
-        """Cases a second over the last half minute."""
-        now = time.monotonic()
-        self._paces.append((now, done))
-        while now - self._paces[0][0] > _WINDOW:
-            self._paces.popleft()
-        began, before = self._paces[0]
-        return (done - before) / (now - began) if now > began and done > before else None
-
-
-def _latest_line(case: str, verdict: Verdict) -> Json:
-    """A line of the page. It is put there by script, so its text is made inert here."""
-    why = short_label(verdict.justification, 160)
-    return {"id": short_label(case), "status": short_label(verdict.status), "score": verdict.score, "why": why}
-
-
-_EVERY = 0.5
-_HEARTBEAT = 20  # looks without news after which a comment keeps the line open
-
-
-def live_page(request: Request) -> Response:
-    library: RunLibrary = request.app.state.library
-    folder = library.run(request.path_params["run"])
-    return respond(request, "live.html", {"run": library.key(folder), "live": LiveRun(folder).look()})
-
-
-async def live_events(request: Request) -> Response:
-    library: RunLibrary = request.app.state.library
-    folder = library.run(request.path_params["run"])
-    headers = {"X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(request, folder), media_type="text/event-stream", headers=headers)
-
-
-async def _events(request: Request, folder: Path) -> AsyncIterator[str]:
-    """A message whenever something changed; `done` when the run is over, and then no more."""
-    tail, before, quiet = LiveRun(folder), "", 0
-    while not await request.is_disconnected():
-        now = await run_in_threadpool(tail.look)
-        message = json.dumps(now, allow_nan=False)
-        if _news(now) != before or quiet >= _HEARTBEAT:
-            yield f"data: {message}\n\n"
-            before, quiet = _news(now), 0
-        if now["state"] != "in progress":
-            yield f"event: done\ndata: {message}\n\n"
-            return
-        quiet += 1
-        await anyio.sleep(_EVERY)
-
-
-def _news(now: Json) -> str:
-    return f"{now['answered']} {now['done']} {now['state']}"
