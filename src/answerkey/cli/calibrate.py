@@ -23,6 +23,7 @@ from answerkey.calibrate.calibration import (
 from answerkey.calibrate.labelled import measure, read_labelled
 from answerkey.cli.output import COUNT, json_option, print_json, say, show
 from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
+from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError, SettingsError, StorageError, did_you_mean
 from answerkey.files import write_file
 from answerkey.metrics.judge.card import is_judged
@@ -115,7 +116,7 @@ def command(**given: Any) -> None:
 
 
 def _calibrations(options: CalibrateOptions) -> list[Calibration]:
-    table: dict[str, Any] = {
+    table: TomlTable = {
         "name": "calibrate",
         "cases": [str(options.labelled)],
         "metrics": list(dict.fromkeys(options.metrics)),

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from answerkey.cli.output import json_option, print_json, say, show
 from answerkey.coerce.figures import read_figures
 from answerkey.comparison.significance import difference
+from answerkey.intervals import Interval
+from answerkey.types import Json
 
 if TYPE_CHECKING:
     from answerkey.coerce.figures import RecordedFigures
+    from answerkey.intervals import NumberArray
     from answerkey.metrics.ranking.rank import Ranked
 
 _DEFAULT = "precision@5,recall@5,f1@5,mrr,hit_rate@5,ndcg@5,map"
@@ -60,7 +64,7 @@ def command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as_json
         compared = _compared(results, names)
         if as_json:
             told = {setup: _as_json(result) for setup, result in results.items()}
-            return print_json({"configurations": told, "comparison": compared})
+            return print_json({"configurations": told, "comparison": asdict(compared)})
         return _show_configurations(results, compared)
     result = next(iter(results.values()))
     if as_json:
@@ -74,35 +78,52 @@ def command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as_json
     return _show_places(result)
 
 
-def _as_json(result: Ranked) -> dict[str, Any]:
+def _as_json(result: Ranked) -> Json:
     told = {name: getattr(result, name) for name in ("mean", "queries", "unlabelled", "missing")}
     return told | ({"places_without_id": result.without_id} if result.without_id else {})
 
 
-def _compared(results: Mapping[str, Ranked], names: Sequence[str]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class MeanDifference:
+    """How far the mean of a metric is from that of the best configuration."""
+
+    diff: float | None
+    ci95: Interval | None
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedConfigurations:
+    """The best configuration by one metric, and the others: configuration → metric → difference."""
+
+    best: str
+    by: str
+    queries: int
+    difference_from_best: dict[str, dict[str, MeanDifference]]
+
+
+def _compared(results: Mapping[str, Ranked], names: Sequence[str]) -> ComparedConfigurations:
     """The best configuration by the first metric, and how far each other one is from it over the same queries."""
     best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
     labelled = [query for query in results[best].ids if query not in set(results[best].unlabelled)]
-    told: dict[str, Any] = {}
-    for setup, result in results.items():
-        if setup == best:
-            continue
-        told[setup] = {}
-        for name in names:
-            a, b = (_column(one, name, labelled) for one in (results[best], result))
-            found = difference(a, b)
-            told[setup][name] = {"diff": found.diff, "ci95": found.interval, "p": found.p}
-    return {"best": best, "by": names[0], "queries": len(labelled), "difference_from_best": told}
+
+    def from_best(result: Ranked, name: str) -> MeanDifference:
+        found = difference(_column(results[best], name, labelled), _column(result, name, labelled))
+        return MeanDifference(found.diff, found.interval, found.p)
+
+    others = {setup: result for setup, result in results.items() if setup != best}
+    found = {setup: {name: from_best(result, name) for name in names} for setup, result in others.items()}
+    return ComparedConfigurations(best, names[0], len(labelled), found)
 
 
-def _column(result: Ranked, name: str, queries: Sequence[str]) -> Any:
+def _column(result: Ranked, name: str, queries: Sequence[str]) -> NumberArray:
     import numpy as np
 
     values = dict(zip(result.ids, result.columns[name].tolist(), strict=True))
     return np.array([values.get(query, 0.0) for query in queries])
 
 
-def _show_configurations(results: Mapping[str, Ranked], compared: Mapping[str, Any]) -> None:
+def _show_configurations(results: Mapping[str, Ranked], compared: ComparedConfigurations) -> None:
     names = list(next(iter(results.values())).mean)
     width = max(len("configuration"), *map(len, results))
     show(f"{'configuration':<{width}}  " + "  ".join(f"{name:>8}" for name in names))
@@ -111,12 +132,11 @@ def _show_configurations(results: Mapping[str, Ranked], compared: Mapping[str, A
             f"{'-' if (mean := result.mean[name]) is None else f'{mean:.4f}':>{max(8, len(name))}}" for name in names
         )
         show(f"{setup:<{width}}  " + "  ".join(means))
-    by = compared["by"]
-    show(f"best by {by}: {compared['best']} ({compared['queries']} labelled queries)")
-    for setup, metrics in compared["difference_from_best"].items():
-        found = metrics[by]
-        p = "" if found["p"] is None else f", p = {found['p']:.3f}"
-        show(f"  {setup}: {found['diff']:+.4f}{p}")
+    show(f"best by {compared.by}: {compared.best} ({compared.queries} labelled queries)")
+    for setup, metrics in compared.difference_from_best.items():
+        found = metrics[compared.by]
+        p = "" if found.p is None else f", p = {found.p:.3f}"
+        show(f"  {setup}: {found.diff:+.4f}{p}")
     for setup, result in results.items():
         _show_places(result, f"{setup}: ")
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from answerkey.cli.output import COUNT
+from answerkey.config.declare import TomlTable
 from answerkey.errors import SettingsError
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -42,7 +43,7 @@ class ScoringOptions:
     jobs: int | None = None
     charts: bool | None = None
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> TomlTable:
         """The suite settings that these options set, without `--without`."""
         table = {
             "metrics": split_names(self.metrics or ""),

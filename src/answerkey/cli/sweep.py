@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from answerkey.cli.output import collection_option, done, json_option, print_json, say, show
+from answerkey.config.declare import TomlTable
 from answerkey.errors import SettingsError
 from answerkey.reports.charts.style import INSTALL
 from answerkey.runs.store import new_folder
@@ -71,7 +72,7 @@ def command(
     return done(f"wrote {folder}")
 
 
-def _settings(given: dict[str, Any]) -> dict[str, Any]:
+def _settings(given: TomlTable) -> TomlTable:
     """The options as settings of the suite."""
     named = {
         "alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError
 from answerkey.runs.control import Finished, Options, Stop, Watch
 from answerkey.runs.execute import run_prepared
@@ -21,7 +21,7 @@ from answerkey.types import Case
 
 def rescore(
     folder: Path,
-    changes: Mapping[str, Any],
+    changes: TomlTable,
     out: Path | None = None,
     watch: Watch | None = None,
     stop: Stop | None = None,
@@ -59,7 +59,7 @@ def rescore(
         return run_prepared(prepared, Options(resume=resumed), watch or Watch(), Stop() if stop is None else stop)
 
 
-def _suite(folder: Path, manifest: Manifest, changes: Mapping[str, Any], *, as_stored: bool) -> Suite:
+def _suite(folder: Path, manifest: Manifest, changes: TomlTable, *, as_stored: bool) -> Suite:
     """The suite as run.json has it; modules with the user's own metrics come from the suite's file, if it still exists."""
     path = Path(manifest.suite) if manifest.suite else None
     beside = load_suite(path) if path and path.is_file() else None

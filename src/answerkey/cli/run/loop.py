@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import closing, contextmanager, redirect_stdout, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 from answerkey.background import begin
 from answerkey.cli.output import done, print_json, say, show
 from answerkey.cli.run.options import RunOptions, suite_of_run
+from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_INTERRUPTED, EXIT_OK, InputError, SettingsError
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.runs.control import Finished, Options, Stop, Watch
@@ -92,9 +93,7 @@ def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> F
             return Finished(done.folder)  # its gates still decide, and its reports may be missing
 
 
-def rescore_with_progress(
-    folder: Path, changes: Mapping[str, Any], out: Path | None, *, resume: bool, quiet: bool
-) -> Finished:
+def rescore_with_progress(folder: Path, changes: TomlTable, out: Path | None, *, resume: bool, quiet: bool) -> Finished:
     """Score the answers of a run again, or continue doing so."""
     with interactive(quiet=quiet) as (watch, stop):
         try:

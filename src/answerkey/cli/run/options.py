@@ -5,9 +5,9 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from answerkey.cli.scoring_options import ScoringOptions
+from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError, SettingsError
 from answerkey.runs.control import Options, Selection
 from answerkey.runs.resume import selection_of
@@ -83,9 +83,9 @@ class RunOptions:
         )
 
 
-def parse_assignments(assignments: tuple[str, ...]) -> dict[str, Any]:
+def parse_assignments(assignments: tuple[str, ...]) -> TomlTable:
     """`--set run.workers=3`: each value parsed as TOML, otherwise taken as text."""
-    settings: dict[str, Any] = {}
+    settings: TomlTable = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals or not name.strip():
