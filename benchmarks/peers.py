@@ -5,7 +5,6 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
-import venv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,8 +19,9 @@ def peer_python(name: str, packages: Sequence[str]) -> Path:
     wanted = "\n".join(packages)
     if not ready.is_file() or ready.read_text() != wanted:
         print(f"making {home} with {', '.join(packages)}", file=sys.stderr)
-        venv.create(home, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+        uv = Path(sys.executable).with_name("uv")  # beside our Python, where `make` has put it
+        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, home], check=True)
+        subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *packages], check=True)
         ready.write_text(wanted)
     return python
 

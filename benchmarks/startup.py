@@ -61,8 +61,9 @@ def peers() -> list[tuple[str, str, str, Path]]:
     """Label, module, package and Python of each peer; the environments of the judge benchmark serve here too."""
     judging = {"autoevals": "autoevals", "pydantic-evals": "pydantic_evals", "deepeval": "deepeval"}
     found = [(name, module, name, peer_python(f"judge-{name}", JUDGING[name])) for name, module in judging.items()]
-    for name, module, package in (("inspect", "inspect_ai", "inspect-ai"), ("ragas", "ragas", "ragas")):
-        found.append((name, module, package, peer_python(name, [package])))
+    found.append(("inspect", "inspect_ai", "inspect-ai", peer_python("inspect", ["inspect-ai"])))
+    # ragas imports a module that later versions of langchain-community no longer have.
+    found.append(("ragas", "ragas", "ragas", peer_python("ragas", ["ragas", "langchain-community<0.4"])))
     return found
 
 

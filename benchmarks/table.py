@@ -22,6 +22,9 @@ BENCHMARKS = {
     "startup": Benchmark(
         "import, `--help`", "autoevals, pydantic-evals, deepeval, inspect, ragas", quick=("--rounds", "3")
     ),
+    "commands": Benchmark(
+        "a small run, a judged run and the demo, as typed", "`python -c pass`; the ideal", quick=("--rounds", "1")
+    ),
     "scoring": Benchmark(
         "17 deterministic metrics on recorded cases", "pydantic-evals",
         quick=("--cases", "10000"),
@@ -45,7 +48,13 @@ BENCHMARKS = {
         "4 chunk sizes × 2 models × 11 α × 6 K", "the embedding alone", quick=("--pages", "200")
     ),
     "compare": Benchmark("two runs of 100,000 cases × 10 metrics", "scipy, statsmodels"),
-    "grounding": Benchmark("groundedness", "the plain embedding of the same texts", quick=("--answers", "100")),
+    "grounding": Benchmark(
+        "groundedness and facts", "the plain embedding of the same texts",
+        quick=("--answers", "100", "--embedded", "20"),
+    ),
+    "cluster": Benchmark(
+        "two Ray nodes, one killed in the middle", "a local run", quick=("--cases", "40000")
+    ),
     "assess": Benchmark("the runtime checks", "one embedding", quick=("--times", "300")),
     "live": Benchmark("a run against a bot of 50 ms", "a bare loop over threads", quick=("--cases", "400"),
                       seconds=("bare loop", "a run")),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from itertools import chain
+from typing import Any, cast
 
 from answerkey.coerce.values import (
     LIVE,
@@ -36,6 +37,7 @@ _NAME_KEYS = ("title", "name")
 _KEYS = (*TEXT_KEYS, *PAGE_KEYS, *DOCUMENT_KEYS, *_ID_KEYS, *_SCORE_KEYS, *_METADATA_KEYS, *_NAME_KEYS)
 _WHOLE = re.compile(r"^(\d+)\.0$")  # a page, as data frames with missing values write it
 _WITH_PAGE = re.compile(r"(?P<document>.+?)(?:#(?:page=|p\.?)?(?P<any>[^#/]+)|:(?:p\.?)?(?P<digits>\d+))$")
+_PAGE_MARK = re.compile("[#:]")  # every id with a page has one
 
 
 def as_passages(value: object, column: str = "contexts", place: Place = LIVE) -> tuple[Passage, ...]:
@@ -264,10 +266,13 @@ def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[st
 
     A bare page means that page of the one document there is; with several documents it names none of their pages.
     """
-    found = dict.fromkeys(one for one in retrieved if one)
-    if all(label in found or not _WITH_PAGE.match(label) for label in labels) and not any(map(_WITH_PAGE.match, found)):
+    found: Collection[str] = (
+        cast("dict[str, Any]", retrieved) if isinstance(retrieved, dict) else dict.fromkeys(retrieved)
+    )
+    absent = [label for label in labels if label not in found]
+    if not absent or not _PAGE_MARK.search(" ".join(chain(absent, found))):
         return labels
-    places = {one: page_parts(one) for one in found}
+    places = {one: page_parts(one) for one in found if one}
     wanted = {label: page_parts(label) for label in labels if label not in found}
     single = len({document_stem(document) for document, _ in (*places.values(), *wanted.values()) if document}) <= 1
     renamed: dict[str, float] = {}

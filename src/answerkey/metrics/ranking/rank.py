@@ -97,7 +97,7 @@ def rank(
     left_out = set(unlabelled)
     missing = [query for query in labels if query not in run and query not in left_out]
     places = sum(len(ranking) for ranking in rankings)
-    without_id = sum(name == "" for ranking in rankings for name in ranking)
+    without_id = sum("" in one if isinstance(one, (dict, Mapping)) else one.count("") for one in rankings)
     ranked = Ranked(queries, columns, means, unlabelled, missing, places, without_id)
     assert unit == "chunk" or not ranked.above_one, ranked.above_one
     return ranked
