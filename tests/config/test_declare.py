@@ -6,12 +6,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import msgspec
 import pytest
 
 from answerkey.config.declare import Table, about, check_settings, existing, read_table, settings_of, shown
 from answerkey.config.tables import EmbeddingTable, GateTable, JudgeTable, RetrievalTable, RunTable, SuiteTable
 from answerkey.config.target_tables import TARGET_TABLES
+from answerkey.demo.kpi_catalog import Kpi
 from answerkey.errors import SettingsError
+from answerkey.profiles.load import BandTable, CriterionTable, ProfileTable
 
 EVERY_TABLE = [RunTable, GateTable, JudgeTable, EmbeddingTable, RetrievalTable, SuiteTable, *TARGET_TABLES.values()]
 
@@ -89,3 +92,11 @@ def test_no_value_is_a_crash(table: type[Table], value: Any) -> None:
     for name in settings_of(table):
         with suppress(SettingsError):
             check_settings(table, {name: value}, "[table]")
+
+
+@pytest.mark.parametrize("kind", [SuiteTable, JudgeTable, EmbeddingTable, ProfileTable, CriterionTable, BandTable, Kpi, *TARGET_TABLES.values()])  # fmt: skip
+def test_every_declaration_can_be_decoded(kind):
+    """msgspec refuses a limit on `int | None`: it belongs inside, `Annotated[int, about("…", ge=1)] | None`."""
+    with suppress(msgspec.ValidationError, SettingsError):
+        msgspec.convert({}, kind)
+    assert all(setting.help for setting in settings_of(kind).values())
