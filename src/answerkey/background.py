@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import ParamSpec, TypeVar
 
 T = TypeVar("T")
+P = ParamSpec("P")
 Jobs = SimpleQueue[Callable[[], None] | None]
 EventLoop = asyncio.AbstractEventLoop
 _AT_ONCE = 16
@@ -41,22 +42,22 @@ def has_caller_loop() -> bool:
     return _CALLERS.get() is not None
 
 
-def call_on(loop: EventLoop, function: Callable[..., Awaitable[Any]], *arguments: Any, **named: Any) -> Any:
+def call_on(loop: EventLoop, function: Callable[P, Awaitable[T]], *arguments: P.args, **named: P.kwargs) -> T:
     """The result of an async function, awaited on the loop."""
 
-    async def begin() -> Any:
+    async def begin() -> T:
         return await function(*arguments, **named)
 
     return asyncio.run_coroutine_threadsafe(begin(), loop).result()
 
 
-def gather(calls: Sequence[Callable[[], Awaitable[Any]]], at_once: int = _AT_ONCE) -> list[Any]:
+def gather(calls: Sequence[Callable[[], Awaitable[object]]], at_once: int = _AT_ONCE) -> list[object]:
     """The results of async calls in order, a few at a time; an exception takes the place of its result."""
 
-    async def all_of_them() -> list[Any]:
+    async def all_of_them() -> list[object]:
         limit = asyncio.Semaphore(at_once)
 
-        async def limited(call: Callable[[], Awaitable[Any]]) -> Any:
+        async def limited(call: Callable[[], Awaitable[object]]) -> object:
             async with limit:
                 try:
                     return await call()

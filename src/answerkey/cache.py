@@ -36,7 +36,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("ANSWERKEY_CACHE") or Path.home() / ".cache" / "answerkey")
 
 
-def digest(*parts: Any) -> str:
+def digest(*parts: object) -> str:
     """One hash of plain values, whatever the order of their keys."""
     return hashlib.sha256(_SORTED.encode(parts).encode()).hexdigest()
 

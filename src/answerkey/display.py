@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from answerkey.errors import MissingPackage
 from answerkey.text import printable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _CELL = "padding:2px 10px;text-align:left;vertical-align:top"
 
 
-def data_frame(rows: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
+def data_frame(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
     """The rows as a pandas DataFrame."""
     try:
         import pandas

@@ -9,10 +9,13 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 _SMALLEST = 1e-300
 _MOST_STEPS = 100_000
@@ -126,7 +129,7 @@ def _root(rising: Callable[[float], float], near: float) -> float:
     return (low + high) / 2
 
 
-def average_ranks(values: NDArray[Any]) -> NDArray[Any]:
+def average_ranks(values: Floats) -> Floats:
     """Ranks from 1; equal values share the mean of theirs."""
     import numpy as np
 

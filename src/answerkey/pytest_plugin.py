@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -78,7 +78,7 @@ class Answerkey:
     def __init__(self, session: VerdictSession, suite: Suite | None) -> None:
         self._session, self._suite = session, suite
 
-    def outcome(self, given: str | Case, **about: Any) -> Outcome:
+    def outcome(self, given: str | Case, **about: object) -> Outcome:
         """Ask and score a case of the marked suite; or score the given answer, as `assert_verdict` does."""
         from answerkey.types import Case
 
@@ -86,7 +86,7 @@ class Answerkey:
             raise pytest.UsageError(f'give answer=…, or mark the test with @pytest.mark.{MARK}("suite.toml")')
         return self._session.outcome(given, self._suite, about)
 
-    def assert_verdict(self, given: str | Case, *, at_least: float | None = None, **about: Any) -> Verdict:
+    def assert_verdict(self, given: str | Case, *, at_least: float | None = None, **about: object) -> Verdict:
         """Fail if the verdict does not pass, or if its score is below `at_least`, and show why.
 
         `given` is a question or a case; `about` as for `answerkey.assert_verdict`. The profile is that of the call,

@@ -110,7 +110,7 @@ class Response:
     completion_tokens: int | None = None
     cost: Number | None = None
     error: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, object] = field(default_factory=dict[str, object])
     error_kind: ErrorKind = ""
     error_name: str = ""
 
@@ -146,7 +146,7 @@ class Case:
     question_num: int | None = None
     recorded: Response | None = None
     min_score: Number | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    extra: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Score:
         return Score(reason=reason)
 
     @staticmethod
-    def failed(error: str, **details: Any) -> Score:
+    def failed(error: str, **details: object) -> Score:
         return Score(error=error or "unknown error", details=details)
 
     @property
@@ -240,7 +240,7 @@ class Profile:
     scale: float = 1.0
     route_weight: float = 0.0
     informational: tuple[str, ...] = ()
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     summary: str = ""
     digest: str = ""

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import LCSseq
 
@@ -21,7 +21,10 @@ from answerkey.text import normalise, plain, spaced, words
 from answerkey.types import Case, Pair, Response, Score
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
+
+    Ints, Floats = NDArray[np.int64], NDArray[np.float64]
 
 _ARTICLES, _ARTICLE = frozenset({"a", "an", "the"}), re.compile(r"\b(a|an|the)\b")
 _FULL_STOPS = frozenset("。、।")  # beside pairs of characters; not in ASCII's punctuation
@@ -129,7 +132,7 @@ def _chrf_scores(answers: Sequence[str], expected: Sequence[str]) -> list[float]
     return (100 * (1 + BETA**2) * precision * recall / np.where(below > 0, below, 1)).tolist()
 
 
-def _grams_in_common(left: Sequence[str], right: Sequence[str]) -> NDArray[Any]:
+def _grams_in_common(left: Sequence[str], right: Sequence[str]) -> Floats:
     """How many n-grams of each order, counted with repeats, each pair has in common."""
     import numpy as np
 
@@ -157,7 +160,7 @@ def _grams_in_common(left: Sequence[str], right: Sequence[str]) -> NDArray[Any]:
     return np.array([_matches(keys >> bits * (ORDER - n), rights, bits, n, len(left)) for n in range(1, ORDER + 1)])
 
 
-def _matches(grams: NDArray[Any], rights: NDArray[Any], bits: int, order: int, count: int) -> NDArray[Any]:
+def _matches(grams: Ints, rights: Ints, bits: int, order: int, count: int) -> Floats:
     """For each pair the n-grams of one order that both sides have. A gram holds its pair, then its letters."""
     import numpy as np
 
@@ -167,10 +170,10 @@ def _matches(grams: NDArray[Any], rights: NDArray[Any], bits: int, order: int, c
     shared = np.flatnonzero(same)
     gram = grams[edges[shared]]
     whole = (gram & ((1 << bits) - 1)) > 0  # the last letter is none where the text has ended
-    return np.bincount(gram >> (bits * order), weights=same[shared] * whole, minlength=count)
+    return np.bincount(gram >> (bits * order), weights=same[shared] * whole, minlength=count).astype(np.float64)
 
 
-def _in_halves(left: Sequence[str], right: Sequence[str]) -> NDArray[Any]:
+def _in_halves(left: Sequence[str], right: Sequence[str]) -> Floats:
     """For many different letters: fewer pairs at once, and one pair by plain counting."""
     import numpy as np
 

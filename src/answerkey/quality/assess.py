@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import cast
 
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import is_number
@@ -17,7 +17,7 @@ from answerkey.targets.respond import as_response
 from answerkey.text import citations, has_any
 from answerkey.types import LARGEST, Passage
 
-Context = Any  # a text, a Passage, a dict, a document object of a framework, a pair (passage, score)
+Context = object  # a text, a Passage, a dict, a document object of a framework, a pair (passage, score)
 
 log = logging.getLogger("answerkey.quality")
 FALLBACKS = (
@@ -66,8 +66,8 @@ class Assessment:
     checks: Mapping[str, bool | None]
     run_id: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"findings": [asdict(finding) for finding in self.findings]}
+    def to_dict(self) -> dict[str, object]:
+        return {**asdict(self), "findings": [asdict(finding) for finding in self.findings]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ class _Interaction:
 
 
 def assess_answer(
-    question: Any,
-    answer: Any,
+    question: object,
+    answer: object,
     contexts: Iterable[Context] | None = (),
     retrieval_scores: Iterable[float | None] | None = None,
     run_id: str | None = None,
@@ -190,7 +190,7 @@ def is_list_question(question: str) -> bool:
     return _LIST_QUESTION.search(question) is not None
 
 
-def plain_text(value: Any) -> str:
+def plain_text(value: object) -> str:
     """The text of a question or an answer; of an object of a framework its `content`; "" where there is none."""
     if value is None or isinstance(value, str):
         return (value or "").strip()
@@ -198,29 +198,23 @@ def plain_text(value: Any) -> str:
     return response.answer or ""
 
 
-def passages_of(contexts: Any) -> tuple[Passage, ...]:
+def passages_of(contexts: object) -> tuple[Passage, ...]:
     """The passages among what a live bot holds; what cannot be read is left out, never raised."""
-    if contexts is None or isinstance(contexts, (str, Mapping, Passage)):
-        return _readable(contexts)
-    try:
-        items = list(contexts)
-    except TypeError:
-        return _readable(contexts)
-    return tuple(passage for item in items for passage in _readable(item))
+    if isinstance(contexts, (str, Mapping)) or not isinstance(contexts, Iterable):
+        return _readable(cast("object", contexts))
+    return tuple(passage for item in cast("Iterable[object]", contexts) for passage in _readable(item))
 
 
-def _readable(item: Any) -> tuple[Passage, ...]:
+def _readable(item: object) -> tuple[Passage, ...]:
     try:
         return as_passages(item)
     except InputError:
         return ()
 
 
-def _scores(given: Any, passages: Sequence[Passage]) -> tuple[float, ...]:
+def _scores(given: object, passages: Sequence[Passage]) -> tuple[float, ...]:
     """The retrieval scores as numbers; NaN stays, as a check of its own reports it."""
     if given is None:
         return tuple(passage.score for passage in passages if passage.score is not None)
-    if is_number(given):
-        given = (given,)
-    listed: Iterable[Any] = given if hasattr(given, "__iter__") else ()
+    listed = cast("Iterable[object]", given if isinstance(given, Iterable) else (given,))
     return tuple(float(max(min(score, LARGEST), -LARGEST)) for score in listed if is_number(score))

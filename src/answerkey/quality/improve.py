@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from answerkey.errors import AnswerkeyError
 from answerkey.llm import Chat, load_chat
@@ -35,13 +35,13 @@ class Improvement:
 
 
 def improve_answer(
-    question: Any,
-    answer: Any,
+    question: object,
+    answer: object,
     contexts: Iterable[Context] | None = (),
     retrieval_scores: Iterable[float | None] | None = None,
     run_id: str | None = None,
     *,
-    model: Chat | Callable[[str], Any] | Mapping[str, Any] | str | None = None,
+    model: Chat | Callable[[str], object] | Mapping[str, object] | str | None = None,
     attempts: int = 2,
     limits: Limits | None = None,
 ) -> Improvement:
@@ -64,7 +64,7 @@ def improve_answer(
     if model is None or attempts < 1 or not _mendable(best.assessment):
         return best
     if isinstance(model, str | Mapping):
-        chat = load_chat(cast("str | Mapping[str, Any]", model))
+        chat = load_chat(cast("str | Mapping[str, object]", model))
         try:
             return _rewritten(best, attempts, lambda now: _complete(chat, asked, passages, now), assess)
         finally:
@@ -99,7 +99,9 @@ def _mendable(assessment: Assessment) -> list[Finding]:
     return [finding for finding in assessment.findings if finding.check not in _NOT_MENDABLE]
 
 
-def _complete(model: Chat | Callable[[str], Any], question: str, passages: Sequence[Passage], now: Improvement) -> str:
+def _complete(
+    model: Chat | Callable[[str], object], question: str, passages: Sequence[Passage], now: Improvement
+) -> str:
     listed = "\n".join(f"[{number}] {passage.text}" for number, passage in enumerate(passages, 1))
     wrong = "\n".join(f"- {finding.message}: {finding.action}" for finding in now.assessment.findings)
     asked = (
