@@ -37,7 +37,7 @@ from tools.local_judge.data import (  # noqa: E402
 from tools.local_judge.grounding_study import Table, answer_scores, table  # noqa: E402
 from tools.local_judge.measure import Array, Measured, accuracy, auroc, calibration_error, gain, interval  # noqa: E402
 from tools.local_judge.report import Line, filled  # noqa: E402
-from tools.local_judge.written_study import written_lines  # noqa: E402
+from tools.local_judge.written_study import long_weights, written_lines  # noqa: E402
 
 from answerkey.cache import DiskCache  # noqa: E402
 from answerkey.metrics.boosted_trees import load_fitted, load_numbers  # noqa: E402
@@ -93,10 +93,16 @@ def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
     )  # the features ask for it
     answers = correctness_study.read_answers(options.data, options.seed)
     scores = correctness_study.cross_validated(answers, options.seed)
-    _write("agreement/agreement", correctness_study.written(answers, scores, options.seed))
+    written = correctness_study.written(answers, scores, options.seed)
+    _write("agreement/agreement", written)
+    weights, long = long_weights(options.seed)
+    _write("agreement/agreement", written | {"long": weights})
     _say("measuring agreement")
-    measured = correctness_lines(answers, scores, options.seed)
-    return {"answer_agreement": measured, "answer_agreement_written": written_lines(options.seed)}
+    return {
+        "answer_agreement": correctness_lines(answers, scores, options.seed),
+        "answer_agreement_written": written_lines(options.seed),
+        "answer_agreement_long": long,
+    }
 
 
 def _options() -> argparse.Namespace:

@@ -91,9 +91,34 @@ def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list
     return checked
 
 
-def fact_recalls(pairs: Sequence[Pair]) -> list[Score]:
-    """For each pair `fact_recall`: the share of the expected facts that the answer states."""
-    return [_recall(one) for one in _checked(pairs, LocalDecider(), passages=False)]
+@dataclass(frozen=True, slots=True)
+class FactSupport:
+    """`recall` has the share of expected facts found, and each fact in its details; the others are means: the probability that the answer supports a fact,
+    that the expected answer supports a claim, and the share of claims that it contradicts."""
+
+    recall: Score
+    facts: float
+    claims: float
+    contradicted: float
+
+
+def fact_supports(pairs: Sequence[Pair]) -> list[FactSupport | None]:
+    """For each pair how well facts and claims support each other; None without a fact or a claim."""
+    return [
+        FactSupport(
+            _recall(one),
+            _mean([fact.supported for fact in one.in_answer]),
+            _mean([claim.supported for claim in one.in_expected]),
+            _mean([float(claim.contradicted) for claim in one.in_expected]),
+        )
+        if one.facts and one.claims
+        else None
+        for one in _checked(pairs, LocalDecider(), passages=False)
+    ]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _nearest(case: Case, response: Response) -> str:

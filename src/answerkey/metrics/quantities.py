@@ -35,7 +35,7 @@ _RATE = re.compile(
 )
 _FIRST = re.compile(r"\b(?:at )?first(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)  # the adverb
 _NUMBERED = re.compile(
-    r"\b(quarter|page|chapter|section|article|room|gate|platform|floor|version|phase|terminal|appendix|paragraph) $",
+    r"\b(quarter|page|chapter|section|article|gate|platform|floor|version|phase|terminal|appendix|paragraph) $",
     re.IGNORECASE,
 )
 _DURATIONS = {"h": 1 / 8766, "d": 1 / 365.25, "w": 1 / 52.18, "m": 1 / 12, "q": 0.25, "y": 1.0, "a": 1.0}  # years

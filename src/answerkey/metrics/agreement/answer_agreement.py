@@ -15,8 +15,8 @@ import numpy as np
 
 from answerkey.metrics.agreement.features import compare, repeats, says_more
 from answerkey.metrics.agreement.rules import log_odds
-from answerkey.metrics.boosted_trees import load_fitted
-from answerkey.metrics.facts import fact_recalls
+from answerkey.metrics.boosted_trees import load_fitted, load_numbers
+from answerkey.metrics.facts import FactSupport, fact_supports
 from answerkey.metrics.refusal import answering_part, refusal, should_decline
 from answerkey.metrics.registry import metric
 from answerkey.metrics.sentences import language
@@ -24,7 +24,7 @@ from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
 LONG_FROM, LONG_TO = 15, 400  # words of an expected answer of which the facts count
-FACTS = 3.0  # log-odds between all facts found and none
+LARGEST = 6.0  # log-odds of the words of a long answer that count beside its facts
 LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
@@ -49,13 +49,21 @@ _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
-    version=5,
+    version=6,
 )
 def answer_agreement(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`.
 
     With an embedding model, an answer in other words is compared by its meaning.
     """
+    return [
+        _score(pair, *found, support) if found else Score(0.0, "the answer is empty")
+        for pair, found, support in zip(pairs, odds_by_words(pairs, embed), long_supports(pairs), strict=True)
+    ]
+
+
+def odds_by_words(pairs: Sequence[Pair], embed: Any = None) -> list[tuple[dict[str, float], float] | None]:
+    """For each pair its features and the log-odds without its facts; None for an empty answer."""
     compared = [_compared(*pair) for pair in pairs]
     rows = [features_of(each) for each in compared if each]
     model = load_fitted("agreement/agreement")
@@ -63,11 +71,7 @@ def answer_agreement(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]
     odds = [float(fitted) + log_odds(f) for fitted, f in zip(model.log_odds(matrix) if rows else (), rows, strict=True)]
     answered = [pair for pair, each in zip(pairs, compared, strict=True) if each]
     given = iter(zip(rows, _by_meaning(answered, rows, odds, embed) if embed else odds, strict=True))
-    recalls = _recalls(pairs)
-    return [
-        _score(pair, *next(given), recall) if each else Score(0.0, "the answer is empty")
-        for pair, each, recall in zip(pairs, compared, recalls, strict=True)
-    ]
+    return [next(given) if each else None for each in compared]
 
 
 def _by_meaning(
@@ -94,14 +98,26 @@ def _is_open(f: Mapping[str, float]) -> bool:
     return bool(f["plain_words"]) and not told and f["answer_length"] <= BRIEF
 
 
-def _recalls(pairs: Sequence[Pair]) -> list[Score | None]:
-    """The facts found where the expected answer is long; None where it is short."""
+def long_supports(pairs: Sequence[Pair]) -> list[FactSupport | None]:
+    """How facts and claims support each other where the expected answer is long; None where it is short."""
     lengths = [min(len(text.split()) for text in case.expected) for case, _ in pairs]
     long = [n for n, length in enumerate(lengths) if LONG_FROM < length <= LONG_TO]
-    recalls: list[Score | None] = [None] * len(pairs)
-    for n, recall in zip(long, fact_recalls([pairs[n] for n in long]), strict=True):
-        recalls[n] = recall
-    return recalls
+    supports: list[FactSupport | None] = [None] * len(pairs)
+    for n, support in zip(long, fact_supports([pairs[n] for n in long]), strict=True):
+        supports[n] = support
+    return supports
+
+
+def long_features(odds: float, support: FactSupport) -> tuple[float, float, float, float]:
+    """What the fitted weights of long answers are for."""
+    return float(np.clip(odds, -LARGEST, LARGEST)), support.facts, support.claims, support.contradicted
+
+
+def _long_odds(odds: float, support: FactSupport | None) -> float:
+    if support is None:
+        return odds
+    *weights, shift = load_numbers("agreement/agreement")["long"]
+    return float(np.dot(weights, long_features(odds, support))) + shift
 
 
 def _compared(case: Case, response: Response) -> list[dict[str, float]]:
@@ -168,14 +184,12 @@ def _nearness(f: Mapping[str, float]) -> float:
     return words + 0.5 * (f["figures_found"] + f["date"])
 
 
-def _score(pair: Pair, f: Mapping[str, float], odds: float, facts: Score | None) -> Score:
+def _score(pair: Pair, f: Mapping[str, float], odds: float, support: FactSupport | None) -> Score:
     case, response = pair
-    recall = facts.value if facts else None
-    total = odds + (FACTS * (recall - 0.5) if recall is not None else 0.0)
-    value = round(1.0 / (1.0 + float(np.exp(-np.clip(total, -30, 30)))), 6)
+    value = round(1.0 / (1.0 + float(np.exp(-np.clip(_long_odds(odds, support), -30, 30)))), 6)
     notes = _notes(f)
-    if recall is not None:
-        notes.append(f"{recall:.0%} of the expected facts are there")
+    if support:
+        notes.append(f"{support.recall.value:.0%} of the expected facts are there")
     wanted, given = should_decline(case), refusal(response.answer or "")
     if given == "full" or (wanted and given == "none"):
         value = float(wanted and given == "full")
@@ -186,7 +200,8 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, facts: Score | None)
     if language(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
         notes.append("by words only: not English")
     features = {name: round(number, 4) for name, number in f.items()}
-    return Score(value, "; ".join(notes), details={"features": features, **(facts.details if facts else {})})
+    details = support.recall.details if support else {}
+    return Score(value, "; ".join(notes), details={"features": features, **details})
 
 
 def _notes(f: Mapping[str, float]) -> list[str]:

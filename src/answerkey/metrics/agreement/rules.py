@@ -36,6 +36,7 @@ OTHER_FIGURE = 2.5  # against another figure in place of the expected one, in an
 OTHER_UNIT = 6.0  # against the expected digits with another unit or currency, or other quantities in the same unit
 SAME_QUANTITY = 5.0  # for the expected figures in an expected answer that says nothing else
 SAME_FACTS = 1.5  # for the expected figures, whatever their unit, or all the expected names, in an expected sentence
+RIGHT_FIGURES = 1.5  # for the first expected figure and no wrong one, in an expected sentence of several
 OTHER_NAME = 0.5  # against another name next to an expected one; the fitted data is more lenient than quizzes
 OTHER_PERSON = 4.0  # against `David Coleman` for `David Vine`
 OTHER_NAMES = 3.5  # against other names in place of all the expected ones, in an expected sentence
@@ -47,6 +48,7 @@ SWAPPED = 4.0  # against the expected sentence with one name exchanged; a third 
 DECLINED = 1.0  # against an answer that declines and gives nothing expected
 _OPPOSED = -0.15  # a yes or no in other words against a plain statement
 _NAMES_READ = 40
+_ONE_THING = 25  # words of a sentence in which one word can turn the whole
 _SHORT = 8  # words of an expected answer in which every quantity counts
 _COPY = 0.9
 _PHRASE, _SENTENCE, _LONG = math.log1p(5), math.log1p(6), math.log1p(20)
@@ -54,7 +56,7 @@ _NOT_NAMES = frozenset(stem(word) for word in MONTHS)
 _ITEM = re.compile(r",\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
 
 
-def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], near: Near) -> dict[str, float]:
+def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], spelled: Near) -> dict[str, float]:
     """The features that the rules use, beside those of the fitted model."""
     given = {figure.value for figure in asked.figures}
     dated = {f.value for f in figures(wanted.plain)} - {f.value for f in figures(without_dates(wanted.plain))}
@@ -65,7 +67,9 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
     listed = items(wanted.plain)
     missing = [item for item in listed if not _holds(said, item)]
     side = stance(said, asked) * stance(wanted, asked)
-    opposed = side == 0 and relation(focus(said, wanted, sought), wanted, asked.vocabulary) < 0
+    near = focus(said, wanted, sought)
+    brief = max(len(near.words), len(wanted.words)) <= _ONE_THING
+    opposed = side == 0 and brief and relation(near, wanted, asked.vocabulary) < 0
     return {
         "plain_words": float(not (names or sought or wanted.dates or listed)),
         "same_side": side,
@@ -79,8 +83,9 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
             any(not figure.count for figure in sought) and all(found) and _only_quantities(wanted, asked)
         ),
         "other_quantity": float(_other_quantity(said, wanted, sought, given)),
+        "right_figures": float(_right_figures(said, wanted, sought, given)),
         "other_figure": float(bool(sought) and not any(found) and any(f.value not in given for f in said.figures)),
-        "same_names": float(bool(names) and not rivals and all(near[name][0] >= NEAR for name in names)),
+        "same_names": float(bool(names) and not rivals and all(spelled[name][0] >= NEAR for name in names)),
         "swapped": swapped(said, wanted),
         "other_unit": float(
             any(
@@ -88,7 +93,7 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], ne
                 for one, hit in zip(sought, found, strict=True)
             )
         ),
-        "other_names": float(bool(names and rivals) and all(near[name][0] < NEAR for name in names)),
+        "other_names": float(bool(names and rivals) and all(spelled[name][0] < NEAR for name in names)),
         "other_person": float(_other_person(said, wanted, asked)),
         "other_of_kind": float(_other_of_kind(said, wanted, asked)),
         "items_found": 1 - len(missing) / len(listed) if listed else 1.0,
@@ -138,6 +143,22 @@ def _other_quantity(said: Text, wanted: Text, sought: Sequence[Figure], given: s
     kinds = {figure.dimension or figure.percent for figure in missing} - {False}
     enough = missing if len(wanted.words) <= _SHORT else len(missing) == len(sought)
     return bool(enough) and any((figure.dimension or figure.percent) in kinds for figure in others)
+
+
+def _right_figures(said: Text, wanted: Text, sought: Sequence[Figure], given: set[float]) -> bool:
+    """Whether the answer has the first expected figure, and none that is not expected or the difference of two that are."""
+    key = [figure for figure in wanted.figures if not figure.year]
+    apart = [abs(one.value - other.value) for n, one in enumerate(key) for other in key[n + 1 :]]
+    own = [figure for figure in said.figures if not (figure.year or figure.count or figure.value in given)]
+    return (
+        bool(sought)
+        and any(figures_agree(sought[0], figure) for figure in own)
+        and all(
+            any(figures_agree(one, figure) for one in key)
+            or any(math.isclose(figure.value, change, rel_tol=0.02) for change in apart)
+            for figure in own
+        )
+    )
 
 
 def _only_quantities(wanted: Text, asked: Text) -> bool:
@@ -248,7 +269,14 @@ def log_odds(f: Mapping[str, float]) -> float:
     quantity = f["only_quantity"] and not (other_way or same) and (f["date"] == 1 or not f["date_parts"])
     told = f["same_side"] == 1 or (f["answer_length"] <= _LONG and not f["declines"])
     agreed = YES_NO * max(0.0, f["same_side"]) if told else 0.0
-    return agreed + SAME_FACTS * bool(same_facts) + SAME_QUANTITY * bool(quantity) - against
+    several = sentence and f["figures"] > 1 and f["right_figures"] and not other_way
+    return (
+        agreed
+        + RIGHT_FIGURES * bool(several)
+        + SAME_FACTS * bool(same_facts)
+        + SAME_QUANTITY * bool(quantity)
+        - against
+    )
 
 
 def _wrong_copy(f: Mapping[str, float]) -> bool:
