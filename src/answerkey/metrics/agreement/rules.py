@@ -249,11 +249,12 @@ def log_odds(f: Mapping[str, float]) -> float:
     short = f["figures"] >= 2 and not (brief and f["same_side"] > 0) and 1 - f["figures_found"]
     other_name = f["replaced_name"] == 1 and not found and not f["best_contains"]
     other_way = bool(f["other_sign"] or f["other_bound"] or f["exchanged"] or f["reversed"] or f["opposed_side"])
+    asked_figure = f["asks_count"] and f["figures"] and not f["first_figure"] and not f["figures_none"]
     against = (
         OTHER_WAY * other_way
         + WRONG_COPY * _wrong_copy(f)
         + FIGURES_SHORT * short
-        + OTHER_FIGURE * bool(sentence and f["other_figure"] and not same)
+        + OTHER_FIGURE * bool((sentence and f["other_figure"] or asked_figure) and not same)
         + OTHER_UNIT * max(f["other_unit"], f["other_quantity"] * (not same))
         + DECLINED * (bool(f["declines"]) + 2 * f["declines_in_part"]) * (not found)
         + OTHER_NUMBER * bool(f["replaced_number"] and not found and f["date"] != 1)

@@ -33,6 +33,9 @@ _BOUNDS = [
     (re.compile(rf"\b(?:{before})\s*#|#\s*(?:{after})", re.IGNORECASE), side)
     for (before, after), side in zip(bounds(), (-1, 1), strict=True)
 ]  # in a text in which the figure is a #
+_NO_MORE = re.compile(
+    r"\b(?:not|cannot|never|no|\w+n['’]t)\b[^.,;]{0,20}\b(more|longer|less|fewer|later|earlier)\b", re.IGNORECASE
+)
 _AMOUNT = r"([$€£]?\d[\d.,]*%?(?: (?:thousand|million|billion|trillion))?)"
 _FROM_TO = re.compile(rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE)
 _TO_FROM = re.compile(rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE)
@@ -225,6 +228,8 @@ def stance(text: Text, question: Text) -> float:
     if not asked:
         return 0.0
     topic = read(asked[0])
+    if (limit := _NO_MORE.search(text.plain)) and limit[1].lower() in topic.vocabulary:
+        return -_IMPLIED  # the very words of the question
     shared = [(len(frozenset(topic.content) & sentence.vocabulary), sentence) for sentence in sentences(text)]
     most = max(count for count, _ in shared)
     near = [sentence for count, sentence in shared if most and count >= most / 2]

@@ -29,7 +29,7 @@ from answerkey.metrics.grounding.sentence_features import (
     read_answers,
     unnumbered,
 )
-from answerkey.metrics.quantities import Figure, figures, figures_agree
+from answerkey.metrics.quantities import FREQUENCY, Figure, figures, figures_agree
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import metric
 from answerkey.text import numbers
@@ -44,6 +44,7 @@ SURE, LIKELY = (
 )  # probability that a sentence with a figure from nowhere is unsupported, and one that the model denies
 RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 CONTRADICTED_FROM = 0.5  # log-odds of "contradicted" from which a flagged sentence is called that
+HOURS = 8766.0  # of a year: every 8 hours is 8 hours apart
 SHORT = 14  # words: of a short sentence the figures are most of what it says
 _NO_CLAIM = frozenset({"yes", "no", "correct", "sure", "ye", "right", "exact", "inde", "of", "cours"})
 LONG_ANSWER = 1.0  # log-odds: how much less often an answer of four sentences or more is unsupported
@@ -158,6 +159,11 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
     surely, least = ((np.log(share / (1 - share)) - shift) / slope for share in (SURE, LIKELY))
     texts = (*answer.index.contexts, question)
     known = [figure for text in texts for figure in figures(text)]
+    known += [
+        Figure(HOURS / often.value, 0.01, dimension="time", size=3600.0)
+        for often in known
+        if often.dimension == FREQUENCY
+    ]
     known += [Figure(change, 0.01) for text in texts for change in differences(read(text))]
     days = [date for text in texts for date in dates(text)]
     for n, sentence in enumerate(answer.sentences):
