@@ -14,10 +14,13 @@ SAME = [
     ("8 pm", "20:00"), ("9:30 am", "half past nine in the morning"), ("at noon", "12 pm"), ("at 9", "9:00"), ("20 %", "a fifth of it"),
     ("twice a year", "every six months"), ("€9 per month", "9 euros a month"), ("25 basis points", "0.25 percentage points"),
     ("2 hours 15 minutes", "135 minutes"), ("250 kg", "0.25 tonnes"), ("a dozen", "12"), ("second quarter", "Q2"),
+    ("$0.42", "42 cents"), ("1.2 Gbit/s", "1200 Mbit/s"), ("quarterly", "every three months"), ("three times an hour", "every 20 minutes"),
+    ("twice a day", "two times daily"), ("CHF 9,800", "9800 francs"),
     ("two and a half years", "30 months"), ("1.5 million people", "1,500,000"),
 ]  # fmt: skip
 OTHER = [
     ("8 pm", "8 in the morning"), ("17:45", "7:45 pm"), ("3.5 % per year", "3.5 percent a month"), ("twice a year", "twice a month"),
+    ("20 cents per day", "20 cents per week"), ("Q1", "Q4"), ("2.4 bar", "2.4 psi"), ("CHF 50", "€50"), ("$4", "40 cents"), ("page 3", "page 4"),
     ("250 kg", "250 lbs"), ("20 %", "a quarter of it"), ("12 km", "12 miles"), ("90 minutes", "90 seconds"), ("RM 250", "USD 250"), ("€250", "$250"), ("30 days", "30 hours"),
     ("4 g", "4 mg"), ("180 °C", "180 °F"), ("12 %", "12 km"), ("$1.2 billion", "$1.2 million"), ("5 GB", "5 TB"), ("8 hours", "10 hours"),
 ]  # fmt: skip

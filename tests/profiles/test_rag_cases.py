@@ -7,6 +7,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from answerkey.embed import load_embedder
 from answerkey.metrics.plan import make_plan
 from answerkey.profiles import decide, load_profile
@@ -19,6 +21,8 @@ def rows(name):
 
 ROWS = rows("rag_cases.jsonl")
 UNSEEN = rows("rag_unseen_cases.jsonl")  # 88 % were right at first sight; causes found there were fixed afterwards
+THIRD = rows("rag_third_cases.jsonl")  # three sets of 77, 150 and 91 cases: 84 %, 75 % and 74 % at first sight
+SETS = {"cases": ROWS, "unseen": UNSEEN, "third": THIRD}
 CHANGED = {"name", "number", "date", "unit", "negation", "direction", "extra_wrong", "range"}
 
 
@@ -30,8 +34,8 @@ def pair(row):
 
 
 @cache
-def right(profile_name: str, unseen: bool = False) -> dict[str, bool]:
-    rows = UNSEEN if unseen else ROWS
+def right(profile_name: str, name: str = "cases") -> dict[str, bool]:
+    rows = SETS[name]
     profile = load_profile(profile_name)
     pairs = [pair(row) for row in rows]
     provided = {"embed": load_embedder(), "words": profile.words, "routes": profile.routes}
@@ -51,9 +55,10 @@ def test_rag_gives_the_verdict_of_a_person_in_95_percent_of_the_cases():
     assert len(wrong) <= 0.05 * len(ROWS), wrong
 
 
-def test_at_least_nine_in_ten_of_the_later_cases_get_the_verdict_of_a_person():
-    wrong = [name for name, ok in right("rag", unseen=True).items() if not ok]
-    assert len(wrong) <= 0.1 * len(UNSEEN), wrong
+@pytest.mark.parametrize("later", ["unseen", "third"])
+def test_at_least_nine_in_ten_of_the_later_cases_get_the_verdict_of_a_person(later):
+    wrong = [name for name, ok in right("rag", later).items() if not ok]
+    assert len(wrong) <= 0.1 * len(SETS[later]), wrong
 
 
 def test_a_changed_fact_fails():

@@ -34,6 +34,7 @@ _RATE = re.compile(
     re.IGNORECASE,
 )
 _FIRST = re.compile(r"\b(?:at )?first(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)  # the adverb
+_CODE = re.compile(r"\b[A-Z]{3}\s?$")
 _NUMBERED = re.compile(
     r"\b(quarter|page|chapter|section|article|gate|platform|floor|version|phase|terminal|appendix|paragraph) $",
     re.IGNORECASE,
@@ -172,7 +173,11 @@ def _in_digits_only(text: str, decimal: str) -> list[Figure]:
             number.currency,
             span=(start, number.end),
         )
-        figure = _with_unit(figure, text, _currency_before(number.text) if number.currency else "")
+        figure = _with_unit(
+            figure,
+            text,
+            _currency_before(number.text if number.currency else _CODE.search(text, max(0, start - 4), start)),
+        )
         previous = found[-1] if found else None
         between = text[previous.span[1] : start] if previous else ""
         if (
@@ -214,8 +219,9 @@ def _with_unit(figure: Figure, text: str, currency: str = "") -> Figure:
     return figure
 
 
-def _currency_before(written: str) -> str:
-    match = _units()[2].match(written)
+def _currency_before(written: str | re.Match[str] | None) -> str:
+    """The currency that a number is written with, or whose code stands before it: `CHF 50`."""
+    match = _units()[2].match(written if isinstance(written, str) else written[0] if written else "")
     return (match.lastgroup or "") if match else ""
 
 
