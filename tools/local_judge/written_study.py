@@ -1,6 +1,7 @@
 """Measure `answer_agreement` on answers written for the purpose: long ones about companies, and quiz answers with aliases.
 
-Only the five numbers for long answers are fitted on them, and measured with each set left out. The author of a row gave its label. `trivia` has hard rows oftener than life: a wrong answer that names the
+Only the five numbers for long answers are fitted on them, and measured with each set left out. The author of a row gave its
+label. `trivia` has hard rows oftener than life: a wrong answer that names the
 right one in passing, a right one by another name; `quiz` has them as they come. `rule` says how a plain search for an expected
 answer does.
 """

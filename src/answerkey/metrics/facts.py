@@ -93,8 +93,9 @@ def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list
 
 @dataclass(frozen=True, slots=True)
 class FactSupport:
-    """`recall` has the share of expected facts found, and each fact in its details; the others are means: the probability that the answer supports a fact,
-    that the expected answer supports a claim, and the share of claims that it contradicts."""
+    """`recall` has the share of expected facts found, and each fact in its details. The others are means: the probability
+    that the answer supports a fact, that the expected answer supports a claim, and the share of claims that it contradicts.
+    """
 
     recall: Score
     facts: float

@@ -254,7 +254,7 @@ def log_odds(f: Mapping[str, float]) -> float:
         OTHER_WAY * other_way
         + WRONG_COPY * _wrong_copy(f)
         + FIGURES_SHORT * short
-        + OTHER_FIGURE * bool((sentence and f["other_figure"] or asked_figure) and not same)
+        + OTHER_FIGURE * bool(((sentence and f["other_figure"]) or asked_figure) and not same)
         + OTHER_UNIT * max(f["other_unit"], f["other_quantity"] * (not same))
         + DECLINED * (bool(f["declines"]) + 2 * f["declines_in_part"]) * (not found)
         + OTHER_NUMBER * bool(f["replaced_number"] and not found and f["date"] != 1)
