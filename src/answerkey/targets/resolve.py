@@ -84,7 +84,8 @@ def _live_target(kind: str, table: Settings, folder: Path, timeout: float) -> Ta
     if kind == "python" and table.get("make"):
         others = [key for key in table if key not in settings_of(PythonTable)]
         return _made(read_table(PythonTable, table, "[target]", others=others).make, table, folder, timeout)
-    make: Callable[[Settings, Path, float], Target] = import_module(_MODULES[kind]).make
+    module = "answerkey.targets.gradio" if kind == "http" and "gradio" in table else _MODULES[kind]
+    make: Callable[[Settings, Path, float], Target] = import_module(module).make
     return make(table, folder, timeout)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,12 +13,17 @@ from urllib.parse import quote, urlencode, urlsplit
 import httpcore2
 
 from answerkey import __version__
+from answerkey.config.declare import shown
+from answerkey.config.target_tables import EndpointTable
+from answerkey.errors import SettingsError
 from answerkey.net import HttpClient, NoConnection, NoReply, TimedOutReply, TooLargeReply, headers_of
 from answerkey.secrets import Secrets
 from answerkey.targets.fields import parse
 from answerkey.targets.respond import MAX_SIZE, content_error, infrastructure_error
 from answerkey.types import Response
 
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_SECRET_HEADER = re.compile(r"authorization|api-?key|token|secret|cookie", re.IGNORECASE)
 _ABOUT_THE_QUESTION = {400, 413, 414, 422}
 _SNIPPET = 200
 _HEADERS = {"Accept": "application/json, */*;q=0.5", "User-Agent": f"answerkey/{__version__}"}
@@ -102,3 +108,43 @@ def _address(url: str, params: Mapping[str, object] | None) -> str:
     query = "&".join(part for part in (parts.query, urlencode(params or {}, doseq=True)) if part)
     safe = "/%:=&?~#+!$,;'@()*[]"
     return f"{parts.scheme}://{host}{quote(parts.path, safe)}{'?' if query else ''}{quote(query, safe)}"
+
+
+def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, Wire]:
+    """The address with its variables filled in, and the wire to it."""
+    address: str = getattr(settings, key)
+    if not re.match(r"https?://[^/\s]", address):
+        raise SettingsError(
+            f"[target] {key} = {shown(address)}: expected an address that begins with http:// or https://"
+        )
+    if "@" in address.split("/")[2]:
+        raise SettingsError(f"[target] {key} contains a password: send it as a header with a ${{VARIABLE}} instead")
+    secrets = Secrets()
+    headers = {name: _header(name, value, secrets) for name, value in settings.headers.items()}
+    if settings.api_key_env:
+        headers["Authorization"] = with_variables(f"Bearer ${{{settings.api_key_env}}}", secrets)
+    url = with_variables(address, secrets)
+    return url.rstrip("/") if key != "url" else url, Wire(address, headers, secrets, timeout)
+
+
+def _header(name: str, value: str, secrets: Secrets) -> str:
+    if _SECRET_HEADER.search(name) and "${" not in value:
+        raise SettingsError(
+            f'[target] headers: {name} is written out; a key belongs in a variable: {name} = "… ${{MY_TOKEN}}"'
+        )
+    return with_variables(value, secrets)
+
+
+def with_variables(text: str, secrets: Secrets) -> str:
+    """`${NAME}` becomes the variable's value, which is added to `secrets` so that it can be kept out of files."""
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if not found:
+            raise SettingsError(
+                f"[target] uses ${{{match[1]}}}, but the variable {match[1]} is not set: export it first"
+            )
+        secrets.add(found)
+        return found
+
+    return _VARIABLE.sub(value, text)
