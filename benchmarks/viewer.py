@@ -40,7 +40,7 @@ PROFILE = {
 BLOCK = 500
 PAGES = {
     "first page": "", "sorted by a metric": "?sort=fact_recall", "filtered": "?type=t3", "last page": "?page=100",
-    "charts": "?tab=charts", "one case": "/case/5000", "the page as JSON": "?format=json",
+    "charts": "?tab=charts", "one case": "/case/500", "the page as JSON": "?format=json",
     "search, few hits": "?q=%s+%s", "search, no hit": "?q=zebrafish+zq", "search, every case": "?q=Answer",
     "search while typing": "?q=%s+%s&part=cases",
 }  # fmt: skip

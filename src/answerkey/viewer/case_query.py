@@ -79,7 +79,11 @@ def _select(folder: Path, changed: str, query: CaseQuery) -> list[int]:
     rows = read_rows(folder)
     wanted = find_text(folder, query.q) if query.q else None
     tests = _tests(folder, rows, query)
-    return [n for n in _ordered(rows, query) if (wanted is None or n in wanted) and all(test(n) for test in tests)]
+    return [
+        n
+        for n in _ordered(folder, changed, query.sort, bool(query.down))
+        if (wanted is None or n in wanted) and all(test(n) for test in tests)
+    ]
 
 
 def _tests(folder: Path, rows: Rows, query: CaseQuery) -> list[Callable[[int], bool]]:
@@ -103,12 +107,13 @@ def _label_fits(wanted: str, label: float | None) -> bool:
     return (label is not None) == (wanted == "labelled")
 
 
-def _ordered(rows: Rows, query: CaseQuery) -> list[int]:
-    down = bool(query.down)
-    if query.sort in ("worst", "order"):
-        order = worst_first(rows) if query.sort == "worst" else list(range(len(rows)))
+@lru_cache(maxsize=8)
+def _ordered(folder: Path, changed: str, sort: str, down: bool) -> list[int]:
+    rows = read_rows(folder)
+    if sort in ("worst", "order"):
+        order = worst_first(rows) if sort == "worst" else list(range(len(rows)))
         return order[::-1] if down else order
-    column = _column(rows, query.sort)
+    column = _column(rows, sort)
     known = [n for n, value in enumerate(column) if value is not None and value != "error"]
     rest = sorted(set(range(len(rows))) - set(known))
     return [*sorted(known, key=lambda n: column[n], reverse=down), *rest]
