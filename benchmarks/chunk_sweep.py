@@ -47,9 +47,9 @@ class Counting:
     def embed(self, texts: Any) -> Any:
         self.texts.update(texts)
         some = texts[:: self.every]
-        start = time.perf_counter()
+        start = time.process_time()
         found = self.inner.embed(some)
-        self.seconds += (time.perf_counter() - start) * len(texts) / len(some)
+        self.seconds += (time.process_time() - start) * len(texts) / len(some)
         return np.repeat(found, self.every, axis=0)[: len(texts)]
 
 
@@ -78,7 +78,7 @@ def measured(suite: Path, asked: argparse.Namespace) -> int:
     print(f"{asked.pages} pages, {asked.queries} queries, {what}")
     print(f"embedded {embedded} texts per model; {needed} different chunks in {len(chunks)} chunkings")
     scaled = f" (every {asked.every}th text, scaled)" if asked.every > 1 else ""
-    print(f"embedding                 {seconds:8.2f} s{scaled}")
+    print(f"embedding                 {seconds:8.2f} s of processor time{scaled}")
     print(f"search                    {sweep.seconds['search']:8.2f} s (with the questions' embedding)")
     print(f"fusing and measuring      {sweep.seconds['fuse_and_measure']:8.2f} s (target below embedding)")
     fine = all(count == needed for count in embedded.values()) and sweep.seconds["fuse_and_measure"] < seconds

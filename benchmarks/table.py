@@ -35,8 +35,8 @@ BENCHMARKS = {
     ),
     "judge": Benchmark(
         "the path to a judge of 200 ms: one question, criteria of the suite and of cases",
-        "autoevals, pydantic-evals, deepeval",
-        quick=("--cases", "100", "--rounds", "1"),
+        "autoevals, pydantic-evals, deepeval; a bare loop against llama.cpp",
+        full=("--real", "16"), quick=("--cases", "100", "--rounds", "1"),
     ),
     "ranking": Benchmark("32 ranking metrics from dicts", "pytrec_eval"),
     "retrieval": Benchmark(
@@ -45,7 +45,8 @@ BENCHMARKS = {
     ),
     "sweep": Benchmark("11 α × 6 K × all metrics", "rank_bm25 + faiss in loops"),
     "chunk_sweep": Benchmark(
-        "4 chunk sizes × 2 models × 11 α × 6 K", "the embedding alone", quick=("--pages", "200")
+        "4 chunk sizes × 2 models × 11 α × 6 K on 2,000 pages", "the embedding alone",
+        full=("--every", "20"), quick=("--pages", "200", "--every", "20"),
     ),
     "compare": Benchmark("two runs of 100,000 cases × 10 metrics", "scipy, statsmodels"),
     "grounding": Benchmark(
