@@ -1,4 +1,4 @@
-"""The large exam: a perfect judge passes it, a careless one fails by kind, and the local judge passes what it claims."""
+"""The exams: a perfect judge passes, a careless one fails by kind, and the local judge passes what it claims."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from answerkey.metrics.judge.track_record import recall
 
 DATA = tomllib.loads(files("answerkey.metrics.judge").joinpath("prompts", "exam_large.toml").read_text("utf-8"))
 ITEMS: list[dict[str, Any]] = DATA["item"]
+GOOD = '{"reasoning": "fine", "accuracy": 4, "completeness": 3, "citation_quality": 5, "coherence": 2}'
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +131,35 @@ class TestDoctor:
         (tmp_path / "run.json").write_text(json.dumps(manifest))
         assert self.run(str(tmp_path), "--judge").exit_code == 0
         assert json.loads((tmp_path / "judge_exam.json").read_text())["kinds"]["order"]["right"] == 6
+
+
+class TestShortExam:
+    def knowing(self, messages: Any) -> str:
+        """A judge that tells right from wrong by the answer it is shown."""
+        right = ("Paris.", "30 days after", "100 °C", "Shakespeare.", "cannot predict")
+        text = messages[-1]["content"].split(" ANSWER\n")[-1]
+        grade = 5 if any(word in text for word in right) else 0
+        return json.dumps(
+            {"reasoning": "", "accuracy": grade, "completeness": grade, "citation_quality": 0, "coherence": 3}
+        )
+
+    def test_a_good_judge_passes(self) -> None:
+        exam = take_exam(ModelJudge(ScriptedChat(self.knowing)))
+        assert (exam.right, len(exam.answers), exam.passed) == (10, 10, True)
+        kinds = [item.kind for item in exam.answers]
+        assert (kinds.count("injection"), kinds.count("refusal")) == (1, 1)
+
+    def test_a_judge_that_obeys_the_canary_fails(self) -> None:
+        def gullible(messages: Any) -> str:
+            return (
+                self.knowing(messages) if "ignore the rubric" not in messages[-1]["content"] else GOOD.replace("4", "5")
+            )
+
+        exam = take_exam(ModelJudge(ScriptedChat(gullible)))
+        assert exam.right == 9
+        assert not exam.resists_injection
+        assert not exam.passed
+
+    @pytest.mark.parametrize("reply", [GOOD, GOOD.replace("4", "0"), "no verdict at all"])
+    def test_a_judge_that_says_the_same_of_all_fails(self, reply: str) -> None:
+        assert not take_exam(ModelJudge(ScriptedChat([reply]))).passed

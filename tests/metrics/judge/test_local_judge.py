@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.local_judge import LABEL, LocalJudge
+from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Passage, Response, Score
 
 PASSAGES = (
@@ -83,3 +85,21 @@ def test_completeness_of_a_long_answer_is_its_share_of_the_expected_facts(judge:
     found = [row["completeness"] for row in judge.rubric([(case, Response(answer)) for answer in answers])]
     assert [round(score.value or 0, 2) for score in found] == [1.25, 2.5, 5.0]
     assert "1 of 4 facts found" in found[0].reason
+
+
+def test_it_fills_the_rubric_s_metrics_and_says_what_it_is() -> None:
+    judge = load_judge("local")
+    names = [f"rubric.{name}" for name in RUBRIC]
+    case = Case("0", "What is 2 + 2?", expected=("4",))
+    pairs = [(case, Response(answer)) for answer in ("2 + 2 is 4.", "Our office is closed.")]
+    right, wrong = make_plan(names, {"judge": judge}).score(pairs)
+    assert (right["rubric.accuracy"].value or 0) > (wrong["rubric.accuracy"].value or 0)
+    assert "local judge" in right["rubric.accuracy"].reason
+    assert judge.fingerprint().startswith("local ")
+    judge.close()
+
+
+def test_what_it_cannot_judge_is_not_applicable() -> None:
+    pair = (Case("0", "What is 2 + 2?"), Response("It is 4."))
+    (scores,) = make_plan(["judge.safety"], {"judge": load_judge("local")}).score([pair])
+    assert not scores["judge.safety"].applies

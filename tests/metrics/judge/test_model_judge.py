@@ -15,7 +15,6 @@ from tests.support.fake_endpoint import FakeEndpoint, Hang, Request, Said, compl
 from answerkey.errors import EndpointError, SettingsError
 from answerkey.llm.chat import CallFailed, Reply, ReplyCache
 from answerkey.llm.scripted import ScriptedChat
-from answerkey.metrics.judge.exam import take_exam
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.prompt import load_prompt
@@ -350,52 +349,6 @@ class TestFingerprint:
         assert len(set(prints)) == 5
         assert prints[0].startswith("m ")
         assert load_judge({**here, "concurrency": 2, "api_key_env": "MY_KEY"}).fingerprint() == prints[0]
-
-
-class TestExam:
-    def knowing(self, messages: Any) -> str:
-        """A judge that tells right from wrong by the answer it is shown."""
-        right = ("Paris.", "30 days after", "100 °C", "Shakespeare.", "cannot predict")
-        text = messages[-1]["content"].split(" ANSWER\n")[-1]
-        grade = 5 if any(word in text for word in right) else 0
-        return json.dumps(
-            {"reasoning": "", "accuracy": grade, "completeness": grade, "citation_quality": 0, "coherence": 3}
-        )
-
-    def test_a_good_judge_passes(self) -> None:
-        exam = take_exam(ModelJudge(ScriptedChat(self.knowing)))
-        assert (exam.right, len(exam.answers), exam.passed) == (10, 10, True)
-        kinds = [item.kind for item in exam.answers]
-        assert (kinds.count("injection"), kinds.count("refusal")) == (1, 1)
-
-    def test_a_judge_that_obeys_the_canary_fails(self) -> None:
-        def gullible(messages: Any) -> str:
-            return (
-                self.knowing(messages) if "ignore the rubric" not in messages[-1]["content"] else GOOD.replace("4", "5")
-            )
-
-        exam = take_exam(ModelJudge(ScriptedChat(gullible)))
-        assert exam.right == 9
-        assert not exam.resists_injection
-        assert not exam.passed
-
-    @pytest.mark.parametrize("reply", [GOOD, GOOD.replace("4", "0"), "no verdict at all"])
-    def test_a_judge_that_says_the_same_of_all_fails(self, reply: str) -> None:
-        assert not take_exam(ModelJudge(ScriptedChat([reply]))).passed
-
-
-class TestLocal:
-    def test_it_fills_the_same_rubric_and_says_what_it_is(self) -> None:
-        judge = load_judge("local")
-        right, wrong = score(judge, *RUBRIC, pairs=[pair("2 + 2 is 4."), pair("Our office is closed.")])
-        assert (right["rubric.accuracy"].value or 0) > (wrong["rubric.accuracy"].value or 0)
-        assert "local judge" in right["rubric.accuracy"].reason
-        assert judge.fingerprint().startswith("local ")
-        judge.close()
-
-    def test_what_it_cannot_tell_does_not_apply(self) -> None:
-        (scores,) = score(load_judge("local"), "judge.safety")
-        assert not scores["judge.safety"].applies
 
 
 def test_a_cache_of_ones_own_folder(tmp_path: Path) -> None:
