@@ -104,19 +104,19 @@ class KpiDatabase:
         days = [self._rows(f'SELECT max(month) FROM "{source}"', [])[0][0] for source in sources]
         return max(date.fromisoformat(day[:10]) for day in days if day is not None)
 
-    def _rows(self, sql: str, values: list[Any]) -> list[tuple[Any, ...]]:
+    def _rows(self, sql: str, values: list[object]) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._connection.execute(sql, values).fetchall()
 
 
-def _where(period: Period, filters: Filters) -> tuple[str, list[Any]]:
+def _where(period: Period, filters: Filters) -> tuple[str, list[object]]:
     """Column names come from the catalogue; everything from the question is a parameter."""
     columns = "".join(f' AND "{name}" IN ({", ".join("?" * len(values))})' for name, values in filters.items())
     given = [value for values in filters.values() for value in values]
     return f"month BETWEEN ? AND ?{columns}", [period.first.isoformat(), period.last.isoformat(), *given]
 
 
-def _read_csv(path: Path) -> tuple[list[str], list[list[Any]]]:
+def _read_csv(path: Path) -> tuple[list[str], list[list[object]]]:
     """The columns and rows; a column in which every cell is a number is one of numbers, an empty cell is null."""
     with path.open(encoding=encoding_of(path), newline="") as file:
         names, *rows = csv.reader(file) or [[]]
@@ -126,7 +126,7 @@ def _read_csv(path: Path) -> tuple[list[str], list[list[Any]]]:
     return names, [list(row) for row in zip(*columns, strict=True)]
 
 
-def _typed(cells: Sequence[str]) -> list[Any]:
+def _typed(cells: Sequence[str]) -> list[object]:
     for kind in (int, float):
         try:
             return [kind(cell) if cell else None for cell in cells]
@@ -135,7 +135,7 @@ def _typed(cells: Sequence[str]) -> list[Any]:
     return [cell or None for cell in cells]
 
 
-def _read_parquet(path: Path) -> tuple[list[str], Iterable[Sequence[Any]]]:
+def _read_parquet(path: Path) -> tuple[list[str], Iterable[Sequence[object]]]:
     pyarrow = import_pyarrow()
     failures: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError)
     try:
@@ -146,7 +146,7 @@ def _read_parquet(path: Path) -> tuple[list[str], Iterable[Sequence[Any]]]:
     return list(table.column_names), list(zip(*columns, strict=True))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Dates as SQLite keeps them: text that sorts by time."""
     return value if isinstance(value, (str, int, float, type(None))) else str(value)
 

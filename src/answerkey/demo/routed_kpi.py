@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from answerkey.config.declare import existing, read_table
 from answerkey.config.target_tables import RoutedKpiTable
@@ -68,7 +67,7 @@ class RoutedKpiBot:
         return response
 
 
-def make(settings: Mapping[str, Any], folder: Path) -> RoutedKpiBot:
+def make(settings: Mapping[str, object], folder: Path) -> RoutedKpiBot:
     """`tables` a folder of CSV or Parquet, `kpis` the catalogue; `documents` and its settings as for `rag`."""
     read = read_table(RoutedKpiTable, settings, "[target]", folder, others=["kind"])
     skills = frozenset([read.skills] if isinstance(read.skills, str) else read.skills)
@@ -82,7 +81,7 @@ def make(settings: Mapping[str, Any], folder: Path) -> RoutedKpiBot:
     return RoutedKpiBot(catalog, database, _documents_bot(settings, folder), reader, skills)
 
 
-def _documents_bot(settings: Mapping[str, Any], folder: Path) -> Target | None:
+def _documents_bot(settings: Mapping[str, object], folder: Path) -> Target | None:
     """Figures alone need no retriever: it is loaded only where documents are named."""
     if "documents" not in settings:
         return None
