@@ -212,6 +212,20 @@ def test_an_acceptable_route_is_not_called_wrong(viewed: Path, tmp_path: Path) -
     assert '<span class="bad">(expected sales_kpi)</span>' in ask(app, "/run/routes/case/1").text
 
 
+def test_an_export_of_a_run_with_a_damaged_case_is_an_error_page(tmp_path: Path) -> None:
+    make_run(tmp_path / "bot", map(plain, range(5)), "bot")
+    path = tmp_path / "bot" / "responses.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    record = json.loads(lines[-1])
+    record["response"]["answer"] = ["not", "text"]
+    path.write_text("".join(lines[:-1]) + json.dumps(record) + "\n")
+    app = make_app(tmp_path, Rules())
+    for kind in ("csv", "jsonl"):
+        reply = ask(app, f"/run/bot/export/{kind}")
+        assert reply.status in (404, 422), reply.status
+        assert "is damaged" in reply.text
+
+
 def test_the_filtered_cases_can_be_exported(app: Any) -> None:
     lines = ask(app, "/run/bot_1/export/jsonl?status=ERROR&sort=id").body.splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["case-007", "case-018", "case-029"]

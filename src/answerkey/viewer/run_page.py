@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
@@ -186,11 +188,21 @@ def export_cases(request: Request) -> Response:
         raise InputError(f'no export "{kind}": csv and jsonl are available')
     rows, chosen = read_rows(folder), select(folder, read_query(request.query_params))
     lines = (result_line(read_outcome(folder, rows, n)) for n in chosen)
-    lines = chain(list(islice(lines, 1)), lines)  # a damaged run is noticed before the reply begins
     body = _csv_lines(lines, list(rows.metrics)) if kind == "csv" else (json_line(line) + b"\n" for line in lines)
     headers = {"Content-Disposition": f'attachment; filename="cases.{kind}"'}
     media = "text/csv; charset=utf-8" if kind == "csv" else "application/x-ndjson"
-    return StreamingResponse(body, media_type=media, headers=headers)
+    with ExitStack() as opened:
+        file = opened.enter_context(TemporaryFile())
+        file.writelines(body)  # all of it before the reply begins: a damaged case is an error page, not half a file
+        opened.pop_all()  # it is closed when it is sent
+    return StreamingResponse(_sent(file), media_type=media, headers=headers)
+
+
+def _sent(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        file.seek(0)
+        while block := file.read(1 << 16):
+            yield block
 
 
 def _csv_lines(lines: Iterator[Json], metrics: list[str]) -> Iterator[bytes]:
