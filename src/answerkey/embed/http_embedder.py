@@ -119,7 +119,7 @@ class HttpEmbedder:
     def _rows(self, reply: object, count: int) -> list[object]:
         try:
             items = msgspec.convert(reply, _Reply).data
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half a character
             raise EndpointError(f'{self._shown} answered without "data": [{{"embedding": …}}]') from None
         if len(items) != count:
             raise EndpointError(f"{self._shown} returned {len(items)} vectors for {count} texts")
