@@ -6,6 +6,7 @@ model. The same functions give the features to the metric and to the command tha
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,10 +36,10 @@ _POINTER = re.compile(
 LANGUAGE_FROM = 4000  # characters of the passages by which their language is detected
 WINDOW_WORDS, JOINED_WORDS = 90, 150  # words of a premise: one window, and several joined
 WINDOWS, PLACES_JOINED = 2, 32
-COPIED, ABSENT = (
-    2.0,
-    -1.0,
-)  # the model's usual log-odds for a copy, and for a sentence of which the passages have no word
+# Log-odds in place of the model's: for a copy, for a sentence of which the passages have no word, and for one of these
+# with so few words that it hardly claims anything ("That is interesting!").
+COPIED, ABSENT, REMARK = 2.0, -1.0, 1.0
+REMARK_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,10 @@ def is_settled(features: Mapping[str, float]) -> float | None:
     """The log-odds of a sentence that needs no model: a copy of a passage, or one that the passages have no word of."""
     if features["pairs_window"] == 1.0 and not features["numbers_missing"]:
         return COPIED
-    return ABSENT if features["recall_all"] == 0.0 else None
+    if features["recall_all"] > 0.0:
+        return None
+    few = math.expm1(features["missing_count"]) < REMARK_WORDS + 0.5
+    return REMARK if few and not features["numbers_missing"] and not features["names_missing"] else ABSENT
 
 
 def _windows(answer: ReadAnswer, sentence: ReadSentence) -> list[Window]:
