@@ -72,6 +72,12 @@ def quote_of(score: Score) -> str:
     return _text(score.details.get("quote"))
 
 
+def texts_of(score: Score, key: str) -> list[str]:
+    """The text or texts under a key in the details of a score; of a damaged one whatever is there, as text."""
+    given = score.details.get(key)
+    return [str(text) for text in (given if is_list(given) else [given]) if text]
+
+
 def _listed(outcome: Outcome, key: str) -> list[Any]:
     """The entries under a key in the details of the first metric that has any."""
     for score in outcome.scores.values():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from answerkey.coerce.values import is_list, is_mapping
-from answerkey.reports.evidence import CheckedCriterion, CheckedFact, criteria_of, facts_of, quote_of
+from answerkey.reports.evidence import CheckedCriterion, CheckedFact, criteria_of, facts_of, quote_of, texts_of
 from answerkey.reports.failure_screen import expected_lines
 from answerkey.types import Criterion, Outcome, Part, Profile, Score, Turn
 
@@ -254,18 +254,13 @@ def _judge(outcome: Outcome) -> list[JudgeCall]:
     """Each judge call once, with its metrics, its reasoning and its raw reply."""
     calls: dict[str, JudgeCall] = {}
     for name, score in outcome.scores.items():
-        raw, reasoning = _texts(score.details.get("raw")), _texts(score.details.get("reasoning"))
+        raw, reasoning = texts_of(score, "raw"), texts_of(score, "reasoning")
         if not raw and not reasoning:
             continue
         key = str(score.details.get("call") or f"{raw}{reasoning}")
         call = calls.setdefault(key, JudgeCall([], str(score.details.get("model") or ""), raw, reasoning))
         call.metrics.append(name)
     return list(calls.values())
-
-
-def _texts(given: Any) -> list[str]:
-    several = given if is_list(given) else [given]
-    return [str(text) for text in several if text]
 
 
 def _clip(text: str, longest: int | None) -> str:

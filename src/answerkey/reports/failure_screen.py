@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
-from answerkey.reports.evidence import criterion_lines, fact_lines, quote_of, quoted
+from answerkey.reports.evidence import criterion_lines, fact_lines, quote_of, quoted, texts_of
 from answerkey.text import duration, printable
 from answerkey.types import Criterion, Outcome, Profile, Score
 
@@ -156,8 +156,7 @@ def _reasoning(outcome: Outcome) -> list[str]:
     """Each distinct text once: the criteria of one call share theirs."""
     found = dict.fromkeys(_shared_reasons(outcome))
     for score in outcome.scores.values():
-        given = score.details.get("reasoning") or ()
-        found.update(dict.fromkeys([given] if isinstance(given, str) else map(str, given)))
+        found.update(dict.fromkeys(texts_of(score, "reasoning")))
     return [text for text in found if text]
 
 
