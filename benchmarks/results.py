@@ -102,11 +102,11 @@ def _quicker_peer(name: str, result: Result) -> list[str]:
     lines = BENCHMARKS[name].seconds
     if lines is None or result["state"] != "done":
         return []
-    times = [
-        next(float(found[1]) for line in result["lines"] if (found := re.match(rf"{start} +([\d.]+) s", line)))
+    peer, ours = (
+        next(found for line in result["lines"] if (found := re.match(rf"({start}) +([\d.]+) s", line)))
         for start in lines
-    ]
-    return [f"- {name}: {lines[0]} {times[0]:g} s, {lines[1]} {times[1]:g} s"] if times[0] < times[1] else []
+    )
+    return [f"- {name}: {peer[1]} {peer[2]} s, {ours[1]} {ours[2]} s"] if float(peer[2]) < float(ours[2]) else []
 
 
 def _is_quick(name: str, result: Result) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """`seconds` are the beginnings of two printed lines whose times tell who is faster: the peer's, then ours."""
+    """`seconds` are patterns of the beginnings of two printed lines whose times tell who is faster: the peer's, then ours."""
 
     shows: str
     beside: str
@@ -36,7 +36,7 @@ BENCHMARKS = {
     "judge": Benchmark(
         "the path to a judge of 200 ms: one question, criteria of the suite and of cases",
         "autoevals, pydantic-evals, deepeval; a bare loop against llama.cpp",
-        full=("--real", "16"), quick=("--cases", "100", "--rounds", "1"),
+        full=("--real", "16"), quick=("--cases", "100", "--rounds", "1"), seconds=(r"autoevals [\d.]+", r"answerkey [\d.]+"),
     ),
     "ranking": Benchmark("32 ranking metrics from dicts", "pytrec_eval"),
     "retrieval": Benchmark(
