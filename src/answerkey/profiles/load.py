@@ -240,8 +240,9 @@ def _rules(table: TomlTable, where: str, without: frozenset[str]) -> ScoringRule
     criteria = tuple(Criterion(**item) for item in table["criteria"] if item["metric"] not in without)
     if sum(criterion.weight for criterion in criteria) <= 0:
         raise SettingsError(f"{where}: the weights add up to 0; at least one must be above 0")
-    pass_mark = float(table.get("pass", 0.5 * table.get("scale", 1)))
-    if "bands" not in table:
+    marked, scale = table.get("pass"), table.get("scale")  # null, which only JSON has, is no value
+    pass_mark = float(0.5 * (1 if scale is None else scale) if marked is None else marked)
+    if table.get("bands") is None:
         return ScoringRules(criteria, pass_mark, _bands([Band("passed", pass_mark, "PASSED")], pass_mark))
     if not table["bands"]:
         raise SettingsError(f"{where}: bands is [], expected at least one band")
