@@ -16,6 +16,7 @@ from typing import cast
 
 from answerkey.metrics.dates import clock_times, frequencies, regularly
 from answerkey.metrics.number_words import ORDER, SPELLED, in_digits
+from answerkey.metrics.sentences import word_list
 from answerkey.text import numbers
 
 TOLERANCE = 0.002
@@ -35,10 +36,7 @@ _RATE = re.compile(
 )
 _FIRST = re.compile(r"\b(?:at )?first(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)  # the adverb
 _CODE = re.compile(r"\b[A-Z]{3}\s?$")
-_NUMBERED = re.compile(
-    r"\b(quarter|page|chapter|section|article|gate|platform|floor|version|phase|terminal|appendix|paragraph) $",
-    re.IGNORECASE,
-)
+_NUMBERED = re.compile(rf"\b({'|'.join(sorted(word_list('numbered')))}) $", re.IGNORECASE)
 _DURATIONS = {"h": 1 / 8766, "d": 1 / 365.25, "w": 1 / 52.18, "m": 1 / 12, "q": 0.25, "y": 1.0, "a": 1.0}  # years
 CLOCK, FREQUENCY, CENTS, NUMBERED = "clock", "frequency", "cents", "number of a "
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from answerkey.coerce.values import is_list, is_mapping
-from answerkey.reports.evidence import CheckedCriterion, CheckedFact, criteria_of, facts_of, quote_of, texts_of
+from answerkey.reports.evidence import (
+    CheckedCriterion,
+    CheckedFact,
+    TextPiece,
+    answer_pieces,
+    criteria_of,
+    facts_of,
+    passage_pieces,
+    quote_of,
+    sentences_of,
+    texts_of,
+)
 from answerkey.reports.failure_screen import expected_lines
 from answerkey.types import Criterion, Outcome, Part, Profile, Score, Turn
-
-
-@dataclass(frozen=True, slots=True)
-class TextPiece:
-    """Part of an answer or passage: a sentence that was checked has a `flag`, a span that supports one its number."""
-
-    text: str
-    sentence: int | None = None
-    flag: bool | None = None
-    probability: float | None = None
-    reason: str = ""
-    passage: int | None = None
-    supports: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,84 +264,3 @@ def _clip(text: str, longest: int | None) -> str:
     if longest is None or len(text) <= longest:
         return text
     return f"{text[:longest]}… ({len(text):,} characters in total)"
-
-
-Span = tuple[int, int, TextPiece]
-
-
-def answer_pieces(outcome: Outcome, longest: int | None = None) -> list[TextPiece]:
-    """The answer split at the detector's sentences; the text between them has the `flag` None."""
-    answer = outcome.response.answer or ""
-    found: list[Span] = []
-    for number, sentence in enumerate(sentences_of(outcome), 1):
-        about = TextPiece(
-            "",
-            sentence=number,
-            flag=bool(sentence.get("flag")),
-            probability=_share(sentence.get("probability")),
-            reason=str(sentence.get("reason") or ""),
-            passage=_passage_number(sentence),
-        )
-        found.append((*_place(sentence.get("start"), sentence.get("end"), answer), about))
-    return _cut(answer, found, longest)
-
-
-def _share(value: Any) -> float | None:
-    """A probability; None for anything else that a metric may have put in its place."""
-    return value if isinstance(value, int | float) and 0 <= value <= 1 else None
-
-
-def passage_pieces(outcome: Outcome, number: int, longest: int | None = None) -> list[TextPiece]:
-    """A passage (counted from 1) split where it supports a sentence of the answer."""
-    text = outcome.response.passages[number - 1].text
-    found: list[Span] = []
-    for place, sentence in enumerate(sentences_of(outcome), 1):
-        if _passage_number(sentence) == number and not sentence.get("flag"):
-            found.append((*_span(sentence.get("span"), text), TextPiece("", supports=place)))
-    return _cut(text, found, longest)
-
-
-def sentences_of(outcome: Outcome) -> list[Mapping[str, Any]]:
-    """The sentence details of `groundedness`, or else of the first metric that has any."""
-    looked = sorted(outcome.scores.items(), key=lambda entry: entry[0] != "groundedness")
-    for _, score in looked:
-        given = score.details.get("sentences")
-        if is_list(given) and given:
-            return [sentence for sentence in given if is_mapping(sentence)]
-    return []
-
-
-def _passage_number(sentence: Mapping[str, Any]) -> int | None:
-    place = sentence.get("passage")
-    return place + 1 if isinstance(place, int) and place >= 0 else None
-
-
-def _span(span: Any, text: str) -> tuple[int, int]:
-    """From two positions, or from the quoted words."""
-    if isinstance(span, str):
-        start = text.find(span) if span else -1
-        return (start, start + len(span)) if start >= 0 else (0, 0)
-    if is_list(span) and len(span) == 2:
-        return _place(span[0], span[1], text)
-    return 0, 0
-
-
-def _place(start: Any, end: Any, text: str) -> tuple[int, int]:
-    if not (isinstance(start, int) and isinstance(end, int)):
-        return 0, 0
-    return max(start, 0), min(end, len(text))
-
-
-def _cut(text: str, found: Iterable[Span], longest: int | None) -> list[TextPiece]:
-    shown = text if longest is None else text[:longest]
-    pieces: list[TextPiece] = []
-    reached = 0
-    for start, end, about in sorted(found, key=lambda span: span[:2]):
-        start, end = max(start, reached), min(end, len(shown))
-        if start >= end:
-            continue
-        if start > reached:
-            pieces.append(TextPiece(shown[reached:start]))
-        pieces.append(replace(about, text=shown[start:end]))
-        reached = end
-    return [*pieces, TextPiece(shown[reached:])] if reached < len(shown) or not pieces else pieces

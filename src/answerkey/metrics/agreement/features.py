@@ -10,8 +10,8 @@ from dataclasses import replace
 from rapidfuzz import fuzz
 
 from answerkey.metrics.agreement.comparable import ARTICLES, Text, Word, read
+from answerkey.metrics.agreement.figure_context import implied
 from answerkey.metrics.agreement.rules import conclusions
-from answerkey.metrics.agreement.stance import implied
 from answerkey.metrics.agreement.word_match import NEAR, closest, place, rareness
 from answerkey.metrics.quantities import Figure, figures_agree, in_unit
 from answerkey.metrics.refusal import refusal

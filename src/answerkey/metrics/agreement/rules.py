@@ -13,16 +13,8 @@ from difflib import SequenceMatcher
 from rapidfuzz import fuzz
 
 from answerkey.metrics.agreement.comparable import Text, Word, read
-from answerkey.metrics.agreement.stance import (
-    differences,
-    figures_exchanged,
-    focus,
-    moved,
-    other_bound,
-    other_sign,
-    relation,
-    stance,
-)
+from answerkey.metrics.agreement.figure_context import differences, figures_exchanged, moved, other_bound, other_sign
+from answerkey.metrics.agreement.stance import focus, relation, stance
 from answerkey.metrics.agreement.word_match import NEAR, Near, closest, has_root
 from answerkey.metrics.dates import MONTHS, without_dates
 from answerkey.metrics.quantities import Figure, figures, figures_agree

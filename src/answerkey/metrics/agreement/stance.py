@@ -6,7 +6,6 @@ another order of the two things that a relation is about.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,8 @@ from functools import lru_cache
 
 from answerkey.metrics.agreement.comparable import Text, Word, read
 from answerkey.metrics.agreement.word_match import has_root
-from answerkey.metrics.quantities import Figure, figures, figures_agree
-from answerkey.metrics.sentences import bounds, phrases, poles, sentence_spans, stem, stem_list
+from answerkey.metrics.quantities import Figure, figures_agree
+from answerkey.metrics.sentences import phrases, poles, sentence_spans, stem, stem_list
 
 _SAID = re.compile(
     r"(?:^\W*|\b(?:so|thus|hence|therefore|answer\ is|conclusion|overall)\b[\s,:*]*)(yes|no|true|false|correct|nope|yeah)\b"
@@ -29,26 +28,16 @@ _ASKS_YES_NO = re.compile(
     re.IGNORECASE,
 )
 _PHRASES = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), put) for put, pattern in phrases().items()]
-_BOUNDS = [
-    (re.compile(rf"\b(?:{before})\s*#|#\s*(?:{after})", re.IGNORECASE), side)
-    for (before, after), side in zip(bounds(), (-1, 1), strict=True)
-]  # in a text in which the figure is a #
 _NO_MORE = re.compile(
     r"\b(?:not|cannot|never|no|\w+n['’]t)\b[^.,;]{0,20}\b(more|longer|less|fewer|later|earlier)\b", re.IGNORECASE
 )
-_AMOUNT = r"([$€£]?\d[\d.,]*%?(?: (?:thousand|million|billion|trillion))?)"
-_FROM_TO = re.compile(rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE)
-_TO_FROM = re.compile(rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE)
 _SIDES = {"yes": 1.0, "yeah": 1.0, "correct": 1.0, "true": 1.0, "no": -1.0, "nope": -1.0, "false": -1.0}
 _IMPLIED, _STATED = 0.75, 0.25  # the weight of a yes or no in other words, and of a statement without any
 LONGEST = 80  # words of a text that is about one thing
-_FIGURES_READ = 12
-_NO_NAMES = frozenset[str]()
 _REACH = 5  # words after a `not` that it negates
-_BRIEF = 4  # words of an expected answer that is little more than a figure
 _PREFIX = re.compile(r"(?:un|in|im|ir|il|non|dis)(?=\w{4})")
 _BE = frozenset({"is", "was", "were", "are", "be", "been", "being"})
-_ALLOW, _RISE = (poles()[stem(word)][-1][0] for word in ("forbid", "decline"))
+_ALLOW, RISE = (poles()[stem(word)][-1][0] for word in ("forbid", "decline"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +114,7 @@ def _around(words: Sequence[Word], at: int) -> tuple[frozenset[str], frozenset[s
     return (right, left) if passive else (left, right)
 
 
-def _order(
+def word_order(
     one: tuple[frozenset[str], frozenset[str]], other: tuple[frozenset[str], frozenset[str]], names: frozenset[str]
 ) -> int:
     """1 where both have the same things on the same sides, -1 where they are exchanged, 0 where it can't be seen."""
@@ -154,7 +143,7 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> in
     for axis in {mark.axis for mark in given} & {mark.axis for mark in sought}:
         ours, theirs = ([mark for mark in some if mark.axis == axis] for some in (sought, given))
         if axis < 0 and len(ours) == len(theirs) == 1:
-            order = _order((ours[0].left, ours[0].right), (theirs[0].left, theirs[0].right), names)
+            order = word_order((ours[0].left, ours[0].right), (theirs[0].left, theirs[0].right), names)
             sides.add(order * ours[0].side * theirs[0].side)
         elif len({mark.side for mark in ours}) == len({mark.side for mark in theirs}) == 1:
             sides.add(ours[0].side * theirs[0].side)
@@ -182,7 +171,7 @@ def _exchanged(said: Text, wanted: Text, names: frozenset[str]) -> Iterator[int]
             _around(text.words, next(n for n, word in enumerate(text.words) if word.stem == verb))
             for text in (wanted, said)
         ]
-        if _order(sides[0], sides[1], names) < 0:
+        if word_order(sides[0], sides[1], names) < 0:
             yield -1
 
 
@@ -253,111 +242,5 @@ def _valence(sentence: Text, topic: Text) -> int:
 
 def direction(text: Text) -> float:
     """1 where everything goes up, -1 where everything goes down, 0 for none or both."""
-    sides = {mark.side for mark in marks(text.plain) if mark.axis == _RISE}
+    sides = {mark.side for mark in marks(text.plain) if mark.axis == RISE}
     return float(sum(sides))
-
-
-def moved(text: Text) -> frozenset[tuple[float, float]]:
-    """The changes in a text as (before, after): `from 4.1 to 5.3`, `to 5.3 from 4.1`."""
-    found = [(m[1], m[2]) for m in _FROM_TO.finditer(text.plain)]
-    found += [(m[2], m[1]) for m in _TO_FROM.finditer(text.plain)]
-    ends = [(figures(before), figures(after)) for before, after in found]
-    return frozenset((one[0].value, other[0].value) for one, other in ends if one and other)
-
-
-def _bound(text: Text, figure: Figure) -> int:
-    """1 for `at least 5`, -1 for `at most 5`, else 0."""
-    start, end = figure.span
-    for pattern, side in _BOUNDS:
-        if pattern.search(f"{text.plain[max(0, start - 30) : start]}#{text.plain[end : end + 20]}"):
-            return side
-    return 0
-
-
-def other_bound(said: Text, wanted: Text, asked: Text, key: Sequence[Figure]) -> bool:
-    """Whether an expected figure is the least in one text, or in the question, and the most in the other."""
-    limit = {"minimum": 1, "maximum": -1}
-    sought = sum(side for word, side in limit.items() if word in asked.vocabulary)
-    for figure in key:
-        bounds = {_bound(said, other) for other in said.figures if figures_agree(figure, other)}
-        if bounds and bounds == {-(_bound(wanted, figure) or sought)} - {0}:
-            return True
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class _Labelled:
-    """A figure with the text from the figure before it, and up to the next one."""
-
-    figure: Figure
-    before: Text
-    after: Text
-
-    @property
-    def direction(self) -> int:
-        """1 or -1 for the last word before it in its clause that rises or falls, else 0."""
-        clause = re.split(r"[,;:(.]\s?", self.before.plain)[-1]
-        return ([mark.side for mark in marks(clause) if mark.axis == _RISE] or [0])[-1]
-
-
-def _labelled(text: Text) -> list[_Labelled]:
-    found = [figure for figure in text.figures if not figure.year][:_FIGURES_READ]
-    ends = [0, *(figure.span[1] for figure in found)]
-    starts = [*(figure.span[0] for figure in found), len(text.plain)]
-    return [
-        _Labelled(figure, read(text.plain[ends[n] : starts[n]]), read(text.plain[ends[n + 1] : starts[n + 1]]))
-        for n, figure in enumerate(found)
-    ]
-
-
-def figures_exchanged(said: Text, wanted: Text) -> bool:
-    """Whether two expected figures have each other's words, or one has the other direction.
-
-    `assets of 5 and debts of 3` for `assets of 3 and debts of 5`; `fell 2 % to 9` for `rose 2 % to 9`.
-    """
-    pairs = [
-        (ours, theirs)
-        for ours in _labelled(wanted)
-        for theirs in _labelled(said)
-        if figures_agree(ours.figure, theirs.figure)
-    ]
-    if any(ours.direction * theirs.direction < 0 for ours, theirs in pairs):
-        return True
-    return any(
-        _order((_label(one[0], side), _label(two[0], side)), (_label(one[1], side), _label(two[1], side)), _NO_NAMES)
-        < 0
-        for n, one in enumerate(pairs)
-        for two in pairs[n + 1 :]
-        if one[0] is not two[0] and one[1] is not two[1]
-        for side in ("before", "after")
-    )
-
-
-def _label(one: _Labelled, side: str) -> frozenset[str]:
-    return frozenset((one.before if side == "before" else one.after).content)
-
-
-def differences(text: Text) -> list[float]:
-    """By how much each change in a text is: 1.2 for `from 4.1 to 5.3`."""
-    return [abs(after - before) for before, after in moved(text)]
-
-
-def implied(said: Text, wanted: Text, key: Sequence[Figure]) -> tuple[Figure, ...]:
-    """The expected figures of a change that an answer gives as the change and one end: `fell by 1.2 to 4.1`."""
-    values = [abs(figure.value) for figure in said.figures]
-
-    def has(value: float) -> bool:
-        return any(math.isclose(value, other, rel_tol=1e-6) for other in values)
-
-    changes = [ends for ends in moved(wanted) if has(abs(ends[1] - ends[0])) and any(map(has, ends))]
-    return tuple(figure for figure in key if any(figure.value in ends for ends in changes))
-
-
-def other_sign(said: Text, wanted: Text, key: Sequence[Figure]) -> bool:
-    """The only expected figure has the other sign, and no word such as `loss` explains it."""
-    if len(key) != 1 or len(wanted.content) > _BRIEF:
-        return False
-    same = [figure.value < 0 for figure in said.figures if figures_agree(key[0], figure)]
-    negative = key[0].value < 0
-    told = said if negative else wanted
-    return bool(same) and negative not in same and not told.vocabulary & stem_list("below_zero")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from answerkey.errors import SettingsError
 from answerkey.metrics.agreement.comparable import read
-from answerkey.metrics.agreement.stance import differences
+from answerkey.metrics.agreement.figure_context import differences
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_numbers
 from answerkey.metrics.dates import Date, dates
 from answerkey.metrics.entailment.contradiction import surely_contradicts
