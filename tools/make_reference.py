@@ -10,7 +10,6 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import click
 import msgspec
 
 import answerkey
-from answerkey.cli.main import COMMANDS, command_module
+from answerkey.cli.main import COMMANDS, load_command
 from answerkey.config.declare import Table, settings_of
 from answerkey.config.tables import EmbeddingTable, JudgeTable, RetrievalTable, RunTable, SuiteTable
 from answerkey.config.target_tables import TARGET_TABLES, EndpointTable, LiveTable, ReplyTable
@@ -42,7 +41,7 @@ def commands() -> str:
     ]
     for name, summary in COMMANDS.items():
         parts.append(f"## answerkey {name}\n\n{summary}\n")
-        command = import_module(command_module(name)).command
+        command = load_command(name)
         parts.append(_help(command, f"answerkey {name}"))
         if isinstance(command, click.Group):
             parts += [_help(sub, f"answerkey {name} {key}") for key, sub in sorted(command.commands.items())]

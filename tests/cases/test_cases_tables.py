@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from answerkey.cases import load_cases, read_responses
-from answerkey.cli.cases import command
+from answerkey.cli.catalogue import cases_command as command
 from answerkey.errors import InputError
 
 ROW = {

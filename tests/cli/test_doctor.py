@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.support.fake_endpoint import FakeEndpoint, Request, Said, completion, error, grades
 
-from answerkey.cli.doctor import command
+from answerkey.cli.doctor import doctor_command as command
 from answerkey.errors import SettingsError
 from answerkey.metrics.judge.exam import Exam, take_exam
 from answerkey.metrics.judge.judged_metrics import Judge

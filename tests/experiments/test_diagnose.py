@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from tests.support.made_documents import WordEmbedder, page_texts, question_rows, write_suite
 
-from answerkey.cli.diagnose import command
+from answerkey.cli.retrieval import diagnose_command as command
 from answerkey.experiments.diagnose import Diagnosis, diagnose, sentence
 from answerkey.experiments.evidence import RetrievalEvidence, RetrievalFinding, from_suite
 
@@ -186,7 +186,7 @@ def test_the_command_on_a_suite(tmp_path: Path) -> None:
 
 
 def test_the_command_on_a_run(tmp_path: Path) -> None:
-    from answerkey.cli.score import command as score
+    from answerkey.cli.score import score_command as score
 
     rows = [
         {"id": f"q{n}", "question": f"question {n}", "answer": "an answer", "relevant": [str(n + 7)], "retrieved": [str(n), str(n + 90), str(n)]}

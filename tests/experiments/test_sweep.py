@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from tests.support.made_documents import WordEmbedder, page_texts, question_rows, write_suite
 
-from answerkey.cli.sweep import command
+from answerkey.cli.retrieval import sweep_command as command
 from answerkey.errors import AnswerkeyError
 from answerkey.experiments.choice import Conclusions, best_setting, conclude
 from answerkey.experiments.grid import METRICS, NAMED, RRF

@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any, get_args, get_origin
@@ -17,7 +16,7 @@ from tests.fuzz.harness import FuzzInput
 from tests.fuzz.mutate import NUMBERS, TEXTS, change, dumps, garble, number, text_bytes, value
 from tests.fuzz.world import CHECK, MARKDOWN, PROFILE, QRELS, RANK_CSV, REPLIES, ROWS, RUN, SHAPES, parquet, toml
 
-from answerkey.cli.main import COMMANDS, command_module
+from answerkey.cli.main import COMMANDS, load_command
 from answerkey.config import tables, target_tables
 from answerkey.config.declare import Setting, choices_of, settings_of
 
@@ -410,7 +409,7 @@ def reply(rng: Random, world: Path) -> FuzzInput:
 def _commands() -> list[tuple[list[str], list[click.Parameter]]]:
     found: list[tuple[list[str], list[click.Parameter]]] = []
     for name in COMMANDS:
-        command = import_module(command_module(name)).command
+        command = load_command(name)
         if isinstance(command, click.Group):
             found += [([name, sub], inner.params) for sub, inner in command.commands.items()]
         elif name not in ("demo", "prefer", "doctor"):  # they load models, or ask a judge

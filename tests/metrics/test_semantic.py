@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import answerkey
 from answerkey import Case, Passage, Response
-from answerkey.cli.score import command as score
+from answerkey.cli.score import score_command as score
 from answerkey.embed import load_embedder
 from answerkey.metrics.plan import make_plan
 from answerkey.metrics.semantic import READINGS, embedding_metrics

@@ -1,11 +1,12 @@
-"""`answerkey calibrate`: how well a metric or judge agrees with human labels."""
+"""`answerkey calibrate` and `label-next`: how well a metric or judge agrees with human labels, and what to label next."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal
@@ -20,8 +21,10 @@ from answerkey.calibrate.calibration import (
     calibration_json,
     calibration_text,
 )
+from answerkey.calibrate.label_order import label_order, rate_of_cases
 from answerkey.calibrate.labelled import measure, read_labelled
-from answerkey.cli.output import COUNT, json_option, print_json, say, show
+from answerkey.calibrate.labels import all_labels
+from answerkey.cli.output import COUNT, done, json_option, print_json, say, show
 from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
 from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError, SettingsError, StorageError, did_you_mean
@@ -32,6 +35,8 @@ from answerkey.metrics.judge.track_record import remember
 from answerkey.metrics.registry import find
 from answerkey.profiles.load import load_profile, with_floor
 from answerkey.reports.charts.style import BLUE, GREY, RED, Spec, layer, number, over, png, titled
+from answerkey.reports.rows import excerpt, read_outcomes_at, read_rows
+from answerkey.reports.text import corrected_line
 from answerkey.runs.store import is_run, read_manifest
 from answerkey.runs.suite import Suite, load_suite, suite_of
 
@@ -86,7 +91,7 @@ class CalibrateOptions:
                  help="Write the best threshold into this profile as the metric's floor."),
 )  # fmt: skip
 @json_option
-def command(**given: Any) -> None:
+def calibrate_command(**given: Any) -> None:
     """Compare a metric with human labels: a case file with a label column, or a run with labels.jsonl.
 
     AUROC above 0.5 means that the metric ranks good answers above bad ones. Give --positive good if label 1 marks a
@@ -230,3 +235,51 @@ def reliability_chart(c: Calibration) -> Spec:
     subtitle = f"AUROC {auroc}, {c.n} labelled answers; dashed: a perfect probability; red: best threshold"
     body = {"height": 320, "data": {"values": values}, "layer": layers}
     return titled(f"Reliability of {c.metric}", body, subtitle)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseToLabel:
+    """A case without a label, as it is listed."""
+
+    id: str
+    question: str
+    answer: str
+    passed: bool
+    score: float | None
+
+
+@click.command("label-next")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--count", type=COUNT, default=10, help="How many cases to list; default 10.")
+@click.option("--labels", type=click.Path(path_type=Path, dir_okay=False),
+              help="A file with columns id and label, besides the labels of the run.")  # fmt: skip
+@json_option
+def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool) -> None:
+    """List the cases whose labels would narrow the corrected pass rate most, the most useful first.
+
+    Labels come from `answerkey view`, from labels.jsonl in the run folder, from a column `label` of the cases, or from a file.
+
+    \b
+    Example:
+      answerkey label-next results/support-bot_20260102_030405 --count 20
+    """
+    rows, known = read_rows(run), all_labels(run, labels)
+    places = {n: known[case] for n, case in enumerate(rows.id) if case in known}
+    order = list(islice(label_order(rows.quality, rows.passed, places), count))
+    answers = [
+        excerpt(each.response.answer or each.response.error or "") for each in read_outcomes_at(run, rows, order)
+    ]
+    cases = [
+        CaseToLabel(rows.id[n], rows.question[n], answer, rows.passed[n], rows.score[n])
+        for n, answer in zip(order, answers, strict=True)
+    ]
+    rate = rate_of_cases(rows.id, rows.quality, rows.passed, known)
+    if as_json:
+        print_json(
+            {"labels": len(places), "corrected": asdict(rate) if rate else None, "next": [asdict(c) for c in cases]}
+        )
+    else:
+        for case in cases:
+            show(f"{case.id}  {'passed' if case.passed else 'failed'}  {case.question[:80]}  →  {case.answer[:80]}")
+        show(corrected_line(rate) if rate else "two labels are needed for a corrected pass rate")
+    done(f"{len(places)} of {len(rows)} cases are labelled; label these with `answerkey view --label {run}`")

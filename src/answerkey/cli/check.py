@@ -5,18 +5,26 @@ from __future__ import annotations
 import json
 import sys
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any
 
 import click
+import msgspec
 
 from answerkey.cli.output import end, json_option, print_json, say
+from answerkey.coerce.values import is_mapping
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, InputError
 from answerkey.quality.assess import Assessment, Limits, assess_answer
 
-_FIELDS = ("question", "answer", "contexts", "retrieval_scores", "run_id")
+_FIELDS: dict[str, tuple[Any, str]] = {  # type, and its name in messages
+    "question": (str, "a string"),
+    "answer": (str | None, "a string or null"),
+    "contexts": (list[str | dict[str, object]] | None, "a list of strings or objects"),
+    "retrieval_scores": (list[float] | None, "a list of numbers"),
+    "run_id": (str | int | None, "a string"),
+}
 
 
-@click.command()
+@click.command("check")
 @click.option(
     "--minimum-score",
     default=Limits().minimum_score,
@@ -24,7 +32,7 @@ _FIELDS = ("question", "answer", "contexts", "retrieval_scores", "run_id")
 )
 @click.option("--gate", is_flag=True, help="Exit 1 if any check fails.")
 @json_option
-def command(minimum_score: float, gate: bool, as_json: bool) -> None:
+def check_command(minimum_score: float, gate: bool, as_json: bool) -> None:
     """Assess one interaction, read as a JSON object from standard input, without calling a model.
 
     Fields: question, answer, contexts (strings, or objects with text and score), retrieval_scores, run_id.
@@ -49,36 +57,26 @@ def command(minimum_score: float, gate: bool, as_json: bool) -> None:
 def read_interaction(given: bytes) -> dict[str, Any]:
     """The arguments of `assess_answer`, or an error that names the field. Other fields are ignored."""
     try:
-        read: object = json.loads(given.decode("utf-8-sig"))
+        record: object = json.loads(given.decode("utf-8-sig"))
     except ValueError as error:
         raise InputError(f"standard input is not one JSON object: {error}") from error
-    if not isinstance(read, dict):
+    if not is_mapping(record):
         raise InputError('expected a JSON object such as {"question": "…", "answer": "…", "contexts": ["…"]}')
-    record = cast("dict[str, Any]", read)
     for key in record:
         # A stricter match than usual: a log may well have a field "user" beside "answer".
         if key not in _FIELDS and (near := get_close_matches(key, _FIELDS, n=1, cutoff=0.8)):
             raise InputError(f'unknown field "{key}"; did you mean "{near[0]}"?')
     if "question" not in record:
         raise InputError(f"no question in the interaction; the fields are {', '.join(_FIELDS)}")
-    _expect(record, "question", (str,), "a string")
-    _expect(record, "answer", (str, type(None)), "a string or null")
-    _expect(record, "run_id", (str, int, type(None)), "a string")
-    _expect_list(record, "contexts", (str, dict), "a list of strings or objects")
-    _expect_list(record, "retrieval_scores", (int, float), "a list of numbers")
-    known = {key: record[key] for key in _FIELDS if key in record}
-    return {"answer": None, **known, "contexts": record.get("contexts") or []}
+    return {"answer": None} | {key: _field(key, record[key]) for key in _FIELDS if key in record}
 
 
-def _expect(record: dict[str, Any], key: str, kinds: tuple[type, ...], expected: str) -> None:
-    if key in record and not isinstance(record[key], kinds):
-        raise InputError(f'field "{key}": expected {expected}, got {json.dumps(record[key])[:60]}')
-
-
-def _expect_list(record: dict[str, Any], key: str, kinds: tuple[type, ...], expected: str) -> None:
-    _expect(record, key, (list, type(None)), expected)
-    if not all(isinstance(item, kinds) for item in record.get(key) or ()):
-        raise InputError(f'field "{key}": expected {expected}, got {json.dumps(record[key])[:60]}')
+def _field(name: str, value: object) -> object:
+    kind, expected = _FIELDS[name]
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        raise InputError(f'field "{name}": expected {expected}, got {json.dumps(value)[:60]}') from None
 
 
 def _show_findings(assessment: Assessment) -> None:

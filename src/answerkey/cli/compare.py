@@ -1,17 +1,23 @@
-"""`answerkey compare`: is run B better than run A?"""
+"""`answerkey compare`, `prefer` and `baseline`: is run B better than run A?"""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import click
 
-from answerkey.cli.output import end, json_option, print_json, say, show
-from answerkey.comparison.baseline import find_baseline
+from answerkey.cli.output import done, end, json_option, print_json, say, show
+from answerkey.cli.scoring_options import judge_model_option, judge_option, judge_settings
+from answerkey.comparison.baseline import find_baseline, set_baseline
 from answerkey.comparison.comparison import compare_runs, comparison_json
+from answerkey.comparison.prefer import prefer_runs, preference_text
 from answerkey.comparison.verdict import CompareGate, end_of_comparison, gate_failures
+from answerkey.files import json_text, write_file
+from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.reports.comparison import comparison_markdown, comparison_text
 from answerkey.reports.write import write_comparison
+from answerkey.runs.store import is_run, read_manifest
 
 
 @click.command("compare")
@@ -39,7 +45,7 @@ from answerkey.reports.write import write_comparison
 )
 @json_option
 @click.pass_context
-def command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[Path, ...], gate: bool,
+def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[Path, ...], gate: bool,
             margin: float | None, max_new_failures: int | None, max_errors: int | None, cases: int, markdown: bool,
             out: Path | None, as_json: bool) -> None:  # fmt: skip
     """Compare run B with run A, case by case; with one run, compare it with the baseline.
@@ -84,3 +90,87 @@ def _baseline(run: Path) -> Path:
     path, _ = find_baseline(Path(), run.parent)
     say(f"comparing with the baseline {path}")
     return path
+
+
+@click.command("prefer")
+@click.argument("run_a", type=click.Path(path_type=Path), metavar="A")
+@click.argument("run_b", type=click.Path(path_type=Path), metavar="B")
+@judge_option
+@judge_model_option
+@click.option("--cases", type=click.IntRange(min=0), default=20, help="How many cases to list; default 20.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE.json", help="Also write the result to this file.")
+@json_option
+def prefer_command(
+    run_a: Path, run_b: Path, judge: str | None, judge_model: str | None, cases: int, out: Path | None, as_json: bool
+) -> None:
+    """Ask the judge for the better answer to each question, in both orders.
+
+    A choice that changes with the order is a tie. The judge is the one of --judge, otherwise that of run B. The win rate is
+    B's: a tie counts half. The local judge compares both answers with the expected answer.
+
+    \b
+    Example:
+      answerkey prefer results/bot_20260102_030405 results/bot_20260103_030405 --judge groq
+    """
+    settings = judge_settings(judge, judge_model) or read_manifest(run_b).settings.judge or "local"
+    with closing(load_judge(settings)) as opened:
+        if opened.name != "local":
+            say(f"asking {opened.name} about each case in both orders …")
+        preference = prefer_runs(run_a, run_b, opened)
+    if out:
+        write_file(out, json_text(preference.to_json()))
+    if as_json:
+        print_json(preference.to_json())
+    else:
+        show(preference_text(preference, cases))
+
+
+_folder_option = click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=".",
+    help="Folder whose .answerkey/baseline.json records the baseline; default the current folder.",
+)
+
+
+@click.group("baseline")
+def baseline_command() -> None:
+    """Set the run that `answerkey compare RUN` compares with.
+
+    \b
+    Example:
+      answerkey baseline set results/bot_20260102_030405
+      answerkey compare results/bot_20260103_030405 --gate
+    """
+
+
+@baseline_command.command("set")
+@click.argument("run", type=click.Path(path_type=Path))
+@_folder_option
+def set_command(run: Path, folder: Path) -> None:
+    """Make RUN the baseline.
+
+    \b
+    Example:
+      answerkey baseline set results/bot_20260102_030405
+    """
+    path = set_baseline(run, folder)
+    done(f"{run} is now the baseline (recorded in {path})")
+
+
+@baseline_command.command("show")
+@_folder_option
+@json_option
+def show_command(folder: Path, as_json: bool) -> None:
+    """Print which run is the baseline.
+
+    \b
+    Example:
+      answerkey baseline show --json
+    """
+    path, kept = find_baseline(folder)
+    there = is_run(path)
+    if as_json:
+        print_json({"run": str(path), "name": kept.name, "created": kept.created, "exists": there})
+    else:
+        show(f"{path}  {kept.name}, created {kept.created}{'' if there else '; the folder no longer exists'}")

@@ -1,7 +1,8 @@
-"""`answerkey demo`: the shipped example, end to end and offline."""
+"""`answerkey demo` and `init`: the shipped example, and a suite to start from."""
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import time
@@ -15,7 +16,7 @@ from answerkey.cli.run.loop import interactive
 from answerkey.comparison.comparison import compare_runs, comparison_json
 from answerkey.demo import FOLDER
 from answerkey.display import rate_text
-from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, Ending, StorageError
+from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, Ending, InputError, StorageError
 from answerkey.reports.write import write_comparison, write_reports
 from answerkey.runs.execute import run_suite
 from answerkey.runs.store import new_folder
@@ -56,11 +57,11 @@ class DemoResult:
     seconds: float = 0.0
 
 
-@click.command()
+@click.command("demo")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("results/demo"),
               help="Folder for the example's files, runs and reports; default results/demo.")  # fmt: skip
 @json_option
-def command(out: Path, as_json: bool) -> None:
+def demo_command(out: Path, as_json: bool) -> None:
     """Score three bots of an invented retail chain, compare two versions of one, and tune its retrieval. Offline.
 
     Some answers are wrong on purpose, so that there are failures to look at.
@@ -154,3 +155,30 @@ Try next{activate}:
   answerkey view {out}                  browse everything
   answerkey run {out}/world/faq.toml    fix an answer in world/faq.csv, run again, compare
   answerkey init mybot                  a suite for your own bot"""
+
+
+FILES = ("suite.toml", "cases.md", "bot.py")
+
+
+@click.command("init")
+@click.argument("folder", type=click.Path(path_type=Path), default=".")
+def init_command(folder: Path) -> None:
+    """Write a commented suite, its cases and a small bot to FOLDER (default the current folder).
+
+    The suite runs immediately. There are no prompts, and no file is overwritten.
+
+    \b
+    Example:
+      answerkey init mybot && answerkey run mybot/suite.toml
+    """
+    present = [name for name in FILES if (folder / name).exists()]
+    if present:
+        raise InputError(f"{folder} already contains {', '.join(present)}; choose another folder: answerkey init mybot")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            (folder / name).write_text((FOLDER / "starter" / name).read_text(encoding="utf-8"), encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be written: {error.strerror}; choose another folder") from None
+    say(f"wrote {', '.join(str(folder / name) for name in FILES)}")
+    done(f"run it with `answerkey run {shlex.quote(str(folder / 'suite.toml'))}`")

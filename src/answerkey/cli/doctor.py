@@ -104,7 +104,7 @@ class JudgeTest:
 @click.option("--api-key-env", metavar="NAME", help="Name of the environment variable with the judge's key.")
 @click.option("--no-exam", is_flag=True, help="Check the installation only; do not call the judge.")
 @json_option
-def command(
+def doctor_command(
     suite: Path | None,
     judge: str | None,
     judge_model: str | None,

@@ -57,9 +57,16 @@ COMMANDS = {
 _WITHOUT_ENDING = {"completion", "-h", "--help", "--version"}
 
 
-def command_module(name: str) -> str:
-    """The module that holds a command; `run` is a package."""
-    return f"answerkey.cli.{'run.command' if name == 'run' else name.replace('-', '_')}"
+_MODULES = {  # of commands that are not in a module of their own name
+    "init": "demo", "run": "run.command", "rescore": "score", "report": "summary", "prefer": "compare",
+    "baseline": "compare", "sweep": "retrieval", "diagnose": "retrieval", "verify": "retrieval",
+    "label-next": "calibrate", "cases": "catalogue", "metrics": "catalogue", "profiles": "catalogue", "completion": "main",
+}  # fmt: skip
+
+
+def load_command(name: str) -> click.Command:
+    """Import a command; `label-next` is the function `label_next_command` of its module."""
+    return getattr(import_module(f"answerkey.cli.{_MODULES.get(name, name)}"), f"{name.replace('-', '_')}_command")
 
 
 class _ReaderGone(Exception):
@@ -71,9 +78,7 @@ class CommandGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        return import_module(command_module(cmd_name)).command
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -103,6 +108,23 @@ def answerkey() -> None:
     Example:
       answerkey init mybot && answerkey run mybot/suite.toml
     """
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
+@click.pass_context
+def completion_command(context: click.Context, shell: str) -> None:
+    """Print the completion script for bash, zsh or fish.
+
+    \b
+    Example:
+      answerkey completion bash >> ~/.bashrc
+    """
+    from click.shell_completion import get_completion_class
+
+    script = get_completion_class(shell)
+    assert script is not None, "click has all three"
+    click.echo(script(context.find_root().command, {}, "answerkey", "_ANSWERKEY_COMPLETE").source())
 
 
 def main() -> None:

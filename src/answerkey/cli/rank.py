@@ -24,14 +24,14 @@ _DEFAULT = "precision@5,recall@5,f1@5,mrr,hit_rate@5,ndcg@5,map"
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
-@click.command()
+@click.command("rank")
 @click.option("--qrels", type=_FILE, help="Labels: TREC, CSV (query_id, relevant) or JSON; default the file of --run.")
 @click.option("--run", "run_file", type=_FILE, required=True, help="Rankings: TREC, CSV (query_id, retrieved) or JSON.")
 @click.option("--metrics", default=_DEFAULT, metavar="A,B,…", help=f"Metrics, comma-separated; default {_DEFAULT}.")
 @click.option("--unit", type=click.Choice(["page", "chunk"]), default="page",
               help="page: count each id once, at its first rank (default); chunk: count every occurrence.")  # fmt: skip
 @json_option
-def command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as_json: bool) -> None:
+def rank_command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as_json: bool) -> None:
     """Compute ranking metrics from files of labels and rankings; no suite needed.
 
     \b

@@ -1,4 +1,4 @@
-"""`answerkey summary`: the results of a run, or its figures by one of its columns."""
+"""`answerkey summary` and `report`: the results of a run, or its figures by one of its columns."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 import click
 
 from answerkey.cli.output import end, json_option, print_json, show
+from answerkey.cli.scoring_options import charts_option
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import read_json
 from answerkey.reports.text import text_report
+from answerkey.reports.write import write_reports
 from answerkey.runs.conclusion import end_of_reading
 from answerkey.runs.store import profile_of, read_manifest, read_outcomes
 from answerkey.runs.summary import Summary
@@ -97,7 +99,7 @@ def grouped_text(groups: list[GroupFigures], column: str) -> str:
     "--by", metavar="COLUMN", help=f"Counts and means per {', '.join(list(COLUMNS)[:-1])} or {list(COLUMNS)[-1]}."
 )
 @json_option
-def command(run: Path, by: str | None, as_json: bool) -> None:
+def summary_command(run: Path, by: str | None, as_json: bool) -> None:
     """Print the text report of a run, or with --json its summary.json. Writes nothing.
 
     \b
@@ -126,3 +128,22 @@ def command(run: Path, by: str | None, as_json: bool) -> None:
     else:
         show(text_report(summary, profile_of(run)))
     raise click.exceptions.Exit(end(end_of_reading(partial, f"the summary of {run}")))
+
+
+@click.command("report")
+@click.argument("run", type=click.Path(path_type=Path))
+@charts_option
+@json_option
+def report_command(run: Path, charts: bool | None, as_json: bool) -> None:
+    """Rewrite all reports of a run from its journal, and print the text report.
+
+    \b
+    Example:
+      answerkey report results/support-bot_20260102_030405
+    """
+    summary = write_reports(run, charts=charts)
+    if as_json:
+        print_json(summary.to_json())
+    else:
+        show(text_report(summary, profile_of(run)))
+    raise click.exceptions.Exit(end(end_of_reading(summary.run.partial, f"reports written to {run}")))

@@ -28,7 +28,7 @@ from answerkey.viewer.guard import Rules
 @click.option("--label", "labelling", is_flag=True, help="Open the label desk of the newest run: cases without scores.")
 @click.option("--as", "labeller", default="", metavar="NAME", help="Your name for the labels you give.")
 @click.option("--open", "open_browser", is_flag=True, help="Open the page in the browser.")
-def command(folder: Path | None, port: int | None, host: str, token: str, **given: Any) -> None:
+def view_command(folder: Path | None, port: int | None, host: str, token: str, **given: Any) -> None:
     """Browse runs, cases, comparisons and sweeps on a local page.
 
     FOLDER contains runs; default `results`, otherwise the current folder. Every page is also available as JSON:

@@ -58,7 +58,7 @@ _OPTIONS = (
 @add_options(*_OPTIONS)
 @scoring_options("Extra metrics, comma-separated.")
 @json_option
-def command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:
+def run_command(suite: Path, scoring: ScoringOptions, **given: Any) -> None:
     """Run a suite. SUITE is its TOML file, or a run folder to resume.
 
     Without a suite: a case file, or a text or PDF that the built-in document bot answers from.

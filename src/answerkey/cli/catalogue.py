@@ -1,0 +1,169 @@
+"""`answerkey cases`, `metrics` and `profiles`: what there is to evaluate, measure and score with."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from answerkey.cases import load_cases
+from answerkey.cli.output import done, json_option, print_json, show
+from answerkey.metrics.registry import Metric, all_metrics, load_modules
+from answerkey.profiles import builtin_names, load_profile
+from answerkey.profiles.load import builtin_text, words_text
+from answerkey.text import counted
+from answerkey.types import Case, Profile
+
+
+@click.command("cases")
+@click.argument("paths", nargs=-1, required=True)
+@json_option
+def cases_command(paths: tuple[str, ...], as_json: bool) -> None:
+    """Validate case files and list their cases.
+
+    \b
+    Example:
+      answerkey cases qa/*.md
+      answerkey cases questions.csv --json
+    """
+    if as_json:
+        print_json([_case_json(case) for case in load_cases(paths, Path())])
+        return
+    count = 0
+    for case in load_cases(paths, Path()):
+        count += 1
+        question = " ".join(case.question.split())
+        show(f"{case.id}\t{question[:100]}{'…' if len(question) > 100 else ''}")
+    done(counted(count, "valid case"))
+
+
+def _case_json(case: Case) -> dict[str, object]:
+    recorded = case.recorded
+    return {
+        "id": case.id,
+        "question": case.question,
+        "expected": case.expected[0] if len(case.expected) == 1 else list(case.expected) or None,
+        "source_file": case.source_file,
+        "question_num": case.question_num,
+        "tags": list(case.tags),
+        "type": case.type,
+        "expected_route": case.expected_route,
+        "acceptable_routes": list(case.acceptable_routes),
+        "relevant": dict(case.relevant) if case.relevant is not None else None,
+        "priority": case.priority,
+        "note": case.note,
+        "history": [asdict(turn) for turn in case.history],
+        "answer_criteria": {
+            key: value for key, value in asdict(case.criteria).items() if value not in (None, (), False)
+        },
+        "answer": recorded.answer if recorded else None,
+        "contexts": list(recorded.contexts) if recorded else [],
+        "route": recorded.route if recorded else None,
+        "retrieved": list(recorded.retrieved) if recorded and recorded.retrieved is not None else None,
+        "response_time": recorded.seconds if recorded else None,
+        "extra": dict(case.extra),
+    }
+
+
+@click.command("metrics")
+@click.option(
+    "--module", "modules", multiple=True, help="Also list the metrics of this Python module; may be repeated."
+)
+@json_option
+def metrics_command(modules: tuple[str, ...], as_json: bool) -> None:
+    """List every metric with its range, direction, inputs and result on empty input.
+
+    \b
+    Example:
+      answerkey metrics
+      answerkey metrics --module my_metrics --json
+    """
+    load_modules(modules)
+    if as_json:
+        print_json([_metric_json(metric) for metric in all_metrics()])
+        return
+    for family, members in groupby(all_metrics(), key=lambda metric: metric.family):
+        show(f"\n{family}")
+        for metric in members:
+            facts = metric.facts
+            low, high = ("-" if end is None else f"{end:g}" for end in (facts.low, facts.high))
+            needs = ", ".join([*facts.needs, *_tools(metric)])
+            show(f"  {facts.name:<26} {low}..{high:<5} {facts.better:<8} {facts.summary}")
+            show(f"  {'':<26} needs {needs or 'nothing'}; when empty: {facts.empty or 'not applicable'}")
+
+
+def _tools(metric: Metric) -> list[str]:
+    return sorted({"embed", "judge"}.intersection(metric.keywords()))
+
+
+def _metric_json(metric: Metric) -> dict[str, object]:
+    facts = metric.facts
+    return {
+        "name": facts.name,
+        "family": metric.family,
+        "summary": facts.summary,
+        "range": [facts.low, facts.high],
+        "better": facts.better,
+        "needs": list(facts.needs),
+        "uses": list(facts.uses),
+        "tools": _tools(metric),
+        "settings": sorted(set(metric.keywords()) - {"embed", "judge", "words", "routes", "names"}),
+        "empty": facts.empty,
+        "unit": facts.unit,
+        "version": facts.version,
+    }
+
+
+@click.group("profiles", invoke_without_command=True)
+@json_option
+@click.pass_context
+def profiles_command(ctx: click.Context, as_json: bool) -> None:
+    """List the built-in scoring profiles, or print one as TOML to start your own from.
+
+    \b
+    Example:
+      answerkey profiles
+      answerkey profiles show route-aware > my-profile.toml
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    profiles = [load_profile(name) for name in builtin_names()]
+    if as_json:
+        print_json([_profile_json(profile) for profile in profiles])
+        return
+    for profile in profiles:
+        marks = f"pass {profile.rules.pass_mark:g} of {profile.scale:g}"
+        show(f"{profile.name:<14} version {profile.version}  {marks}  {profile.summary}")
+        show(f"{'':<14} {', '.join(profile.metrics)}")
+
+
+@profiles_command.command("show")
+@click.argument("name")
+@click.option(
+    "--words", is_flag=True, help="Also print the default word lists, which a profile can replace under [words]."
+)
+def show_one(name: str, words: bool) -> None:
+    """Print the TOML of a built-in profile.
+
+    \b
+    Example:
+      answerkey profiles show rubric
+    """
+    text = builtin_text(name)
+    show(text.rstrip() + (f"\n\n[words]\n{words_text()}".rstrip() if words else ""))
+
+
+def _profile_json(profile: Profile) -> dict[str, object]:
+    return {
+        "name": profile.name,
+        "version": profile.version,
+        "summary": profile.summary,
+        "digest": profile.digest,
+        "scale": profile.scale,
+        "route_weight": profile.route_weight,
+        "metrics": list(profile.metrics),
+        "pass": profile.rules.pass_mark,
+        "bands": [asdict(band) for band in profile.rules.bands],
+    }

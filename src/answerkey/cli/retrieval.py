@@ -1,0 +1,243 @@
+"""`answerkey sweep`, `diagnose` and `verify`: which retrieval settings are best, and why scores are low."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from answerkey.cli.output import collection_option, done, end, json_option, print_json, say, show
+from answerkey.config.declare import TomlTable
+from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
+from answerkey.reports.charts.style import INSTALL
+from answerkey.runs.store import is_run, new_folder
+from answerkey.runs.suite import load_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from answerkey.experiments.choice import Conclusions
+    from answerkey.experiments.diagnose import Diagnosis
+    from answerkey.experiments.evidence import RetrievalEvidence
+    from answerkey.experiments.sweep import Sweep
+    from answerkey.experiments.verify import WrongPage
+
+
+@click.command("sweep")
+@click.argument("suite", type=click.Path(path_type=Path))
+@click.option("--alphas", metavar="A,B,…", help="Exactly these α, comma-separated; default those of the suite.")
+@click.option("--ks", metavar="A,B,…", help="Exactly these K, comma-separated; default those of the suite.")
+@click.option("--named", is_flag=True, help="With --alphas or --ks: also the five named settings at K = 5.")
+@click.option("--rrf", is_flag=True, help="With --alphas or --ks: also reciprocal rank fusion.")
+@click.option("--select", metavar="METRIC", help="Metric that chooses, as ndcg@5 or f1; default nDCG at the largest K.")
+@click.option("--alpha", type=float, help="α of the top-K analysis and of --trace; default the best one.")
+@click.option("--k", type=int, help="K of --trace; default that of the best setting.")
+@click.option(
+    "--trace",
+    "query",
+    metavar="QUERY",
+    help="Print one query (an id or part of the question) step by step; writes nothing.",
+)
+@collection_option
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; default that of the suite.")
+@click.option("--no-charts", "--no-plots", "no_plots", is_flag=True, help="Skip the charts.")
+@json_option
+def sweep_command(
+    suite: Path, query: str | None, k: int | None, out: Path | None, no_plots: bool, as_json: bool, **given: Any
+) -> None:
+    """Compare dense, sparse and hybrid retrieval for every α and K.
+
+    \b
+    Example:
+      answerkey sweep suite.toml --alphas 0,0.5,1 --ks 3,5,10
+      answerkey sweep suite.toml --trace Q17
+
+    Without α and K, the standard tests: five named methods and α from 0 to 1 at K = 5, then K from 3 to 20 at the best α.
+    """
+    from answerkey.experiments.choice import conclude
+    from answerkey.experiments.sweep import prepare, run_sweep
+    from answerkey.experiments.sweep_files import summary
+    from answerkey.reports.sweep_report import sweep_text, write_sweep
+
+    loaded = load_suite(suite, _sweep_settings(given), given["collection"])
+    prepared = prepare(loaded, say)
+    sweep = run_sweep(prepared, say, timed=query is None)
+    for warning in _warnings(sweep):
+        say(f"warning: {warning}")
+    found = conclude(sweep)
+    if query is not None:
+        return _trace(sweep, found, query, k, as_json=as_json)
+    folder = new_folder(out or loaded.folder / loaded.run.out, f"{loaded.name}_sweep")
+    if not write_sweep(sweep, found, folder, plots=not no_plots):
+        say(f"no plots/*.png: {INSTALL}; `answerkey view {folder}` shows the charts without it")
+    if as_json:
+        return print_json({"folder": str(folder), **summary(sweep, found)})
+    show(sweep_text(sweep, found))
+    return done(f"wrote {folder}")
+
+
+def _sweep_settings(given: TomlTable) -> TomlTable:
+    """The options as settings of the suite."""
+    named = {
+        "alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int),
+        "named": given["named"] or None, "rrf": given["rrf"] or None, "select": given["select"],
+        "topk_alpha": given["alpha"],
+    }  # fmt: skip
+    return {f"retrieval.{key}": value for key, value in named.items() if value is not None}
+
+
+def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list[Any] | None:
+    if text is None:
+        return None
+    try:
+        return [read(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise click.BadParameter(f'"{text}": expected comma-separated numbers', param_hint=f"--{name}") from None
+
+
+def _warnings(sweep: Sweep) -> list[str]:
+    found = list(sweep.check.warnings)
+    unlabelled = len(sweep.cases) - int(sweep.labelled.sum())
+    if unlabelled:
+        found.append(f"{unlabelled} of {len(sweep.cases)} queries have no relevant pages and are left out of the means")
+    if sweep.values.max() > 1.0 + 1e-9:
+        found.append('some values are above 1, because several chunks of one page are counted; use unit = "page"')
+    return found
+
+
+def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_json: bool) -> None:
+    """The best setting, or the α and K that were given."""
+    from answerkey.experiments.trace import trace
+
+    row, column = found.best.winner
+    if sweep.plan.topk_alpha is not None:
+        row = sweep.topk[found.setup]
+    if k is not None:
+        if k not in sweep.ks:
+            raise SettingsError(f"--k {k}: expected one of {', '.join(map(str, sweep.ks))}; add others with --ks")
+        column = sweep.ks.index(k)
+    traced = trace(sweep, query, (row, column))
+    if as_json:
+        print_json(traced.as_json())
+    else:
+        show("\n".join(traced.lines()))
+
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.command("diagnose")
+@click.argument("suite_or_run", type=click.Path(path_type=Path), required=False)
+@click.option("--qrels", type=_FILE, help="A file of labels, instead of a suite: TREC, CSV or JSON.")
+@click.option(
+    "--run", "run_file", type=_FILE, help="A file of rankings: TREC, CSV or JSON; it may hold the labels too."
+)
+@click.option(
+    "--index-ids", type=_FILE, help="With --qrels: the page id of each chunk, as a JSON list or one per line."
+)
+@collection_option
+@json_option
+def diagnose_command(
+    suite_or_run: Path | None,
+    qrels: Path | None,
+    run_file: Path | None,
+    index_ids: Path | None,
+    collection: str | None,
+    as_json: bool,
+) -> None:
+    """Find out why retrieval scores are low, and what to fix first.
+
+    \b
+    Example:
+      answerkey diagnose suite.toml
+      answerkey diagnose --qrels labels.json --run rankings.csv --index-ids ids.txt
+    """
+    from answerkey.experiments.diagnose import diagnose
+
+    if collection is not None and (suite_or_run is None or is_run(suite_or_run)):
+        raise click.UsageError("--collection needs a suite, whose vector store is searched")
+    diagnosis = diagnose(_evidence(suite_or_run, qrels, run_file, index_ids, collection))
+    if as_json:
+        print_json(diagnosis.as_json())
+    else:
+        _show_diagnosis(diagnosis)
+
+
+def _evidence(
+    source: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None, collection: str | None
+) -> RetrievalEvidence:
+    from answerkey.experiments.evidence import from_files, from_run, from_suite
+
+    qrels = qrels or run_file
+    if (source is None) == (qrels is None):
+        raise click.UsageError("give a suite, a run folder, or --qrels with --run or --index-ids")
+    if source is not None:
+        return from_run(source) if is_run(source) else from_suite(source, say, collection)
+    assert qrels is not None
+    if run_file is None and index_ids is None:
+        raise click.UsageError("--qrels needs --run, --index-ids or both")
+    return from_files(qrels, run_file, index_ids)
+
+
+def _show_diagnosis(diagnosis: Diagnosis) -> None:
+    from answerkey.experiments.diagnose import gain, sentence
+    from answerkey.experiments.evidence import MEASURE
+
+    show(sentence(diagnosis))
+    for number, finding in enumerate(diagnosis.findings, start=1):
+        more = gain(finding, diagnosis.score)
+        show(f"\n{number}. {finding.title}")
+        show(f"   evidence: {finding.evidence}")
+        show(f"   action:   {finding.action}")
+        if finding.score_if_fixed is not None and more > 0:
+            show(f"   gain:     {MEASURE} {diagnosis.score or 0.0:.3f} → {finding.score_if_fixed:.3f} ({more:+.3f})")
+    for note in diagnosis.notes:
+        show(f"\nnote: {note.title}: {note.evidence}; {note.action}")
+    show(f"\nchecked: {', '.join(diagnosis.checked)}; {diagnosis.labelled} of {diagnosis.queries} queries labelled")
+
+
+_LISTED = 50
+
+
+@click.command("verify")
+@click.argument("suite", type=click.Path(path_type=Path))
+@click.option(
+    "--pdf", type=click.Path(path_type=Path, exists=True), help="PDF file or folder; default that of the suite."
+)
+@collection_option
+@json_option
+@click.pass_context
+def verify_command(
+    context: click.Context, suite: Path, pdf: Path | None, collection: str | None, as_json: bool
+) -> None:
+    """Check that each indexed chunk's text is on the page of the PDF that it names.
+
+    \b
+    Example:
+      answerkey verify suite.toml --pdf manuals/
+
+    The suite's [retrieval] table names the index or the chunks, and with originals the PDFs. Exit code 1 where a chunk is
+    on another page or on none.
+    """
+    from answerkey.experiments.verify import verify_suite
+
+    found = verify_suite(load_suite(suite, collection=collection), pdf, say)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        _list_chunks("on another page", found.wrong)
+        _list_chunks("on no page", found.lost)
+        _list_chunks("names no page of these PDFs", found.unreadable)
+    context.exit(end(Ending(EXIT_OK if found.passed else EXIT_GATE, found.sentence, gated=True)))
+
+
+def _list_chunks(title: str, chunks: Sequence[WrongPage]) -> None:
+    if not chunks:
+        return
+    show(f"{title}:")
+    for chunk in chunks[:_LISTED]:
+        where = f" → {chunk.found} ({chunk.share:.0%} of its text)" if chunk.found else ""
+        show(f"  {chunk.chunk}: page {chunk.page}{where}  {' '.join(chunk.text.split())[:80]}")
+    if len(chunks) > _LISTED:
+        show(f"  and {len(chunks) - _LISTED} more")
