@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from tests.support.viewer_asking import ask
 from tests.support.viewer_world import HOSTILE, make_run
 
-from answerkey.cli.view import command
+from answerkey.cli.view import view_command as command
 from answerkey.errors import SettingsError
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 from answerkey.viewer.app import address, make_app

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from answerkey.cli.rank import command
+from answerkey.cli.rank import rank_command as command
 from answerkey.errors import AnswerkeyError
 from answerkey.retrieval.rankings import read_labels
 
