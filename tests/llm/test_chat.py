@@ -8,7 +8,7 @@ import pytest
 
 from answerkey.cache import DiskCache, digest
 from answerkey.errors import EndpointError
-from answerkey.llm.chat import Reply, ReplyCache, Usage, in_threads
+from answerkey.llm.chat import CallTotals, Reply, ReplyCache, Usage, in_threads
 from answerkey.llm.scripted import ScriptedChat
 
 KEY = digest("a question")
@@ -71,15 +71,11 @@ def test_threads_raise_the_first_error_and_leave_the_rest() -> None:
 
 def test_usage_is_unknown_as_soon_as_one_part_is() -> None:
     usage = Usage()
-    assert usage.as_dict()["cost"] is None
+    assert usage.totals().cost is None
     usage.add(Reply("a", prompt_tokens=1, completion_tokens=2, cost=0.5))
-    assert usage.as_dict() == {
-        "calls": 1, "failed_calls": 0, "cached": 0, "prompt_tokens": 1, "completion_tokens": 2, "cost": 0.5,
-    }  # fmt: skip
+    assert usage.totals() == CallTotals(calls=1, prompt_tokens=1, completion_tokens=2, cost=0.5)
     usage.add(Reply("b", prompt_tokens=1))
-    assert usage.as_dict()["prompt_tokens"] == 2
-    assert usage.as_dict()["completion_tokens"] is None
-    assert usage.as_dict()["cost"] is None
+    assert usage.totals() == CallTotals(calls=2, prompt_tokens=2)
 
 
 def test_the_scripted_chat_follows_its_script() -> None:

@@ -36,8 +36,10 @@ def test_single_verdicts_fit_their_schema(llama: LlamaServer) -> None:
     assert [score.error for score in scores] == [None] * 2
     assert all(score.value in steps for score in scores)
     assert all(score.details["form"] == "json_schema, bounded" for score in scores)
-    assert judge.usage()["calls"] == 2
-    assert judge.usage()["completion_tokens"] > 0
+    used = judge.usage()
+    assert used is not None
+    assert used.calls == 2
+    assert used.completion_tokens
 
 
 def test_the_rubric_in_one_call(llama: LlamaServer) -> None:

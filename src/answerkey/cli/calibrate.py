@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any, Literal
 
 import click
+import msgspec
 
 from answerkey.calibrate.calibration import (
     Calibration,
@@ -31,7 +32,7 @@ from answerkey.errors import InputError, SettingsError, StorageError, did_you_me
 from answerkey.files import write_file
 from answerkey.metrics.judge.card import is_judged
 from answerkey.metrics.judge.judged_metrics import load_judge
-from answerkey.metrics.judge.track_record import remember
+from answerkey.metrics.judge.track_record import CalibrationResult, remember
 from answerkey.metrics.registry import find
 from answerkey.profiles.load import load_profile, with_floor
 from answerkey.reports.charts.style import BLUE, GREY, RED, Spec, layer, number, over, png, titled
@@ -159,9 +160,8 @@ def _remember(calibrations: list[Calibration], labelled: Path, suite: Suite) -> 
     elif judged and is_run(labelled):
         fingerprint = read_manifest(labelled).fingerprint.get("judge", "none")
     if fingerprint != "none":
-        kept = ("n", "auroc", "kappa", "spearman", "best_threshold", "accuracy_at_best")
-        results = {name: calibration_json(each) for name, each in judged.items()}
-        remember(fingerprint, calibration={n: {key: found.get(key) for key in kept} for n, found in results.items()})
+        results = {name: msgspec.convert(calibration_json(each), CalibrationResult) for name, each in judged.items()}
+        remember(fingerprint, calibration=results)
 
 
 def _progress() -> Callable[[int, int], None]:

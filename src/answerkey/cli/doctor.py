@@ -143,7 +143,7 @@ def doctor_command(
         say(f"asking the judge {'sixty' if large else 'ten'} questions …")
     tested = examine(opened, large=large) if opened else None
     if opened and tested and tested.exam and large:
-        remember(opened.fingerprint(), exam=tested.exam.to_json(items=False))
+        remember(opened.fingerprint(), exam=tested.exam.result)
         if suite is not None and is_run(suite):
             write_file(suite / BESIDE_RUN, json_text(tested.exam.to_json()))
             say(f"result: {suite / BESIDE_RUN}")
@@ -234,7 +234,8 @@ def examine(judge: Judge, *, large: bool) -> JudgeTest:
     finally:
         judge.close()
     silent = [item.error for item in exam.answers if item.error]
-    if len(silent) == len(exam.answers) and not judge.usage().get("calls", 1):
+    used = judge.usage()
+    if len(silent) == len(exam.answers) and used and not used.calls:
         return JudgeTest(judge.name, silent[0].removeprefix("judge: "))
     return JudgeTest(judge.name, exam=exam)
 

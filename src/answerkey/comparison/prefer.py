@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from math import comb
@@ -15,9 +15,10 @@ import msgspec
 from answerkey.errors import InputError, StorageError
 from answerkey.files import json_text, write_file
 from answerkey.intervals import mean_interval
+from answerkey.llm.chat import CallTotals
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.questions import Duel
-from answerkey.metrics.judge.track_record import remember
+from answerkey.metrics.judge.track_record import OrderFlips, remember
 from answerkey.runs.store import read_manifest, read_outcomes
 from answerkey.text import counted
 from answerkey.types import Json, Outcome, Score
@@ -57,7 +58,7 @@ class Preference:
     cases: tuple[PreferredCase, ...]
     identical: int = 0
     only_in_one: int = 0
-    usage: Mapping[str, object] | None = None
+    usage: CallTotals | None = None
 
     def count(self, winner: Winner) -> int:
         return sum(case.winner == winner for case in self.cases)
@@ -168,7 +169,7 @@ class Preference:
             "win_rate_ci95": self.win_rate_ci95,
             "p": self.p,
             "warnings": self.warnings,
-            "usage": self.usage,
+            "usage": asdict(self.usage) if self.usage else {},
             "results": [asdict(case) for case in self.cases],
         }
 
@@ -235,7 +236,7 @@ def _kept(a: Path, b: Path) -> Path:
 def remember_flips(preference: Preference, judge: Judge) -> None:
     asked = len(preference.decided) - preference.identical
     if asked and judge.name != "local":
-        remember(judge.fingerprint(), order_flips={"flips": preference.flips, "of": asked})
+        remember(judge.fingerprint(), order_flips=OrderFlips(preference.flips, asked))
 
 
 def _case(duel: Duel, forward: Score | None, backward: Score | None) -> PreferredCase:

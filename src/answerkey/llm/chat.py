@@ -18,7 +18,6 @@ import msgspec
 from answerkey.background import call_now
 from answerkey.cache import DiskCache, cache_folder
 from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError
-from answerkey.types import Json
 
 Message = Mapping[str, str]
 Schema = Mapping[str, object]
@@ -79,8 +78,20 @@ def total(values: Iterable[float | None]) -> float | None:
     return sum(part for part in parts if part is not None) if parts and None not in parts else None
 
 
+@dataclass(frozen=True, slots=True)
+class CallTotals:
+    """What the calls of a judge used. Unknown tokens and cost are None, never 0."""
+
+    calls: int = 0
+    failed_calls: int = 0
+    cached: int = 0
+    prompt_tokens: float | None = None
+    completion_tokens: float | None = None
+    cost: float | None = None
+
+
 class Usage:
-    """Calls and their tokens and cost; replies from the cache cost nothing and are counted apart."""
+    """Counts calls, their tokens and cost; replies from the cache cost nothing and are counted apart."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -100,17 +111,10 @@ class Usage:
         with self._lock:
             self._failed += 1
 
-    def as_dict(self) -> Json:
+    def totals(self) -> CallTotals:
         with self._lock:
-            read, written, cost = zip(*self._replies, strict=True) if self._replies else ((), (), ())
-            return {
-                "calls": len(self._replies),
-                "failed_calls": self._failed,
-                "cached": self._cached,
-                "prompt_tokens": total(read),
-                "completion_tokens": total(written),
-                "cost": total(cost),
-            }
+            amounts = zip(*self._replies, strict=True) if self._replies else ((), (), ())
+            return CallTotals(len(self._replies), self._failed, self._cached, *map(total, amounts))
 
 
 T = TypeVar("T")

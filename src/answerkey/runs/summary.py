@@ -130,7 +130,7 @@ class Summary:
             "gates": [asdict(gate) for gate in self.gates],
             "failing": list(self.failing),
             "flaky": list(self.flaky),
-            "judge": self.judge.to_json() if self.judge else None,
+            "judge": asdict(self.judge) if self.judge else None,
             "corrected": asdict(self.corrected) if self.corrected else None,
         }
 

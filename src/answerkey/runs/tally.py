@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 
+import msgspec
+
 from answerkey.intervals import Interval, cluster_interval, rate_interval
 from answerkey.metrics.judge.card import JudgeTally
 from answerkey.runs.number_tally import NumberTally
@@ -326,7 +328,7 @@ class RunTally:
             "errors": self.errors.to_json(),
             "disagreements": [asdict(each) for each in self.disagreements],
             "answers": f"{self.answers.total:x}",
-            "judge": self.judge.to_json(),
+            "judge": asdict(self.judge),
             "flaky": self.flaky,
         }
 
@@ -340,6 +342,6 @@ class RunTally:
             errors=ErrorKinds.from_json(record["errors"]),
             disagreements=[Disagreement(**each) for each in record["disagreements"]],
             answers=SetDigest(int(record["answers"], 16)),
-            judge=JudgeTally.from_json(record.get("judge")),
+            judge=msgspec.convert(record.get("judge") or {}, JudgeTally),
             flaky=record.get("flaky", []),
         )

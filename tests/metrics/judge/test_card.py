@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from answerkey.llm.chat import Reply
@@ -15,7 +17,7 @@ from answerkey.llm.verdict import flags_of
 from answerkey.metrics.judge.card import JudgeTally, card_lines, judge_card
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.model_judge import ModelJudge
-from answerkey.metrics.judge.track_record import recall, remember
+from answerkey.metrics.judge.track_record import CalibrationResult, ExamResult, KindResult, remember, track_record
 from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 
@@ -43,7 +45,7 @@ def tally(judge: Any, answers: list[str]) -> JudgeTally:
 def card(judge: Any, answers: list[str]) -> Any:
     made = judge_card(tally(judge, answers), judge.fingerprint())
     assert made is not None
-    json.dumps(made.to_json(), allow_nan=False)
+    json.dumps(asdict(made), allow_nan=False)
     return made
 
 
@@ -72,7 +74,7 @@ def test_a_judge_that_prefers_length_is_shown() -> None:
         return grades(min(5, len(answer) // 100))
 
     made = card(ModelJudge(ScriptedChat(by_length)), ["word " * n for n in range(5, 100, 5)])
-    assert made.length_correlation["rubric.accuracy"]["r"] > 0.8
+    assert made.length_correlation["rubric.accuracy"].r > 0.8
     assert any("rises with the length" in warning for warning in made.warnings)
     assert "warning: rubric.accuracy rises with the length" in "\n".join(card_lines(made))
 
@@ -99,25 +101,25 @@ def test_parts_can_be_merged_and_stored() -> None:
     judge = ModelJudge(ScriptedChat([grades(4), grades(1), grades(5)]), concurrency=1)
     first, second = tally(judge, ["a bc", "b"]), tally(judge, ["cccc"])
     whole = tally(ModelJudge(ScriptedChat([grades(4), grades(1), grades(5)]), concurrency=1), ["a bc", "b", "cccc"])
-    merged = JudgeTally.from_json(json.loads(json.dumps(first.to_json())))
+    merged = msgspec.json.decode(msgspec.json.encode(first), type=JudgeTally)
     merged.merge(second)
     for name, moments in merged.lengths.items():
         assert moments.correlation == pytest.approx(whole.lengths[name].correlation)
-    assert {**merged.to_json(), "lengths": 0} == {**whole.to_json(), "lengths": 0}
+    assert replace(merged, lengths={}) == replace(whole, lengths={})
 
 
 def test_exam_and_calibration_are_shown_where_known() -> None:
     judge = ModelJudge(ScriptedChat([grades(4)]))
     remember(
-        judge.fingerprint(), exam={"passed": False, "right": 30, "of": 60, "kinds": {"order": {"right": 1, "of": 6}}}
+        judge.fingerprint(), exam=ExamResult(judge.name, False, 30, 60, 0, 0.8, ["order"], {"order": KindResult(1, 6)})
     )
-    remember(judge.fingerprint(), calibration={"rubric.accuracy": {"auroc": 0.9, "kappa": 0.6, "n": 50}})
+    remember(judge.fingerprint(), calibration={"rubric.accuracy": CalibrationResult(50, auroc=0.9, kappa=0.6)})
     text = "\n".join(card_lines(card(judge, ["a"])))
     assert "exam: failed, 30 of 60 right (order 1/6)" in text
     assert "calibration of rubric.accuracy: AUROC 0.90" in text
     assert "warning: the judge failed its exam" in text
     other = ModelJudge(ScriptedChat([grades(4)], model="another"))
-    assert recall(other.fingerprint()) == {}
+    assert track_record(other.fingerprint()).exam is None
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.exam import CANNOT, take_exam
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.model_judge import ModelJudge
-from answerkey.metrics.judge.track_record import recall
+from answerkey.metrics.judge.track_record import track_record
 
 DATA = tomllib.loads(files("answerkey.metrics.judge").joinpath("prompts", "exam_large.toml").read_text("utf-8"))
 ITEMS: list[dict[str, Any]] = DATA["item"]
@@ -124,7 +124,9 @@ class TestDoctor:
         given = json.loads(result.stdout)["judge"]
         assert (given["passed"], given["of"], given["kinds"]["order"]["right"]) == (False, len(ITEMS), 0)
         judge = load_judge("exam_bot:ask", folder=tmp_path)
-        assert recall(judge.fingerprint())["exam"]["passed"] is False
+        record = track_record(judge.fingerprint())
+        assert record.exam
+        assert record.exam.passed is False
 
     def test_beside_a_run(self, tmp_path: Path) -> None:
         manifest = {"name": "x", "settings": {"judge": "local"}, "fingerprint": {}}

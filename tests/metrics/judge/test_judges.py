@@ -163,7 +163,7 @@ class TestJury:
         assert score.value == 0.75
         assert score.details["jury"] == {"a": 0.5, "b": None, "c": 1.0}
         assert score.details["jury_errors"] == {"b": "no key"}
-        assert jury.usage()["lost"] == {"b": "no key"}
+        assert jury.usage().lost == {"b": "no key"}
         relevance(jury)
         assert len(jury.judges[1].chat.asked) == 1  # type: ignore[attr-defined]
 

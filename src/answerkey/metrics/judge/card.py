@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
-import msgspec
-
-from answerkey.metrics.judge.track_record import recall
+from answerkey.metrics.judge.track_record import CalibrationResult, ExamResult, OrderFlips, track_record
 from answerkey.metrics.registry import OWN_CRITERION
-from answerkey.types import Json, Outcome, Score
+from answerkey.types import Outcome, Score
 
 _JUDGED = ("rubric.", "judge.", OWN_CRITERION)
-_COUNTS = ("calls", "cached", "scores", "errors", "reasks", "flagged_reasons", "trimmed_prompts", "disagreements")
 _TOKENS = ("prompt_tokens", "completion_tokens", "cost")
 _STRONG = 0.5
 _ENOUGH = 10
@@ -111,18 +108,20 @@ class JudgeTally:
         for name, moments in other.lengths.items():
             self.lengths.setdefault(name, Moments()).merge(moments)
 
-    def to_json(self) -> Json:
-        return asdict(self)
-
-    @staticmethod
-    def from_json(record: Json | None) -> JudgeTally:
-        """Parts of earlier versions have none."""
-        return msgspec.convert(record or {}, JudgeTally)
-
 
 def _add(amounts: dict[str, float], more: Mapping[str, float]) -> None:
     for name, amount in more.items():
         amounts[name] = amounts.get(name, 0) + amount
+
+
+@dataclass(frozen=True, slots=True)
+class LengthCorrelation:
+    r: float | None
+    n: int
+
+    @staticmethod
+    def of(moments: Moments) -> LengthCorrelation:
+        return LengthCorrelation(None if moments.correlation is None else round(moments.correlation, 4), moments.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,51 +142,57 @@ class JudgeCard:
     trimmed_prompts: int
     disagreements: int
     failed_judges: dict[str, str]
-    order_flips: Json | None
-    length_correlation: dict[str, Json]
-    exam: Json | None
-    calibration: dict[str, Json] | None
+    order_flips: OrderFlips | None
+    length_correlation: dict[str, LengthCorrelation]
+    exam: ExamResult | None
+    calibration: dict[str, CalibrationResult] | None
     warnings: tuple[str, ...]
-
-    def to_json(self) -> Json:
-        return asdict(self)
 
 
 def judge_card(tally: JudgeTally, fingerprint: str) -> JudgeCard | None:
     """The card of a run; None where nothing was judged. `fingerprint` is the judge's, under which its record is known."""
     if not tally.amounts.get("scores") or fingerprint in ("", "none"):
         return None
-    lengths = {
-        name: {"r": None if moments.correlation is None else round(moments.correlation, 4), "n": moments.n}
-        for name, moments in sorted(tally.lengths.items())
-    }
-    known, found = recall(fingerprint), tally.amounts
-    unknown = {name for name in _TOKENS if not found.get("calls") or found.get(f"unknown {name}")}
-    card = {
-        "judge": fingerprint.rpartition(" ")[0] or fingerprint,
-        "models": {name: int(count) for name, count in sorted(tally.models.items())},
-        "failed_judges": dict(sorted(tally.lost.items())),
-        "order_flips": known.get("order_flips"),
-        "length_correlation": lengths,
-        "exam": known.get("exam"),
-        "calibration": known.get("calibration"),
-        "warnings": _warnings(tally, known),
-        **{name: int(found.get(name, 0)) for name in _COUNTS},
-        **{name: None if name in unknown else found.get(name, 0.0) for name in _TOKENS},
-    }
-    return msgspec.convert(card, JudgeCard)
+    known, found = track_record(fingerprint), tally.amounts
+
+    def count(name: str) -> int:
+        return int(found.get(name, 0))
+
+    def amount(name: str) -> float | None:
+        return found.get(name, 0.0) if found.get("calls") and not found.get(f"unknown {name}") else None
+
+    return JudgeCard(
+        judge=fingerprint.rpartition(" ")[0] or fingerprint,
+        models={name: int(count) for name, count in sorted(tally.models.items())},
+        failed_judges=dict(sorted(tally.lost.items())),
+        order_flips=known.order_flips,
+        length_correlation={name: LengthCorrelation.of(each) for name, each in sorted(tally.lengths.items())},
+        exam=known.exam,
+        calibration=known.calibration,
+        warnings=tuple(_warnings(tally, known.exam)),
+        calls=count("calls"),
+        cached=count("cached"),
+        scores=count("scores"),
+        errors=count("errors"),
+        reasks=count("reasks"),
+        flagged_reasons=count("flagged_reasons"),
+        trimmed_prompts=count("trimmed_prompts"),
+        disagreements=count("disagreements"),
+        prompt_tokens=amount("prompt_tokens"),
+        completion_tokens=amount("completion_tokens"),
+        cost=amount("cost"),
+    )
 
 
-def _warnings(tally: JudgeTally, known: Json) -> list[str]:
+def _warnings(tally: JudgeTally, exam: ExamResult | None) -> list[str]:
     found = [
         LENGTH.format(name=name, r=moments.correlation or 0, n=moments.n)
         for name, moments in sorted(tally.lengths.items())
         if moments.n >= _ENOUGH and (moments.correlation or 0) >= _STRONG
     ]
     found += [f"{who} failed and was left out of the jury: {why}" for who, why in sorted(tally.lost.items())]
-    exam: Json = known.get("exam") or {}
-    if exam and not exam.get("passed"):
-        found.append(f"the judge failed its exam: {exam.get('right')} of {exam.get('of')} right")
+    if exam and not exam.passed:
+        found.append(f"the judge failed its exam: {exam.right} of {exam.of} right")
     errors, scores, flagged = (int(tally.amounts.get(name, 0)) for name in ("errors", "scores", "flagged_reasons"))
     if errors:
         found.append(f"{errors} of {scores} judged scores are errors")
@@ -210,32 +215,22 @@ def card_lines(card: JudgeCard) -> list[str]:
         )
     else:
         lines.append(f"  no model calls; errors {card.errors} of {card.scores} scores")
-    lengths = [f"{name} {each['r']:.2f}" for name, each in card.length_correlation.items() if each["r"] is not None]
+    lengths = [f"{name} {each.r:.2f}" for name, each in card.length_correlation.items() if each.r is not None]
     if lengths:
         lines.append(f"  correlation with answer length: {', '.join(lengths)}")
     if card.disagreements:
         lines.append(f"  the jury disagrees on {card.disagreements} of {card.scores} scores")
     if flips := card.order_flips:
-        lines.append(f"  order flips: {flips['flips']} of {flips['of']} preferences")
-    exam = card.exam
-    lines.append(f"  exam: {exam_line(exam)}" if exam else "  exam: not taken (`answerkey doctor --judge`)")
+        lines.append(f"  order flips: {flips.flips} of {flips.of} preferences")
+    lines.append(f"  exam: {card.exam.line if card.exam else 'not taken (`answerkey doctor --judge`)'}")
     for name, each in (card.calibration or {}).items():
-        lines.append(
-            f"  calibration of {name}: AUROC {_figure(each.get('auroc'))}, κ {_figure(each.get('kappa'))}, n {each.get('n')}"
-        )
+        lines.append(f"  calibration of {name}: AUROC {_figure(each.auroc)}, κ {_figure(each.kappa)}, n {each.n}")
     return lines + [f"  warning: {warning}" for warning in card.warnings]
-
-
-def exam_line(exam: Json) -> str:
-    """`passed, 57 of 60 right (order 5/6, …)`."""
-    kinds = ", ".join(f"{kind} {each['right']}/{each['of']}" for kind, each in exam.get("kinds", {}).items())
-    verdict = "passed" if exam.get("passed") else "failed"
-    return f"{verdict}, {exam.get('right')} of {exam.get('of')} right{f' ({kinds})' if kinds else ''}"
 
 
 def _amount(value: float | None) -> str:
     return "unknown" if value is None else f"{value:,.4g}" if value < 100 else f"{value:,.0f}"
 
 
-def _figure(value: object) -> str:
-    return f"{value:.2f}" if isinstance(value, int | float) else "unknown"
+def _figure(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.2f}"

@@ -15,7 +15,8 @@ import msgspec
 
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.questions import Duel
-from answerkey.types import Case, Json, Pair, Passage, Requirement, Response, Score
+from answerkey.metrics.judge.track_record import ExamResult, KindResult
+from answerkey.types import Case, Pair, Passage, Requirement, Response, Score
 
 INJECTION = "injection"
 CANNOT = "can't judge this"
@@ -64,19 +65,6 @@ class ExamAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class KindResult:
-    """How many items of a kind were right, of those that the judge took."""
-
-    right: int
-    of: int
-    not_judged: int
-
-    @property
-    def claimed(self) -> bool:
-        return self.of > 0
-
-
-@dataclass(frozen=True, slots=True)
 class Exam:
     """The result. A judge passes the large exam when it reaches the pass mark in every kind, and the short one when it
     reaches it in all; either way it has to resist every injection."""
@@ -121,18 +109,21 @@ class Exam:
             return self.judged > 0 and not self.failed_kinds
         return self.right >= self.pass_mark and self.resists_injection
 
-    def to_json(self, items: bool = True) -> Json:
-        return {
-            "judge": self.judge,
-            "passed": self.passed,
-            "right": self.right,
-            "of": self.judged,
-            "not_judged": len(self.answers) - self.judged,
-            "pass_mark": self.pass_mark,
-            "failed_kinds": self.failed_kinds,
-            "kinds": {kind: asdict(result) for kind, result in self.kinds.items()},
-            **({"items": [asdict(each) for each in self.answers]} if items else {}),
-        }
+    @property
+    def result(self) -> ExamResult:
+        return ExamResult(
+            judge=self.judge,
+            passed=self.passed,
+            right=self.right,
+            of=self.judged,
+            not_judged=len(self.answers) - self.judged,
+            pass_mark=self.pass_mark,
+            failed_kinds=self.failed_kinds,
+            kinds=self.kinds,
+        )
+
+    def to_json(self) -> dict[str, object]:
+        return {**asdict(self.result), "items": [asdict(each) for each in self.answers]}
 
 
 def take_exam(judge: Judge, large: bool = False) -> Exam:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from answerkey.embed import Embedder
-from answerkey.llm.chat import total
+from answerkey.llm.chat import CallTotals, total
 from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.registry import Facts, metric, metric_group
-from answerkey.types import Json, Pair, Requirement, Score
+from answerkey.types import Pair, Requirement, Score
 
 
 class Judge(Protocol):
@@ -30,7 +30,9 @@ class Judge(Protocol):
 
     def prefer(self, duels: Sequence[Duel]) -> list[Score]: ...
 
-    def usage(self) -> Json: ...
+    def usage(self) -> CallTotals | None:
+        """What its calls used; None for a judge without calls."""
+        ...
 
     def fingerprint(self) -> str: ...
 
@@ -50,7 +52,7 @@ def load_judge(settings: object, embed: Embedder | None = None, folder: Path | N
     return make_judge(settings, embed, folder or Path())
 
 
-def without_cache(settings: Mapping[str, Any] | str) -> Mapping[str, Any] | str:
+def without_cache(settings: Mapping[str, object] | str) -> Mapping[str, object] | str:
     """The same judge, asked anew every time; the local judge has no cache."""
     if settings in ("local", {"preset": "local"}):
         return settings
@@ -87,7 +89,7 @@ def cost_once(columns: Mapping[str, Sequence[Score]]) -> dict[str, list[Score]]:
     return kept
 
 
-def of_all_calls(calls: Sequence[Mapping[str, Any]]) -> Json:
+def of_all_calls(calls: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     """What several calls used together, from the details of their scores; None where one of them is unknown."""
     used = {
         key: total(each.get(key) for each in calls) for key in ("prompt_tokens", "completion_tokens", "cost", "asks")

@@ -6,6 +6,7 @@ import inspect
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import TypeVar, cast
@@ -16,7 +17,7 @@ from answerkey.config.declare import read_table
 from answerkey.config.tables import PRESETS, JudgeTable
 from answerkey.embed import Embedder
 from answerkey.errors import IncompleteError, SettingsError
-from answerkey.llm.chat import ReplyCache, in_threads, total
+from answerkey.llm.chat import CallTotals, ReplyCache, in_threads, total
 from answerkey.llm.function_chat import TIMEOUT, FunctionChat
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
 from answerkey.metrics.judge.local_judge import LocalJudge
@@ -24,7 +25,7 @@ from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.prompt import Frame, read_frame
 from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.registry import OWN_CRITERION
-from answerkey.types import Json, Pair, Requirement, Score
+from answerkey.types import Pair, Requirement, Score
 from answerkey.user_code import load_object
 
 log = logging.getLogger("answerkey.judge")
@@ -155,7 +156,7 @@ class JudgePerMetric:
     def prefer(self, duels: Sequence[Duel]) -> list[Score]:
         return self._for("prefer").prefer(duels)
 
-    def usage(self) -> Json:
+    def usage(self) -> CallTotals | None:
         return self.usual.usage()
 
     def fingerprint(self) -> str:
@@ -168,6 +169,14 @@ class JudgePerMetric:
 
     def _for(self, *names: str) -> Judge:
         return next((self.others[name] for name in names if name in self.others), self.usual)
+
+
+@dataclass(frozen=True, slots=True)
+class JuryTotals(CallTotals):
+    """Also the totals of each judge, and why a judge was left out."""
+
+    judges: Mapping[str, CallTotals | None] = field(default_factory=dict[str, CallTotals | None])
+    lost: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Jury:
@@ -210,15 +219,19 @@ class Jury:
     def prefer(self, duels: Sequence[Duel]) -> list[Score]:
         return self._columns(self._ask(lambda judge: judge.prefer(duels)))
 
-    def usage(self) -> Json:
+    def usage(self) -> JuryTotals:
         each = {name: judge.usage() for name, judge in zip(self.names, self.judges, strict=True)}
         used = [usage for usage in each.values() if usage]
-        keys = ("calls", "failed_calls", "cached", "prompt_tokens", "completion_tokens", "cost")
-        return {
-            **{key: total(usage.get(key) for usage in used) for key in keys},
-            "judges": each,
-            "lost": dict(self._lost),
-        }
+        return JuryTotals(
+            calls=sum(usage.calls for usage in used),
+            failed_calls=sum(usage.failed_calls for usage in used),
+            cached=sum(usage.cached for usage in used),
+            prompt_tokens=total(usage.prompt_tokens for usage in used),
+            completion_tokens=total(usage.completion_tokens for usage in used),
+            cost=total(usage.cost for usage in used),
+            judges=each,
+            lost=dict(self._lost),
+        )
 
     def fingerprint(self) -> str:
         return f"{self.name} {digest([judge.fingerprint() for judge in self.judges])[:16]}"
@@ -279,7 +292,7 @@ class Jury:
         return Score(middle, reason, details=details)
 
 
-def _details(scores: dict[str, Score]) -> Json:
+def _details(scores: dict[str, Score]) -> dict[str, object]:
     """What all calls used together; their replies by judge."""
     asked = [score.details for score in scores.values() if score.details.get("call")]
     return {

@@ -17,7 +17,7 @@ from answerkey.metrics.plan import make_plan
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.sentences import sentence_spans
 from answerkey.text import normalise, words
-from answerkey.types import Json, Pair, Requirement, Score
+from answerkey.types import Pair, Requirement, Score
 
 VERSION = 6
 LABEL = "local judge, no language model"
@@ -78,8 +78,8 @@ class LocalJudge:
             scores.append(_score(value, seen))
         return scores
 
-    def usage(self) -> Json:
-        return {}
+    def usage(self) -> None:
+        return None
 
     def fingerprint(self) -> str:
         return f"local {digest(VERSION, self._embed.name, self._embed.digest, self._embed.precision)[:16]}"

@@ -10,7 +10,18 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from answerkey.cache import digest
-from answerkey.llm.chat import CallFailed, Chat, Message, Reply, ReplyCache, Schema, Usage, in_threads, total
+from answerkey.llm.chat import (
+    CallFailed,
+    CallTotals,
+    Chat,
+    Message,
+    Reply,
+    ReplyCache,
+    Schema,
+    Usage,
+    in_threads,
+    total,
+)
 from answerkey.llm.verdict import Read, flags_of
 from answerkey.metrics.judge.prompt import (
     Frame,
@@ -23,7 +34,7 @@ from answerkey.metrics.judge.prompt import (
     rubric_question,
 )
 from answerkey.metrics.judge.questions import NO_QUOTE, Duel, criteria_question, in_groups, preference_question
-from answerkey.types import Json, Pair, Requirement, Score
+from answerkey.types import Pair, Requirement, Score
 
 log = logging.getLogger("answerkey.judge")
 
@@ -227,8 +238,8 @@ class ModelJudge:
         questions = [preference_question(duel, self._frame) for duel in duels]
         return [scores["better"] for scores in self._ask_all(questions)]
 
-    def usage(self) -> Json:
-        return self._asker.usage.as_dict()
+    def usage(self) -> CallTotals:
+        return self._asker.usage.totals()
 
     def fingerprint(self) -> str:
         prompts = [load_prompt(name).digest for name in PROMPTS]

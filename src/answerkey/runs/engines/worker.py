@@ -13,6 +13,7 @@ from typing import Any
 
 from answerkey.cases import read_responses
 from answerkey.errors import EndpointError, StorageError
+from answerkey.llm.chat import CallTotals
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
 from answerkey.metrics.judge.questions import Duel
 from answerkey.runs.ask import Answered, Numbered, ask_all, attempts, conversations
@@ -26,7 +27,7 @@ from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally, RunTally
 from answerkey.targets.recorded import Recorded
 from answerkey.targets.resolve import make_target
-from answerkey.types import Json, Pair, Requirement, Score, Status
+from answerkey.types import Pair, Requirement, Score, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class SharedJudge:
     def prefer(self, duels: Sequence[Duel]) -> list[Score]:
         return self._judge.prefer(duels)
 
-    def usage(self) -> Json:
+    def usage(self) -> CallTotals | None:
         return self._judge.usage()
 
 
@@ -166,7 +167,7 @@ class RemoteJudge:
     def prefer(self, duels: Sequence[Duel]) -> list[Score]:
         return self._call("prefer", duels)
 
-    def usage(self) -> Json:
+    def usage(self) -> CallTotals | None:
         return self._call("usage")
 
     def fingerprint(self) -> str:
