@@ -22,7 +22,7 @@ from answerkey.calibrate.agreement import (
 )
 from answerkey.errors import InputError
 from answerkey.text import printable
-from answerkey.types import Better, Json, Score
+from answerkey.types import Better, Score
 
 if TYPE_CHECKING:
     from answerkey.intervals import NumberArray
@@ -224,7 +224,7 @@ def _notes(c: Calibration, better: Better) -> list[str]:
     return notes
 
 
-def calibration_json(c: Calibration) -> Json:
+def calibration_json(c: Calibration) -> dict[str, object]:
     """`kappa`, `tpr`, `tnr` and `accuracy_at_best` are at `best_threshold` on the rows it was fitted to;
     `cross_validated` holds the same figures on rows left out of the fit."""
     direction, share = c.direction, c.positives / c.n

@@ -21,7 +21,7 @@ from typing import Any
 
 from answerkey.calibrate.agreement import cohen_kappa, krippendorff_alpha
 from answerkey.errors import InputError, StorageError
-from answerkey.types import Case, Json
+from answerkey.types import Case
 
 LABELS_FILE = "labels.jsonl"
 DECISION = "decision"  # the name under which a disagreement is settled
@@ -121,11 +121,9 @@ def read_labels(run: Path, strict: bool = False) -> RunLabels:
         if not line.strip():
             continue
         try:
-            row: Json = json.loads(line)
-            case = str(row["id"])
-            label = as_label(row["label"], case)
+            row = json.loads(line)
             note, by, at = (str(row.get(key) or "") for key in ("note", "by", "at"))
-            labels.append(CaseLabel(case, label, note, by, at))
+            labels.append(CaseLabel(str(row["id"]), as_label(row["label"], str(row["id"])), note, by, at))
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             if strict:
                 problem = error if isinstance(error, InputError) else 'expected {"id": …, "label": …, "note": …}'
@@ -180,8 +178,8 @@ def add_label(run: Path, case: str, label: float | None, note: str = "", by: str
         if len(text) > longest:
             raise InputError(f"{name}: {len(text):,} characters, at most {longest:,}")
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    record: Json = {"id": case, "label": None if label is None else int(label), "note": note, "at": at}
-    line = json.dumps({**record, "by": by} if by else record) + "\n"
+    record = {"id": case, "label": None if label is None else int(label), "note": note, "at": at}
+    line = json.dumps(record | ({"by": by} if by else {})) + "\n"
     try:
         file = os.open(run / LABELS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         try:

@@ -13,7 +13,7 @@ import click
 
 from answerkey.cli.output import done, end, json_option, print_json, say, show
 from answerkey.cli.run.loop import interactive
-from answerkey.comparison.comparison import compare_runs, comparison_json
+from answerkey.comparison.comparison import compare_runs
 from answerkey.demo import FOLDER
 from answerkey.display import rate_text
 from answerkey.errors import EXIT_INCOMPLETE, EXIT_INTERRUPTED, Ending, InputError, StorageError
@@ -124,8 +124,7 @@ def _run(suite: Path, out: Path) -> DemoRun:
 def _compare(a: DemoRun, b: DemoRun, folder: Path) -> dict[str, str]:
     comparison = compare_runs(a.folder, b.folder)
     write_comparison(comparison, folder)
-    data = comparison_json(comparison)
-    return {"folder": str(folder), "verdict": data["verdict"], "sentence": data["sentence"]}
+    return {"folder": str(folder), "verdict": comparison.verdict, "sentence": comparison.sentence}
 
 
 def _sweep(suite: Path, out: Path) -> dict[str, str]:

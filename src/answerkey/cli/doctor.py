@@ -24,7 +24,6 @@ from answerkey.metrics.judge.judged_metrics import Judge, load_judge, without_ca
 from answerkey.metrics.judge.track_record import remember
 from answerkey.runs.store import is_run, read_manifest
 from answerkey.runs.suite import load_suite
-from answerkey.types import Json
 
 OF_SUITE = "the judge of the suite"
 BESIDE_RUN = "judge_exam.json"
@@ -62,15 +61,13 @@ class JudgeTest:
     error: str = ""
     exam: Exam | None = None
 
-    def as_json(self, *, large: bool) -> Json:
-        exam = self.exam
-        about: Json = {"name": self.name, "reachable": exam is not None, "error": self.error or None}
+    def as_json(self, *, large: bool) -> dict[str, object]:
+        exam, named = self.exam, {"name": self.name, "reachable": self.exam is not None, "error": self.error or None}
         if exam is None:
-            details: Json = {"kinds": {}} if large else {"resists_injection": None, "questions": []}
-            return about | {"passed": False, "right": None, "of": None} | details
-        about |= {"resists_injection": exam.resists_injection}
+            failed = {**named, "passed": False, "right": None, "of": None}
+            return {**failed, "kinds": {}} if large else {**failed, "resists_injection": None, "questions": []}
         if large:
-            return about | exam.to_json()
+            return {**named, "resists_injection": exam.resists_injection, **exam.to_json()}
         questions = [
             {
                 "kind": item.kind,
@@ -84,7 +81,8 @@ class JudgeTest:
             }
             for item in exam.answers
         ]
-        return about | {"passed": exam.passed, "right": exam.right, "of": len(exam.answers), "questions": questions}
+        marks = {"passed": exam.passed, "right": exam.right, "of": len(exam.answers)}
+        return {**named, "resists_injection": exam.resists_injection, **marks, "questions": questions}
 
 
 @click.command("doctor")

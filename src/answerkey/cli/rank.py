@@ -13,7 +13,6 @@ from answerkey.cli.output import json_option, print_json, say, show
 from answerkey.coerce.figures import read_figures
 from answerkey.comparison.significance import difference
 from answerkey.intervals import Interval
-from answerkey.types import Json
 
 if TYPE_CHECKING:
     from answerkey.coerce.figures import RecordedFigures
@@ -78,9 +77,9 @@ def rank_command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as
     return _show_places(result)
 
 
-def _as_json(result: Ranked) -> Json:
-    told = {name: getattr(result, name) for name in ("mean", "queries", "unlabelled", "missing")}
-    return told | ({"places_without_id": result.without_id} if result.without_id else {})
+def _as_json(result: Ranked) -> dict[str, object]:
+    found = {name: getattr(result, name) for name in ("mean", "queries", "unlabelled", "missing")}
+    return {**found, **({"places_without_id": result.without_id} if result.without_id else {})}
 
 
 @dataclass(frozen=True, slots=True)

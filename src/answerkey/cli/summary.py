@@ -18,7 +18,7 @@ from answerkey.runs.conclusion import end_of_reading
 from answerkey.runs.store import profile_of, read_manifest, read_outcomes
 from answerkey.runs.summary import Summary
 from answerkey.text import counted
-from answerkey.types import Json, Outcome, Status
+from answerkey.types import Outcome, Status
 
 COLUMNS: dict[str, Callable[[Outcome], str | None]] = {
     "route": lambda outcome: outcome.response.route,
@@ -54,9 +54,6 @@ class GroupFigures:
         if seconds is not None:
             self.timed += 1
             self.mean_response_time = _moved(self.mean_response_time, seconds, self.timed)
-
-    def to_json(self) -> Json:
-        return {key: value for key, value in asdict(self).items() if key != "timed"}
 
 
 def _moved(mean: float | None, value: float, count: int) -> float:
@@ -111,7 +108,7 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
     if by is not None:
         groups = group_by(run, by)
         if as_json:
-            print_json([group.to_json() for group in groups])
+            print_json([{key: value for key, value in asdict(group).items() if key != "timed"} for group in groups])
         else:
             show(grouped_text(groups, by))
         raise click.exceptions.Exit(end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}")))

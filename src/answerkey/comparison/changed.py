@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
 
+from answerkey.coerce.values import is_mapping
 from answerkey.comparison.pair import Pairs
 from answerkey.errors import SettingsError
 from answerkey.runs.records import SCORING
-from answerkey.types import Json
 
 _LONGEST_VALUE = 60
 _NAMES = {"metrics": "metric versions", "embedding": "embedding model"}
@@ -130,17 +129,16 @@ def _differing(pairs: Pairs) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _changed_settings(old: Any, new: Any, name: str = "") -> Iterator[str]:
+def _changed_settings(old: object, new: object, name: str = "") -> Iterator[str]:
     """The settings that differ, by dotted name with both values: `target.url: "a" → "b"`."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        before, after = cast("Json", old), cast("Json", new)
-        for key in dict.fromkeys([*before, *after]):
-            yield from _changed_settings(before.get(key), after.get(key), f"{name}.{key}" if name else str(key))
+    if is_mapping(old) and is_mapping(new):
+        for key in dict.fromkeys([*old, *new]):
+            yield from _changed_settings(old.get(key), new.get(key), f"{name}.{key}" if name else str(key))
     elif old != new:
         yield f"{name}: {_shown(old)} → {_shown(new)}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = "none" if value is None else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 

@@ -258,7 +258,7 @@ def _moves(pairs: Pairs, noise: Noise | None) -> tuple[Move, ...]:
     return tuple(moves)
 
 
-def comparison_json(comparison: Comparison, cases: int = 20) -> Json:
+def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, object]:
     """The comparison as strict JSON; at most `cases` improved and degraded cases are listed, all are counted."""
     c = comparison
     return {
@@ -287,33 +287,31 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> Json:
         "mcnemar_p": c.mcnemar.p,
         "mcnemar": _mcnemar_json(c.mcnemar),
         "smallest_detectable": c.overall.smallest_detectable,
-        "noise": _noise_json(c.noise) if c.noise else None,
+        "noise": c.noise and {
+            "runs": c.noise.runs, "sd_within_case": c.noise.sd, "floor": c.noise.floor, "flaky_cases": c.noise.flaky,
+        },
         "improved": _moves_json(c.improved, cases),
         "degraded": _moves_json(c.degraded, cases),
         "flaky": [m.id for m in c.moves if m.flaky][:cases],
         "lost": {"count": len(c.lost), "cases": c.lost[:cases]},
-    }
+    }  # fmt: skip
 
 
-def _difference_json(d: Difference) -> Json:
+def _difference_json(d: Difference) -> dict[str, object]:
     record = asdict(d)
     interval = record.pop("interval")
     del record["error"]
     ends = {"ci95": interval and list(interval[:2]), "ci_method": interval and interval[2]}
-    return record | ends | {"effect": effect_size(d.d_pooled)}
+    return {**record, **ends, "effect": effect_size(d.d_pooled)}
 
 
-def _mcnemar_json(m: McNemar) -> Json:
+def _mcnemar_json(m: McNemar) -> dict[str, object]:
     counts = {"both_pass": m.both, "only_a_passes": m.only_a, "only_b_passes": m.only_b, "both_fail": m.neither}
     n = sum(counts.values())
     rates = {"pass_rate_a": (m.both + m.only_a) / n, "pass_rate_b": (m.both + m.only_b) / n} if n else {}
     return {"n": n, **counts, **rates, "method": m.method}
 
 
-def _noise_json(noise: Noise) -> Json:
-    return {"runs": noise.runs, "sd_within_case": noise.sd, "floor": noise.floor, "flaky_cases": noise.flaky}
-
-
-def _moves_json(moves: Sequence[Move], most: int) -> Json:
+def _moves_json(moves: Sequence[Move], most: int) -> dict[str, object]:
     cases = [{**asdict(move), "diff": move.diff} for move in moves[:most]]
     return {"count": len(moves), "cases": [{key: case[key] for key in case if key != "flaky"} for case in cases]}

@@ -17,7 +17,7 @@ from answerkey.errors import InputError
 from answerkey.runs.records import SCORING, cluster_of
 from answerkey.runs.repeats import is_flaky
 from answerkey.text import words
-from answerkey.types import Case, Json, Outcome, Response, Status
+from answerkey.types import Case, Outcome, Response, Status
 
 if TYPE_CHECKING:
     from answerkey.intervals import NumberArray
@@ -38,7 +38,7 @@ class Side:
     fingerprint: Mapping[str, str]
     partial: str = ""
     scale: float | None = None
-    settings: Json = field(default_factory=Json)
+    settings: dict[str, object] = field(default_factory=dict[str, object])
     cluster: str = ""
     repeats: int = 1
     flaky: set[str] = field(default_factory=set[str])

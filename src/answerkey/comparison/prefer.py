@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from answerkey.errors import InputError, StorageError
-from answerkey.files import json_text, write_file
+from answerkey.files import json_text, read_json, write_file
 from answerkey.intervals import mean_interval
 from answerkey.llm.chat import CallTotals
 from answerkey.metrics.judge.judged_metrics import Judge
@@ -21,7 +20,7 @@ from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.judge.track_record import OrderFlips, remember
 from answerkey.runs.store import read_manifest, read_outcomes
 from answerkey.text import counted
-from answerkey.types import Json, Outcome, Score
+from answerkey.types import Outcome, Score
 
 Winner = Literal["A", "B", "tie", ""]
 NO_PREFERENCE = "no preference"
@@ -146,7 +145,7 @@ class Preference:
             found.append(f"{counted(len(errors), 'case')} could not be judged: {errors[0].error}")
         return found
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         return {
             "verdict": self.verdict,
             "sentence": self.sentence,
@@ -179,12 +178,18 @@ class Preference:
 
 
 @dataclass(frozen=True, slots=True)
-class _KeptPreference:
-    """What a reader of the file may rely on."""
+class PreferenceHead:
+    """What is shown above the cases."""
 
     sentence: str
     judge: str
     warnings: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPreference(PreferenceHead):
+    """The file of a preference, as far as it is read again."""
+
     results: list[PreferredCase]
 
 
@@ -221,11 +226,10 @@ def prefer_runs(a: Path, b: Path, judge: Judge) -> Preference:
     return preference
 
 
-def read_preference(a: Path, b: Path) -> Json | None:
+def read_preference(a: Path, b: Path) -> KeptPreference | None:
     """The latest preference between two run folders; None where no judge was asked, or the file is damaged."""
     with suppress(OSError, ValueError):
-        record: Json = json.loads(_kept(a, b).read_text(encoding="utf-8"))
-        return msgspec.convert(record, _KeptPreference) and record
+        return msgspec.convert(read_json(_kept(a, b).read_bytes()), KeptPreference)
     return None
 
 

@@ -10,7 +10,7 @@ from answerkey.metrics.semantic import READINGS
 from answerkey.runs.number_tally import Mean, NumberTally
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.tally import SATISFYING, OutcomeTally
-from answerkey.types import Criterion, Json, Profile
+from answerkey.types import Criterion, Profile
 
 Range = tuple[float, float] | None
 _DEFAULT_READINGS = {
@@ -73,14 +73,9 @@ class RepeatFigures:
     pass_any_ci95: Range
     flaky: int
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         names = {"pass^k": self.pass_all, "pass@k": self.pass_any}
-        return (
-            asdict(self) | names | {f"{name}_ci95": getattr(self, f"{field}_ci95") for name, field in _PASS_K.items()}
-        )
-
-
-_PASS_K = {"pass^k": "pass_all", "pass@k": "pass_any"}
+        return {**asdict(self), **names, "pass^k_ci95": self.pass_all_ci95, "pass@k_ci95": self.pass_any_ci95}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +100,12 @@ class Figures:
     clusters: int | None = None
     repeats: RepeatFigures | None = None
 
-    def to_json(self) -> Json:
-        record: Json = asdict(self) | {"repeats": self.repeats.to_json() if self.repeats else None}
-        for metric in record["average_scores"].values():
-            if metric["reading"] is None:
-                del metric["reading"]
-        return record
+    def to_json(self) -> dict[str, object]:
+        means = {name: asdict(mean) for name, mean in self.average_scores.items()}
+        for mean in means.values():
+            if mean["reading"] is None:
+                del mean["reading"]
+        return {**asdict(self), "average_scores": means, "repeats": self.repeats and self.repeats.to_json()}
 
 
 def figures_of(tally: OutcomeTally, repeats: Repeats, readings: Mapping[str, Criterion] | None = None) -> Figures:

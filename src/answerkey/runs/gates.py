@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
 
+from answerkey.coerce.values import is_mapping
 from answerkey.config.tables import RunTable
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.registry import is_metric
@@ -165,15 +165,14 @@ def _mean(part: Figures, name: str) -> tuple[float | None, Range, str]:
     return figure.mean, figure.ci95, note
 
 
-def _number_at(part: Any, path: str) -> float | None:
+def _number_at(part: object, path: str) -> float | None:
     """The number under names joined by dots; a name may contain dots itself, as `rubric.accuracy` does."""
     if not path:
         return part if isinstance(part, int | float) and not isinstance(part, bool) else None
-    if not isinstance(part, Mapping):
+    if not is_mapping(part):
         return None
-    table = cast("Mapping[str, Any]", part)
-    name = next((name for name in table if path == name or path.startswith(f"{name}.")), None)
-    return None if name is None else _number_at(table[name], path[len(name) + 1 :])
+    name = next((name for name in part if path == name or path.startswith(f"{name}.")), None)
+    return None if name is None else _number_at(part[name], path[len(name) + 1 :])
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from answerkey.config.declare import TomlTable
 from answerkey.config.tables import RunTable, StatisticsTable
 from answerkey.errors import InputError, SettingsError, StorageError
 from answerkey.files import json_text, read_json, write_file
@@ -16,7 +17,7 @@ from answerkey.profiles import load_profile
 from answerkey.runs.control import Selection
 from answerkey.runs.records import to_json
 from answerkey.runs.repeats import Repeats
-from answerkey.types import Json, Profile, Requirement
+from answerkey.types import Profile, Requirement
 
 MANIFEST = "run.json"
 _WRITTEN_IF_SET = ("suite_from_run", "folder", "engine", "shards", "records")
@@ -27,12 +28,12 @@ class RunSettings:
     """The settings of a run, with every secret hidden; `metrics` are the settings of metrics."""
 
     cases: tuple[str, ...] = ()
-    target: Json | None = None
-    judge: str | Json | None = None
-    embedding: str | Json | None = None
+    target: TomlTable | None = None
+    judge: str | TomlTable | None = None
+    embedding: str | TomlTable | None = None
     run: RunTable = field(default_factory=RunTable)
     statistics: StatisticsTable = field(default_factory=StatisticsTable)
-    metrics: Json = field(default_factory=Json)
+    metrics: TomlTable = field(default_factory=TomlTable)
     selection: Selection = field(default_factory=Selection)
 
 
@@ -65,7 +66,7 @@ class Manifest:
     created: str = ""
     suite: str | None = None
     rescore_of: str | None = None
-    profile: Json | None = None
+    profile: TomlTable | None = None
     profile_version: int | None = None
     profile_digest: str | None = None
     fingerprint: dict[str, str]
@@ -105,8 +106,7 @@ def stored_manifest(folder: Path) -> Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    record: Json = msgspec.to_builtins(manifest, enc_hook=str)
-    record["criteria"] = [to_json(each) for each in manifest.criteria]
+    record = msgspec.to_builtins(manifest, enc_hook=str) | {"criteria": [to_json(each) for each in manifest.criteria]}
     kept = {name: value for name, value in record.items() if value is not None or name not in _WRITTEN_IF_SET}
     write_file(folder / MANIFEST, json_text(kept))
 

@@ -21,7 +21,7 @@ from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import Scorer, make_scorer
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import kind_of, make_target
-from answerkey.types import Case, Json, Profile, Target
+from answerkey.types import Case, Profile, Target
 
 _WITHOUT_ROUTES = ("rag", "faq", "full-context")
 _SECRET = ("key", "token", "secret", "password", "authorization", "cookie")
@@ -163,7 +163,7 @@ def manifest_of(prepared: Prepared, created: str) -> Manifest:
 def without_secrets(value: Any, key: str = "") -> Any:
     """The same settings with every value that may be a secret hidden; names of environment variables stay."""
     if isinstance(value, dict):
-        return {name: without_secrets(item, str(name)) for name, item in cast("Json", value).items()}
+        return {name: without_secrets(item, str(name)) for name, item in cast("dict[str, object]", value).items()}
     if isinstance(value, list):
         return [without_secrets(item, key) for item in cast("list[Any]", value)]
     hidden = isinstance(value, str) and any(word in key.lower() for word in _SECRET) and not key.endswith("_env")

@@ -114,7 +114,7 @@ class Summary:
         bands = {name: band["count"] for name, band in record["performance"]["bands"].items()}
         return msgspec.convert({**record, "run": record, "figures": record, "bands": bands}, Summary)
 
-    def to_json(self) -> Json:
+    def to_json(self) -> dict[str, object]:
         count = self.figures.totals.cases
         bands = {name: {"count": n, "share": n / count if count else None} for name, n in self.bands.items()}
         return {
@@ -176,7 +176,7 @@ def _confusion(pairs: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
     return table
 
 
-def _group_json(part: Figures) -> Json:
+def _group_json(part: Figures) -> dict[str, object]:
     """A type or route; its counts stand at the top level too."""
     totals = part.totals
     counts = {"count": totals.cases, "scored": totals.scored, "passed": totals.passed, "errors": totals.errors}

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
-from answerkey.comparison.prefer import read_preference
+from answerkey.comparison.prefer import PreferenceHead, PreferredCase, read_preference
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.charts.comparison_charts import comparison_charts
 from answerkey.reports.charts.style import Spec
@@ -19,7 +19,7 @@ from answerkey.reports.comparison import COLUMNS, metric_rows, notes, table_rows
 from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
 from answerkey.reports.word_diff import LONGEST, Piece, word_diff
 from answerkey.runs.store import open_index
-from answerkey.types import Json, Outcome
+from answerkey.types import Outcome
 from answerkey.viewer.case_query import read_page
 from answerkey.viewer.library import RunEntry, RunLibrary
 from answerkey.viewer.render import respond
@@ -50,7 +50,7 @@ class ComparedCase:
     a: ComparedSide
     b: ComparedSide
     metrics: list[tuple[str, float | None, float | None]]
-    preferred: Json | None
+    preferred: PreferredCase | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class ComparePage:
     runs: list[RunEntry]
     a: str
     b: str
-    comparison: Json | None = None
+    comparison: Mapping[str, object] | None = None
     what_changed: list[str] = field(default_factory=list[str])
     metrics: list[list[str]] = field(default_factory=list[list[str]])
     table: list[list[str]] = field(default_factory=list[list[str]])
@@ -66,7 +66,7 @@ class ComparePage:
     charts: dict[str, Spec] = field(default_factory=dict[str, Spec])
     show: str = ""
     shows: dict[str, int] = field(default_factory=dict[str, int])
-    preference: Json | None = None
+    preference: PreferenceHead | None = None
     found: int = 0
     page: int = 1
     pages: int = 1
@@ -88,7 +88,7 @@ def compare_page(request: Request) -> Response:
         raise InputError(f'show: no "{show[:40]}"{did_you_mean(show, SHOWS)}; there are {", ".join(SHOWS)}')
     comparison = _compared(side_a, side_b, f"{journal_state(side_a)} {journal_state(side_b)}")
     preference = read_preference(side_a, side_b)
-    preferred: dict[str, Json] = {case["id"]: case for case in preference["results"]} if preference else {}
+    preferred = {case.id: case for case in preference.results} if preference else {}
     places = _places(comparison, side_a, side_b, preferred)
     show = show or next((name for name in SHOWS if places[name]), SHOWS[0])
     chosen = places[show]
@@ -106,7 +106,7 @@ def compare_page(request: Request) -> Response:
         charts=comparison_charts(comparison),
         show=show,
         shows={name: len(found) for name, found in places.items() if preference or name not in PREFERRED},
-        preference={key: preference[key] for key in ("sentence", "judge", "warnings")} if preference else None,
+        preference=PreferenceHead(preference.sentence, preference.judge, preference.warnings) if preference else None,
         found=len(chosen),
         page=page,
         pages=pages,
@@ -126,7 +126,7 @@ def _answer_hashes(folder: Path, state: str) -> dict[str, int]:
     return {each.case.id: hash((each.response.answer, each.response.route)) for each in outcomes}
 
 
-def _places(comparison: Comparison, a: Path, b: Path, preferred: Mapping[str, Json]) -> dict[str, list[Pair]]:
+def _places(comparison: Comparison, a: Path, b: Path, preferred: Mapping[str, PreferredCase]) -> dict[str, list[Pair]]:
     """For each choice the pairs to show."""
     place_b = {case: n for n, case in enumerate(read_rows(b).id)}
     both = {case: (n, place_b[case]) for n, case in enumerate(read_rows(a).id) if case in place_b}
@@ -136,22 +136,22 @@ def _places(comparison: Comparison, a: Path, b: Path, preferred: Mapping[str, Js
         "newly passing": [flip.id for flip in comparison.newly_passing],
         "lower": [move.id for move in comparison.degraded],
         "higher": [move.id for move in comparison.improved],
-        "A preferred": [case for case in both if preferred.get(case, {}).get("winner") == "A"],
-        "B preferred": [case for case in both if preferred.get(case, {}).get("winner") == "B"],
-        "order decides": [case for case in both if preferred.get(case, {}).get("flipped")],
+        "A preferred": [case for case in both if case in preferred and preferred[case].winner == "A"],
+        "B preferred": [case for case in both if case in preferred and preferred[case].winner == "B"],
+        "order decides": [case for case in both if case in preferred and preferred[case].flipped],
         "changed": [case for case in both if answers_a.get(case) != answers_b.get(case)],
         "all": list(both),
     }
     return {show: [both[case] for case in chosen[show] if case in both] for show in SHOWS}
 
 
-def _cases(a: Path, b: Path, pairs: Sequence[Pair], preferred: Mapping[str, Json]) -> list[ComparedCase]:
+def _cases(a: Path, b: Path, pairs: Sequence[Pair], preferred: Mapping[str, PreferredCase]) -> list[ComparedCase]:
     outcomes_a = read_outcomes_at(a, read_rows(a), [i for i, _ in pairs])
     outcomes_b = read_outcomes_at(b, read_rows(b), [j for _, j in pairs])
     return [_pair(left, right, *at, preferred) for left, right, at in zip(outcomes_a, outcomes_b, pairs, strict=True)]
 
 
-def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int, preferred: Mapping[str, Json]) -> ComparedCase:
+def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int, preferred: Mapping[str, PreferredCase]) -> ComparedCase:
     left, right = word_diff(a.response.answer or "", b.response.answer or "")
     return ComparedCase(
         a.case.id,

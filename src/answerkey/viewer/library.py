@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from answerkey.coerce.values import is_list
 from answerkey.errors import AnswerkeyError, InputError
@@ -17,7 +17,7 @@ from answerkey.runs.journal import RESPONSES, SCORES
 from answerkey.runs.manifest import MANIFEST, Manifest
 from answerkey.runs.store import LOCK, is_run, read_manifest, read_outcomes
 from answerkey.runs.summary import RunInfo, Summary, summarise
-from answerkey.types import Json, Profile
+from answerkey.types import Profile
 
 SWEEP = "sweep.json"
 _DEPTH = 4  # from the folder above a bot's own: mybot/results/<run>/run.json
@@ -136,11 +136,11 @@ class RunEntry:
     problem: str = ""
 
 
-def bot_name(target: Json) -> str:
+def bot_name(target: Mapping[str, object]) -> str:
     """What a suite calls its target: a name, a function, an address or a command, else its kind."""
     for key in ("name", "call", "url", "command", "model"):
         if target.get(key):
-            value: Any = target[key]
+            value = target[key]
             return " ".join(map(str, value)) if is_list(value) else str(value)
     return str(target.get("kind") or "")
 

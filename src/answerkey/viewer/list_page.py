@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from answerkey.comparison.significance import holm, t_test_p
 from answerkey.errors import AnswerkeyError, InputError, StorageError, did_you_mean
+from answerkey.files import read_json
 from answerkey.metrics.registry import find
 from answerkey.reports.charts.style import AMBER, BLUE, Spec, layer, name, number, over, titled
 from answerkey.reports.rows import Rows, journal_state, read_rows
 from answerkey.text import short_label
-from answerkey.types import Json
 from answerkey.viewer.library import SWEEP, RunEntry, RunLibrary
 from answerkey.viewer.render import respond
 from answerkey.viewer.run_page import send_file
@@ -136,72 +137,108 @@ def _paired_p(a: dict[str, float], b: dict[str, float]) -> float:
 def _sweep(library: RunLibrary, folder: Path) -> SweepEntry:
     sentence = ""
     with suppress(OSError, ValueError, AttributeError):
-        sentence = str(json.loads((folder / SWEEP).read_text(encoding="utf-8")).get("best", {}).get("sentence", ""))
+        sentence = str(read_json((folder / SWEEP).read_bytes()).get("best", {}).get("sentence", ""))
     return SweepEntry(library.key(folder), sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class _SweepFile:
+    """The part of sweep.json that the table needs."""
+
+    settings: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    milliseconds: dict[str, dict[str, float] | None] = field(default_factory=dict[str, dict[str, float] | None])
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting with its metrics by plain name."""
+
+    setting: str | None
+    alpha: float | None
+    k: int | None
+    value: float | None
+    chunking: str | None
+    embedding: str | None
+    type: str
+    metrics: dict[str, float | None]
+    time: dict[str, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPage:
+    sweep: str
+    summary: Mapping[str, object]
+    choices: dict[str, list[str]]
+    chosen: dict[str, str]
+    rows: list[SettingRow]
+    chosen_charts: dict[str, Spec]
+    charts: dict[str, Spec]
+    files: list[str]
 
 
 def sweep_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
     folder = library.sweep(request.path_params["sweep"])
     try:
-        summary: Json = json.loads((folder / SWEEP).read_text(encoding="utf-8"))
+        summary = read_json((folder / SWEEP).read_bytes())
+        every = _rows(msgspec.convert(summary, _SweepFile))
     except (OSError, ValueError) as error:
         raise StorageError(f"{folder.name}/{SWEEP}: cannot be read: {error}") from None
-    every = _rows(summary)
     choices = {
-        "metric": list(dict.fromkeys(metric for row in every for metric in row["metrics"])),
-        "type": list(dict.fromkeys(row["type"] for row in every)),
-        "k": list(dict.fromkeys(str(row["k"]) for row in every)),
+        "metric": list(dict.fromkeys(metric for row in every for metric in row.metrics)),
+        "type": list(dict.fromkeys(row.type for row in every)),
+        "k": list(dict.fromkeys(str(row.k) for row in every)),
     }
     chosen = {key: request.query_params.get(key, "") for key in choices}
     for key, value in chosen.items():
         if value and value not in choices[key]:
             raise InputError(f'{key}: no "{value[:40]}"{did_you_mean(value, choices[key])}')
-    rows = [row for row in every if chosen["type"] in ("", row["type"]) and chosen["k"] in ("", str(row["k"]))]
+    rows = [row for row in every if chosen["type"] in ("", row.type) and chosen["k"] in ("", str(row.k))]
     metric = chosen["metric"]
     if metric:
-        rows.sort(key=lambda row: -(row["metrics"].get(metric) or 0.0))
-    data = {
-        "sweep": library.key(folder),
-        "summary": summary,
-        "choices": choices,
-        "chosen": chosen,
-        "rows": rows,
-        "chosen_charts": setting_chart(rows, metric or "f1") if any(chosen.values()) else {},
-        "charts": _charts(folder),
-        "files": [name for name in FILES if (folder / name).is_file()],
-    }
+        rows.sort(key=lambda row: -(row.metrics.get(metric) or 0.0))
+    data = SweepPage(
+        library.key(folder),
+        summary,
+        choices,
+        chosen,
+        rows,
+        chosen_charts=setting_chart(rows, metric or "f1") if any(chosen.values()) else {},
+        charts=_charts(folder),
+        files=[name for name in FILES if (folder / name).is_file()],
+    )
     return respond(request, "sweep.html", data)
 
 
-def _charts(folder: Path) -> Json:
+def _charts(folder: Path) -> dict[str, Spec]:
     """The specs that the sweep wrote; none for a sweep without charts or with a damaged file."""
     with suppress(OSError, ValueError):
-        return json.loads((folder / CHARTS_FILE).read_text(encoding="utf-8"))
+        return msgspec.convert(read_json((folder / CHARTS_FILE).read_bytes()), dict[str, Spec])
     return {}
 
 
-def _rows(summary: Json) -> list[Json]:
-    """Every setting with its metrics by plain name, best first."""
-    rows: list[Json] = []
-    for setting in summary.get("settings", []):
-        metrics = {name.partition("@")[0]: value for name, value in setting.items() if "@" in name}
-        about = {name: setting.get(name) for name in ("setting", "alpha", "k", "value", "chunking", "embedding")}
-        times = summary.get("milliseconds", {}).get(setting.get("setting"))
-        rows.append({**about, "type": _type(setting.get("alpha")), "metrics": metrics, "time": times})
-    return sorted(rows, key=lambda row: -(row["value"] or row["metrics"].get("f1") or 0.0))
+def _rows(sweep: _SweepFile) -> list[SettingRow]:
+    """Every setting, best first."""
+    rows: list[SettingRow] = []
+    for given in sweep.settings:
+        metrics = {name.partition("@")[0]: value for name, value in given.items() if "@" in name}
+        time = sweep.milliseconds.get(given.get("setting", ""))
+        about = {key: given.get(key) for key in ("setting", "alpha", "k", "value", "chunking", "embedding")}
+        row = {**about, "type": _type(given.get("alpha")), "metrics": metrics, "time": time}
+        rows.append(msgspec.convert(row, SettingRow))
+    return sorted(rows, key=lambda row: -(row.value or row.metrics.get("f1") or 0.0))
 
 
 def _type(alpha: float | None) -> str:
     return "fusion" if alpha is None else {0.0: "sparse", 1.0: "dense"}.get(alpha, "hybrid")
 
 
-def setting_chart(rows: Sequence[Json], metric: str) -> dict[str, Spec]:
+def setting_chart(rows: Sequence[SettingRow], metric: str) -> dict[str, Spec]:
     """The best settings by a metric, as bars; empty where no setting has the metric."""
     values = [
-        {"setting": short_label(f"{row['setting']}, K = {row['k']}"), "value": row["metrics"][metric]}
+        {"setting": short_label(f"{row.setting}, K = {row.k}"), "value": row.metrics[metric]}
         for row in rows
-        if row["metrics"].get(metric) is not None
+        if row.metrics.get(metric) is not None
     ]
     y = name("setting", axis={"labelLimit": 260})
     bars = layer("bar", {"x": number("value", metric), "y": y}, color=BLUE, tooltip=True)

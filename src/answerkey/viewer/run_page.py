@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,11 +68,28 @@ class CaseRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Addresses:
+    """The links of the table; each keeps the rest of the query. A page that does not exist has no link."""
+
+    here: str
+    clear: str
+    without: dict[str, str]
+    without_under: str
+    status: dict[str, str]
+    reason: dict[str, str]
+    sort: dict[str, str]
+    first: str | None
+    previous: str | None
+    next: str | None
+    last: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RunPage:
     run: str
     state: str
     tab: str
-    summary: Json
+    summary: Mapping[str, object]
     charts: dict[str, Spec]
     files: list[str]
     labelled: int
@@ -85,7 +102,7 @@ class RunPage:
     page: int
     pages: int
     cases: list[CaseRow]
-    addresses: Json
+    addresses: Addresses
     tabs: tuple[str, ...] = TABS
     labels: tuple[str, ...] = LABELS
     page_size: int = PAGE
@@ -157,23 +174,24 @@ def metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
     return [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS]
 
 
-def _addresses(query: CaseQuery, rows: Rows, values: dict[str, list[tuple[str, int]]], page: int, pages: int) -> Json:
-    """The links of the table; each keeps the rest of the query."""
+def _addresses(
+    query: CaseQuery, rows: Rows, values: dict[str, list[tuple[str, int]]], page: int, pages: int
+) -> Addresses:
     sorts = ("worst", "id", "status", "score", "route", "type", "seconds", *rows.metrics)
     filters = ("q", "status", "route", "type", "reason", "label")
-    return {
-        "here": query.address(page=page),
-        "clear": CaseQuery(sort=query.sort, down=query.down).address(),
-        "without": {name: query.address(page=1, **{name: ""}) for name in filters},
-        "without_under": query.address(page=1, under="", metric=""),
-        "status": {name: query.address(page=1, status=name) for name, _ in values["status"]},
-        "reason": {name: query.address(page=1, reason=name) for name, _ in values["reason"]},
-        "sort": {name: query.address(sort=name, down=_turned(query, name), page=1) for name in sorts},
-        "first": query.address(page=1) if page > 1 else None,
-        "previous": query.address(page=page - 1) if page > 1 else None,
-        "next": query.address(page=page + 1) if page < pages else None,
-        "last": query.address(page=pages) if page < pages else None,
-    }
+    return Addresses(
+        here=query.address(page=page),
+        clear=CaseQuery(sort=query.sort, down=query.down).address(),
+        without={name: query.address(page=1, **{name: ""}) for name in filters},
+        without_under=query.address(page=1, under="", metric=""),
+        status={name: query.address(page=1, status=name) for name, _ in values["status"]},
+        reason={name: query.address(page=1, reason=name) for name, _ in values["reason"]},
+        sort={name: query.address(sort=name, down=_turned(query, name), page=1) for name in sorts},
+        first=query.address(page=1) if page > 1 else None,
+        previous=query.address(page=page - 1) if page > 1 else None,
+        next=query.address(page=page + 1) if page < pages else None,
+        last=query.address(page=pages) if page < pages else None,
+    )
 
 
 def _turned(query: CaseQuery, name: str) -> str:
