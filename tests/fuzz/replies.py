@@ -21,7 +21,7 @@ from answerkey.metrics.judge.questions import Duel, criteria_question, preferenc
 from answerkey.net import retry_after
 from answerkey.quality.assess import assess_answer
 from answerkey.runs.records import to_json
-from answerkey.targets import gradio, http
+from answerkey.targets import http
 from answerkey.targets.command import CommandTarget
 from answerkey.targets.fields import Fields
 from answerkey.types import Case, Question, Requirement, Response
@@ -50,7 +50,7 @@ def _target(table: Mapping[str, Any]) -> Callable[[str], Any]:
     """An HTTP target of these settings, asked once; its response must be storable."""
 
     def ask(body: str) -> Any:
-        target = (gradio if "gradio" in table else http).make(table, Path(), 5.0)
+        target = http.make(table, Path(), 5.0)
         target._wire._client._pool = _Pool(body.encode("utf-8", "replace"))
         try:
             return _stored(target.ask(QUESTION))

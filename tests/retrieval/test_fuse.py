@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from answerkey.retrieval.bm25 import Formula, build_bm25
-from answerkey.retrieval.fuse import collapse, pool_candidates, reciprocal_ranks, weighted_sum
+from answerkey.retrieval.fuse import Top, collapse, pool_candidates, reciprocal_ranks, select_top, weighted_sum
 from answerkey.retrieval.search_index import Exact
-from answerkey.retrieval.top import Top, select_top
 
 LETTERS = [f"w{n}" for n in range(8)]
 texts = st.lists(st.lists(st.sampled_from(LETTERS), max_size=12).map(" ".join), min_size=1, max_size=12)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.errors import InputError, SettingsError
-from answerkey.targets.faq import NO_MATCH, make, token_cosine, tokens
+from answerkey.targets.bots import NO_MATCH, faq_tokens, make_faq, token_cosine
 from answerkey.types import Question, Response
 
 ROWS = """question,answer
@@ -23,11 +23,11 @@ How do I return a gift?,Bring the gift receipt.
 
 def ask(folder: Path, question: str, **settings: object) -> Response:
     (folder / "faq.csv").write_text(ROWS, encoding="utf-8")
-    return make({"kind": "faq", "faq": "faq.csv", **settings}, folder).ask(Question("q", question))
+    return make_faq({"kind": "faq", "faq": "faq.csv", **settings}, folder).ask(Question("q", question))
 
 
 def test_the_cosine_of_the_worked_example() -> None:
-    assert tokens("What is PSoC?") == {"what", "is", "psoc"}
+    assert faq_tokens("What is PSoC?") == {"what", "is", "psoc"}
     assert token_cosine("What is PSoC?", "What is the PSoC?") == pytest.approx(3 / math.sqrt(12))
     assert round(token_cosine("what is psoc", "what is the psoc"), 4) == 0.8660
 
@@ -43,7 +43,7 @@ def test_the_answer_comes_with_the_match_and_its_cosine(tmp_path: Path) -> None:
 def test_ties_go_to_the_first_row(tmp_path: Path) -> None:
     assert ask(tmp_path, "return").answer == "Bring them to any store."
     (tmp_path / "tie.csv").write_text("question,answer\nred car,first\nblue car,second\n")
-    bot = make({"faq": "tie.csv"}, tmp_path)
+    bot = make_faq({"faq": "tie.csv"}, tmp_path)
     assert bot.ask(Question("q", "car")).answer == "first"
 
 
@@ -63,7 +63,7 @@ def test_case_punctuation_and_repeats_do_not_matter(a: str, b: str) -> None:
 
 
 def test_marks_inside_a_word_are_kept() -> None:
-    assert tokens("It's 3.5 e-mails") == {"it's", "3.5", "e-mails"}
+    assert faq_tokens("It's 3.5 e-mails") == {"it's", "3.5", "e-mails"}
 
 
 def test_minimum_refuses_weak_matches(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_the_cosine_is_symmetric_and_in_range(a: str, b: str) -> None:
     cosine = token_cosine(a, b)
     assert cosine == token_cosine(b, a)
     assert 0.0 <= cosine <= 1.0 + 1e-12
-    assert token_cosine(a, a) == (pytest.approx(1.0) if tokens(a) else 0.0)
+    assert token_cosine(a, a) == (pytest.approx(1.0) if faq_tokens(a) else 0.0)
 
 
 def test_json_and_jsonl_are_read_too(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_json_and_jsonl_are_read_too(tmp_path: Path) -> None:
     (tmp_path / "faq.jsonl").write_text("\ufeff" + json.dumps(rows[0]) + "\n", encoding="utf-8")
     (tmp_path / "faq.csv").write_text("question,expected_answer\nred car,first\n")
     for name in ("faq.json", "faq.jsonl", "faq.csv"):
-        assert make({"faq": name}, tmp_path).ask(Question("q", "car")).answer == "first"
+        assert make_faq({"faq": name}, tmp_path).ask(Question("q", "car")).answer == "first"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_json_and_jsonl_are_read_too(tmp_path: Path) -> None:
 def test_bad_files_are_named(tmp_path: Path, name: str, text: str, told: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=told):
-        make({"faq": name}, tmp_path)
+        make_faq({"faq": name}, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -117,4 +117,4 @@ def test_bad_files_are_named(tmp_path: Path, name: str, text: str, told: str) ->
 def test_bad_settings_say_what_to_do(tmp_path: Path, settings: dict[str, object], told: str) -> None:
     (tmp_path / "faq.csv").write_text(ROWS)
     with pytest.raises(SettingsError, match=told):
-        make(settings, tmp_path)
+        make_faq(settings, tmp_path)

@@ -23,12 +23,12 @@ from answerkey.config.declare import read_table
 from answerkey.config.tables import JudgeTable
 from answerkey.config.target_tables import LiveTable
 from answerkey.errors import InputError, SettingsError
-from answerkey.llm.function_chat import TIMEOUT
+from answerkey.llm.chat import FUNCTION_TIMEOUT
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.judges import function_judge, name_of
 from answerkey.metrics.registry import Facts, Metric, is_metric, registered_name
 from answerkey.targets.function import function_target
-from answerkey.targets.live import Live
+from answerkey.targets.resolve import Live
 from answerkey.types import Case, Target
 
 _QUESTION_KEYS = ("question", "query", "input")
@@ -74,7 +74,7 @@ def judge_of(judge: object, workers: int) -> Judge | None:
         return None
     if hasattr(judge, "rubric") and hasattr(judge, "judge"):
         return cast("Judge", judge)
-    return function_judge(judge, settings=JudgeTable(timeout=TIMEOUT, concurrency=workers))
+    return function_judge(judge, settings=JudgeTable(timeout=FUNCTION_TIMEOUT, concurrency=workers))
 
 
 def metrics_of(given: Iterable[object]) -> tuple[list[str], list[Metric]]:

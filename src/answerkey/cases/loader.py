@@ -13,12 +13,11 @@ from pathlib import Path
 from answerkey.cases.qa_markdown import read_qa_markdown
 from answerkey.cases.shapes import CONVERSATIONS, cases_of_rows, cases_of_value
 from answerkey.coerce.decode import parse_json, read_lines, read_text, read_yaml
-from answerkey.coerce.figures import read_figures
 from answerkey.coerce.rows import case_of_row, response_of_row
 from answerkey.coerce.tables import ROW_READERS, Row, read_rows
 from answerkey.coerce.values import as_text, table_of
 from answerkey.errors import InputError, did_you_mean
-from answerkey.retrieval.rankings import read_qrels, read_trec_run
+from answerkey.retrieval.rankings import read_figures, read_qrels, read_trec_run
 from answerkey.types import Case, Response
 
 log = logging.getLogger("answerkey.cases")

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from answerkey.coerce.decode import parse_json, read_lines, read_text, read_yaml
-from answerkey.coerce.patterns import pattern_problem
-from answerkey.coerce.requirements import ASKED, CHECKS
+from answerkey.coerce.requirements import ASKED, CHECKS, pattern_problem
 from answerkey.coerce.values import is_list, is_mapping, table_of
 from answerkey.errors import InputError
 

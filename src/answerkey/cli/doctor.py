@@ -19,9 +19,8 @@ from answerkey.cli.scoring_options import judge_model_option, judge_settings
 from answerkey.embed import load_embedder
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, AnswerkeyError, Ending, IncompleteError, SettingsError
 from answerkey.files import json_text, write_file
-from answerkey.metrics.judge.exam import Exam, take_exam
+from answerkey.metrics.judge.exam import Exam, remember, take_exam
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge, without_cache
-from answerkey.metrics.judge.track_record import remember
 from answerkey.runs.store import is_run, read_manifest
 from answerkey.runs.suite import load_suite
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from answerkey.cli.output import json_option, print_json, say, show
-from answerkey.coerce.figures import read_figures
 from answerkey.comparison.significance import difference
 from answerkey.intervals import Interval
+from answerkey.retrieval.rankings import read_figures
 
 if TYPE_CHECKING:
-    from answerkey.coerce.figures import RecordedFigures
     from answerkey.intervals import NumberArray
     from answerkey.metrics.ranking.rank import Ranked
+    from answerkey.retrieval.rankings import RecordedFigures
 
 _DEFAULT = "precision@5,recall@5,f1@5,mrr,hit_rate@5,ndcg@5,map"
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

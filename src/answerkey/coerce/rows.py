@@ -9,8 +9,7 @@ from typing import Any
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.passages import as_ids, as_labels, as_passages, as_sources
-from answerkey.coerce.patterns import pattern_problem
-from answerkey.coerce.requirements import as_requirements
+from answerkey.coerce.requirements import as_requirements, pattern_problem
 from answerkey.coerce.values import (
     LIVE,
     Place,

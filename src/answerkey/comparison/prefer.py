@@ -15,9 +15,9 @@ from answerkey.errors import InputError, StorageError
 from answerkey.files import json_text, read_json, write_file
 from answerkey.intervals import mean_interval
 from answerkey.llm.chat import CallTotals
+from answerkey.metrics.judge.exam import OrderFlips, remember
 from answerkey.metrics.judge.judged_metrics import Judge
 from answerkey.metrics.judge.questions import Duel
-from answerkey.metrics.judge.track_record import OrderFlips, remember
 from answerkey.runs.store import read_manifest, read_outcomes
 from answerkey.text import counted
 from answerkey.types import Outcome, Score

@@ -10,8 +10,7 @@ from answerkey.config.declare import existing, read_table
 from answerkey.config.target_tables import RoutedKpiTable
 from answerkey.demo.kpi_catalog import Catalog, Kpi, Reader, Request, read_catalog
 from answerkey.demo.kpi_database import KpiDatabase, Period, find_period, month_of, shifted
-from answerkey.targets.rag import OUT_OF_SCOPE
-from answerkey.targets.rag import make as make_documents_bot
+from answerkey.targets.bots import OUT_OF_SCOPE, make_rag
 from answerkey.types import Question, Response, Target
 
 
@@ -86,7 +85,7 @@ def _documents_bot(settings: Mapping[str, object], folder: Path) -> Target | Non
     if "documents" not in settings:
         return None
     own = ("tables", "kpis", "skills", "documents_route")
-    return make_documents_bot({key: value for key, value in settings.items() if key not in own}, folder)
+    return make_rag({key: value for key, value in settings.items() if key not in own}, folder)
 
 
 @dataclass(frozen=True, slots=True)

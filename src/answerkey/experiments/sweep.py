@@ -35,8 +35,7 @@ from answerkey.experiments.grid import (
 from answerkey.experiments.label_check import LabelCheck, check_labels, labels_of
 from answerkey.metrics.ranking.hits import Floats, Ints
 from answerkey.retrieval.fuse import collapse, pool_candidates, reciprocal_ranks, weighted_sum
-from answerkey.retrieval.question_types import classify
-from answerkey.retrieval.retriever import load_function, passage_of, rerank, rewrite
+from answerkey.retrieval.retriever import classify, load_function, passage_of, rerank, rewrite
 from answerkey.retrieval.search_index import SearchIndex, open_indexes
 from answerkey.runs.suite import Suite
 from answerkey.types import Case

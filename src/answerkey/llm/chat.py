@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,9 +17,11 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from answerkey.background import call_now
-from answerkey.cache import DiskCache, cache_folder
-from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError
+from answerkey.background import Patience, TookTooLong, call_now, call_on, event_loop
+from answerkey.cache import DiskCache, cache_folder, digest
+from answerkey.coerce.values import is_mapping
+from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError, EndpointError
+from answerkey.user_code import error_text
 
 Message = Mapping[str, str]
 Schema = Mapping[str, object]
@@ -182,3 +186,77 @@ class ReplyCache:
 
     def drop(self, key: str) -> None:
         self._disk.drop(key.encode())
+
+
+FUNCTION_TIMEOUT = 300.0
+_MOST_FAILURES = 25  # in a row, before the run stops
+
+
+class FunctionChat:
+    """`FunctionChat(lambda prompt: ask_my_model(prompt), "my-model")`.
+
+    The function returns text, an object with `content` or `text`, or a dict, which is taken as the JSON it stands for. It
+    is called from several threads at once; coroutines run on the caller's event loop, or on one of ours.
+    """
+
+    def __init__(self, function: Callable[[str], object], name: str, timeout: float = FUNCTION_TIMEOUT) -> None:
+        self.model = name
+        self._function, self._timeout = function, timeout
+        self._loop, self._threads = event_loop(), Patience()
+        self._lock = threading.Lock()
+        self._failures = 0
+
+    def complete(self, messages: Sequence[Message], schema: Schema | None = None) -> Reply:
+        prompt = "\n\n".join(message["content"] for message in messages)
+        try:
+            reply = self._called(prompt)
+            text = text_of(reply)
+            if text is None:
+                raise CallFailed(f"the judge function returned {type(reply).__name__}, expected text")
+        except CallFailed as failure:
+            self._failed(str(failure))
+            raise
+        with self._lock:
+            self._failures = 0
+        return Reply(text, model=self.model)
+
+    def fingerprint(self) -> str:
+        return digest("function", self.model)
+
+    def close(self) -> None:
+        self._threads.close()
+
+    def _called(self, prompt: str) -> object:
+        """What the function returns; one that hangs is given up after the timeout."""
+
+        def work() -> object:
+            result = self._function(prompt)
+            return call_on(self._loop, lambda: result) if inspect.isawaitable(result) else result
+
+        try:
+            return self._threads.call(work, self._timeout)
+        except TookTooLong:
+            raise CallFailed(f"the judge function gave no reply within {self._timeout:g} s") from None
+        except BaseException as error:
+            raise CallFailed(f"the judge function raised {error_text(error)}") from error
+
+    def _failed(self, why: str) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._failures >= _MOST_FAILURES:
+                raise EndpointError(f"{self._failures} calls in a row failed, the last with: {why}")
+
+
+def text_of(reply: object) -> str | None:
+    """The text of what a function returned; None where there is none."""
+    if isinstance(reply, str):
+        return reply
+    if is_mapping(reply):
+        try:
+            return json.dumps(reply)
+        except (TypeError, ValueError):
+            return None
+    for name in ("content", "text"):
+        if isinstance(given := getattr(reply, name, None), str):
+            return given
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from answerkey.coerce.patterns import PATTERN_SECONDS, find_pattern
+from answerkey.coerce.requirements import PATTERN_SECONDS, find_pattern
 from answerkey.metrics.quantities import Figure, figures, within
 from answerkey.metrics.registry import metric
 from answerkey.text import counted, fold, numbers

@@ -18,7 +18,7 @@ import numpy as np
 from answerkey.cache import digest, kept_file
 from answerkey.config.tables import Bm25Formula
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.retrieval.top import Floats, Ints, Top, merge_blocks, select_top
+from answerkey.retrieval.fuse import Floats, Ints, Top, merge_blocks, select_top
 from answerkey.text import bigrams, fold, words
 
 _NUMBERS_AT_ONCE = 8_000_000

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from answerkey.coerce.decode import parse_json, read_lines, read_text
+from answerkey.coerce.columns import canonical_columns
+from answerkey.coerce.decode import encoding_of, parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_ids, as_labels
-from answerkey.coerce.tables import ROW_READERS, Row, is_table, rows_of_value
+from answerkey.coerce.tables import ROW_READERS, Row, is_table, rows_of_value, separator_of
 from answerkey.coerce.values import Place, as_number, as_text, is_mapping
 from answerkey.errors import InputError, did_you_mean
 
@@ -166,3 +169,44 @@ def _number(value: object, what: str, place: Place) -> float:
     if number is None:
         raise place.error(what, value, "a number")
     return number
+
+
+# configuration to statistic to metric to value
+RecordedFigures = dict[str, dict[str, dict[str, float]]]
+_STATISTICS = frozenset({"mean", "std", "min", "max", "count", "median", "sum", "var", "sem", "25%", "50%", "75%"})
+_NAMES = ("config_name", "configuration", "config", "setting", "method", "model", "name", "")
+
+
+def read_figures(path: Path, most: int | None = None) -> RecordedFigures | None:
+    """The figures of a CSV file, or None where it is no such table; `most` limits the lines that are read.
+
+    Two layouts: pandas' two header rows (metric, statistic), and one row per configuration with numbers only.
+    """
+    try:
+        with path.open(encoding=encoding_of(path), newline="") as file:
+            separator, _ = separator_of(file)
+            header, *rows = list(islice(csv.reader(file, delimiter=separator), most)) or [[]]
+    except csv.Error:
+        return None
+    names = [cell.strip() for cell in header]
+    below = [cell.strip().lower() for cell in rows[0]] if rows else []
+    two_rows = len(below) > 1 and _STATISTICS.issuperset(below[1:])
+    statistics = below if two_rows else ["value"] * len(names)
+    if not names or names[0].lower() not in _NAMES or len(names) < 2:
+        return None
+    if {"question", "id", "retrieved", "relevant"} & set(canonical_columns(names).values()):
+        return None
+    figures: RecordedFigures = {}
+    for cells in rows[two_rows:]:
+        if not any(cell.strip() for cell in cells[1:]):  # the name of pandas' index, on a row of its own
+            continue
+        for metric, statistic, cell in zip(names[1:], statistics[1:], cells[1:], strict=False):
+            try:
+                value = float(cell)
+            except ValueError:
+                if cell.strip():
+                    return None
+                continue
+            if value == value:
+                figures.setdefault(cells[0].strip(), {}).setdefault(statistic, {})[metric] = value
+    return figures or None

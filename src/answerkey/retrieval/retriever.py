@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,9 +21,9 @@ from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
 from answerkey.embed import Embedder
 from answerkey.errors import InputError, SettingsError
-from answerkey.retrieval.fuse import Candidates, ranked, reciprocal_scores, weighted_scores
+from answerkey.retrieval.fuse import Candidates, Floats, ranked, reciprocal_scores, weighted_scores
 from answerkey.retrieval.search_index import SearchIndex, open_index
-from answerkey.retrieval.top import Floats
+from answerkey.text import fold
 from answerkey.types import Passage
 from answerkey.user_code import import_from, import_user_module, load_object
 
@@ -86,7 +89,7 @@ class HybridRetriever:
             return reciprocal_scores(candidates)
         alphas = [self._settings.alpha] * len(questions)
         if self._settings.route:
-            from answerkey.retrieval.question_types import classify
+            from answerkey.retrieval.retriever import classify
 
             alphas = [self._settings.route.get(classify(text).type, self._settings.alpha) for text in questions]
         once = list(dict.fromkeys(alphas))
@@ -182,3 +185,50 @@ def _takes_k(function: Callable[..., object]) -> bool:
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     second = positional[1] if len(positional) > 1 else None
     return second is not None and (second.default is second.empty or second.name in {"k", "top_k", "limit", "n"})
+
+
+Patterns = tuple[re.Pattern[str], ...]
+_RULES = Path(__file__).with_name("question_types.toml")
+_ORDER = ("comparison", "diagnostic", "procedural", "factual", "conceptual")  # of equal scores the first wins
+_STRONG, _WEAK = 3.0, 1.0
+_DOUBT = 1.0  # what speaks for none of the types: one weak word alone is no certainty
+_NOTHING_FOUND = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionType:
+    """`confidence` is the share of the evidence that speaks for the type, from 0 to 1."""
+
+    type: str
+    confidence: float
+
+
+@lru_cache(maxsize=10_000)
+def classify(question: str) -> QuestionType:
+    """The type whose patterns occur most; "factual" where none does.
+
+    >>> classify("What is the difference between a lease and a rental?").type
+    'comparison'
+    """
+    text = fold(question).strip(" ¿\"'")
+    scores = {kind: _score(text, *rules, alone=kind == "factual") for kind, rules in _rules().items()}
+    best = max(_ORDER, key=lambda kind: scores[kind])
+    if scores[best] == 0.0:
+        return QuestionType("factual", _NOTHING_FOUND)
+    return QuestionType(best, round(scores[best] / (sum(scores.values()) + _DOUBT), 3))
+
+
+def _score(text: str, strong: Patterns, weak: Patterns, alone: bool) -> float:
+    """Weak patterns alone count half, except of a factual question: `or` does not make a comparison."""
+    sure, perhaps = (sum(bool(one.search(text)) for one in patterns) for patterns in (strong, weak))
+    return _STRONG * sure + (_WEAK if sure or alone else _WEAK / 2) * perhaps
+
+
+@cache
+def _rules() -> dict[str, tuple[Patterns, Patterns]]:
+    read = tomllib.loads(_RULES.read_text(encoding="utf-8"))
+    return {kind: (_compiled(rules["strong"]), _compiled(rules["weak"])) for kind, rules in read.items()}
+
+
+def _compiled(patterns: list[str]) -> Patterns:
+    return tuple(re.compile(one) for one in patterns)

@@ -16,8 +16,7 @@ from answerkey.errors import SettingsError
 from answerkey.retrieval.bm25 import AUTO, NONE, Bm25, Formula, build_bm25, detect_language
 from answerkey.retrieval.chunk import Chunk, Chunking, chunkings, cut
 from answerkey.retrieval.corpus import read_corpus
-from answerkey.retrieval.fuse import Candidates, pool_candidates
-from answerkey.retrieval.top import Ints, Top, Vectors, merge_blocks, select_top
+from answerkey.retrieval.fuse import Candidates, Ints, Top, Vectors, merge_blocks, pool_candidates, select_top
 
 if TYPE_CHECKING:
     from answerkey.config.tables import RetrievalTable

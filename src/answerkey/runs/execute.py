@@ -20,7 +20,7 @@ from answerkey.runs.resume import Resumed, finished_before, new_manifest, resume
 from answerkey.runs.score import LARGEST_BATCH, cost_of, in_chunks
 from answerkey.runs.store import FolderStore, MemoryStore, Scored, Store, locked, new_folder, sealed
 from answerkey.runs.suite import Suite
-from answerkey.targets.recorded import Recorded
+from answerkey.targets.resolve import Recorded
 from answerkey.text import counted
 from answerkey.types import Case, Outcome, Status
 

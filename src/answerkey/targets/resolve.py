@@ -1,26 +1,29 @@
-"""From the suite's `[target]` table to something that can be asked."""
+"""From the suite's `[target]` table to something that can be asked: recorded answers, or a live target."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from time import sleep
 
 from answerkey.config.declare import read_table, settings_of, shown
 from answerkey.config.target_tables import TARGET_TABLES, LiveTable, PythonTable, RecordedTable
-from answerkey.errors import SettingsError, did_you_mean
+from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.targets.function import object_target
-from answerkey.targets.live import Live
-from answerkey.targets.recorded import ReadResponses, Recorded, read_recorded
-from answerkey.types import Target
+from answerkey.targets.respond import content_error, flagged
+from answerkey.types import Case, Question, Response, Target
 from answerkey.user_code import load_object
 
 # The built-in bots come through the door that anybody's own `make = "module:function"` comes through.
 BOTS = {
-    "rag": "answerkey.targets.rag:make",
-    "faq": "answerkey.targets.faq:make",
-    "full-context": "answerkey.targets.full_context:make",
+    "rag": "answerkey.targets.bots:make_rag",
+    "faq": "answerkey.targets.bots:make_faq",
+    "full-context": "answerkey.targets.bots:make_full_context",
     "routed-kpi": "answerkey.demo.routed_kpi:make",
 }
 _MODULES = {
@@ -84,8 +87,7 @@ def _live_target(kind: str, table: Settings, folder: Path, timeout: float) -> Ta
     if kind == "python" and table.get("make"):
         others = [key for key in table if key not in settings_of(PythonTable)]
         return _made(read_table(PythonTable, table, "[target]", others=others).make, table, folder, timeout)
-    module = "answerkey.targets.gradio" if kind == "http" and "gradio" in table else _MODULES[kind]
-    make: Callable[[Settings, Path, float], Target] = import_module(module).make
+    make: Callable[[Settings, Path, float], Target] = import_module(_MODULES[kind]).make
     return make(table, folder, timeout)
 
 
@@ -93,3 +95,82 @@ def _made(spec: str, table: Settings, folder: Path, timeout: float) -> Target:
     """The maker checks its own settings: what is left of the table when ours are taken out."""
     settings = {key: value for key, value in table.items() if key not in (*_LIVE_SETTINGS, "make")}
     return object_target(load_object(spec, folder, "[target] make")(settings, folder), timeout, spec)
+
+
+ReadResponses = Callable[[Path], Iterable[tuple[str, Response]]]
+
+
+class Recorded:
+    """Looks answers up. `answers` holds those of the second file by case id, where there is one."""
+
+    def __init__(self, answers: dict[str, Response] | None = None) -> None:
+        self.answers = answers
+
+    def lookup(self, case: Case) -> Response:
+        """The case's recorded response; an error where it has none."""
+        if self.answers is not None:
+            return self._given(case.id, self.answers.get(case.id))
+        return self._given(case.id, case.recorded)
+
+    def ask(self, question: Question) -> Response:
+        return self._given(question.id, (self.answers or {}).get(question.id))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _given(self, case_id: str, response: Response | None) -> Response:
+        if response is None or not (
+            response.answer is not None or response.error or response.passages or response.retrieved is not None
+        ):
+            return content_error("no recorded answer", f'for case "{case_id}"')
+        return flagged(response, case_id)
+
+
+def read_recorded(path: Path, read: ReadResponses | None) -> Recorded:
+    """The answers of a second file; the same id twice is an error."""
+    if read is None:
+        raise SettingsError(f"[target] answers = {str(path)!r}: this caller cannot read a file of answers")
+    if not path.is_file():
+        raise SettingsError(f"[target] answers: no file {path}")
+    answers: dict[str, Response] = {}
+    for case_id, response in read(path):
+        if case_id in answers:
+            raise InputError(f'{path}: two answers for case "{case_id}"; keep one')
+        answers[case_id] = response
+    if not answers:
+        raise InputError(f"{path}: no answer in it, expected one per case with its id")
+    return Recorded(answers)
+
+
+class Live:
+    """A target asked with settings. The wait for a turn is ours and never part of `Response.seconds`."""
+
+    def __init__(self, target: Target, settings: LiveTable) -> None:
+        self._target, self._settings = target, settings
+        self._turn = threading.Semaphore(settings.concurrency) if settings.concurrency else nullcontext()
+        self._warming = threading.Lock()
+        self._cold = settings.warmup > 0
+
+    def ask(self, question: Question) -> Response:
+        if self._cold:
+            self._warm_up()
+        with self._turn:
+            response = self._target.ask(question)
+            tries = 1
+            while tries <= self._settings.retries and response.error_kind == "infrastructure":
+                sleep(self._settings.retry_wait * 2 ** (tries - 1))
+                response = self._target.ask(question)
+                tries += 1
+        response = flagged(response, question.id)
+        return response if tries == 1 else replace(response, extra={**response.extra, "tries": tries})
+
+    def close(self) -> None:
+        self._target.close()
+
+    def _warm_up(self) -> None:
+        """A question that is in no suite, so that no case is answered from a cache; what comes back is dropped."""
+        with self._warming:
+            while self._cold:
+                for number in range(self._settings.warmup):
+                    self._target.ask(Question(f"warmup-{number + 1}", self._settings.warmup_question))
+                self._cold = False

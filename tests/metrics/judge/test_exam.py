@@ -15,10 +15,9 @@ from click.testing import CliRunner
 
 from answerkey.cli.main import answerkey
 from answerkey.llm.scripted import ScriptedChat
-from answerkey.metrics.judge.exam import CANNOT, take_exam
+from answerkey.metrics.judge.exam import CANNOT, take_exam, track_record
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.model_judge import ModelJudge
-from answerkey.metrics.judge.track_record import track_record
 
 DATA = tomllib.loads(files("answerkey.metrics.judge").joinpath("prompts", "exam_large.toml").read_text("utf-8"))
 ITEMS: list[dict[str, Any]] = DATA["item"]

@@ -12,8 +12,7 @@ import pytest
 
 import answerkey as ak
 from answerkey.errors import EndpointError, IncompleteError, SettingsError
-from answerkey.llm.chat import CallFailed
-from answerkey.llm.function_chat import FunctionChat
+from answerkey.llm.chat import CallFailed, FunctionChat
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.judge.judges import Jury, function_judge

@@ -29,8 +29,7 @@ from answerkey.runs.rescore import rescore
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import last_stop, profile_of
 from answerkey.runs.suite import Suite
-from answerkey.targets.recorded import Recorded
-from answerkey.targets.resolve import check_target, kind_of
+from answerkey.targets.resolve import Recorded, check_target, kind_of
 from answerkey.text import counted
 from answerkey.types import Case, Outcome
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from answerkey.metrics.judge.track_record import CalibrationResult, ExamResult, OrderFlips, track_record
+from answerkey.metrics.judge.exam import CalibrationResult, ExamResult, OrderFlips, track_record
 from answerkey.metrics.registry import OWN_CRITERION
 from answerkey.types import Outcome, Score
 

@@ -17,8 +17,7 @@ from answerkey.config.declare import read_table
 from answerkey.config.tables import PRESETS, JudgeTable
 from answerkey.embed import Embedder
 from answerkey.errors import IncompleteError, SettingsError
-from answerkey.llm.chat import CallTotals, ReplyCache, in_threads, total
-from answerkey.llm.function_chat import TIMEOUT, FunctionChat
+from answerkey.llm.chat import FUNCTION_TIMEOUT, CallTotals, FunctionChat, ReplyCache, in_threads, total
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
 from answerkey.metrics.judge.local_judge import LocalJudge
 from answerkey.metrics.judge.model_judge import ModelJudge
@@ -88,7 +87,7 @@ def function_judge(
         raise SettingsError(
             f'judge: found {type(function).__name__}, expected "local", a preset, settings, or a function of the prompt'
         )
-    read = settings or JudgeTable(timeout=TIMEOUT)
+    read = settings or JudgeTable(timeout=FUNCTION_TIMEOUT)
     chat = FunctionChat(called, name or name_of(function), read.timeout)
     return ModelJudge(chat, votes=read.votes, concurrency=read.concurrency, frame=frame, window=read.context_window)
 

@@ -17,8 +17,8 @@ from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place, is_mapping
 from answerkey.errors import InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk
-from answerkey.retrieval.stores.stored_rows import stored_chunks
-from answerkey.retrieval.top import Ints, Top, Vectors
+from answerkey.retrieval.fuse import Ints, Top, Vectors
+from answerkey.retrieval.stores import stored_chunks
 from answerkey.types import Passage
 
 _EXPORT = (

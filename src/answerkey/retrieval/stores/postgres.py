@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk
-from answerkey.retrieval.stores.stored_rows import stored_chunks, stored_passage, top_of
-from answerkey.retrieval.top import Top, Vectors
+from answerkey.retrieval.fuse import Top, Vectors
+from answerkey.retrieval.stores import stored_chunks, stored_passage, top_of
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
 from answerkey.retrieval.chunk import Chunk
+from answerkey.retrieval.fuse import Top, Vectors
 from answerkey.retrieval.retriever import load_function
-from answerkey.retrieval.stores.stored_rows import stored_chunks, stored_passage, top_of
-from answerkey.retrieval.top import Top, Vectors
+from answerkey.retrieval.stores import stored_chunks, stored_passage, top_of
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient

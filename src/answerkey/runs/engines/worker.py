@@ -25,8 +25,7 @@ from answerkey.runs.score import cost_of, in_chunks, scorer_of
 from answerkey.runs.store import is_run
 from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally, RunTally
-from answerkey.targets.recorded import Recorded
-from answerkey.targets.resolve import make_target
+from answerkey.targets.resolve import Recorded, make_target
 from answerkey.types import Pair, Requirement, Score, Status
 
 

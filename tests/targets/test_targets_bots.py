@@ -14,19 +14,19 @@ from answerkey.llm import Reply
 from answerkey.llm.scripted import ScriptedChat
 from answerkey.quality.assess import assess_answer
 from answerkey.retrieval.retriever import open_retriever
-from answerkey.targets import full_context, rag
-from answerkey.targets.rag import OUT_OF_SCOPE, prompt, split
+from answerkey.targets import bots
+from answerkey.targets.bots import OUT_OF_SCOPE, prompt, split
 from answerkey.types import Passage, Question, Turn
 
 
 @pytest.fixture(scope="module")
-def bot(tmp_path_factory: pytest.TempPathFactory) -> rag.RagBot:
+def bot(tmp_path_factory: pytest.TempPathFactory) -> bots.RagBot:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANSWERKEY_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return rag.make({"kind": "rag", "documents": "documents", "k": 3}, FOLDER)
+        return bots.make_rag({"kind": "rag", "documents": "documents", "k": 3}, FOLDER)
 
 
-def test_an_extracted_answer_holds_the_fact_and_its_citation(bot: rag.RagBot) -> None:
+def test_an_extracted_answer_holds_the_fact_and_its_citation(bot: bots.RagBot) -> None:
     response = bot.ask(Question("q", "How long is maternity leave?"))
     assert "98 days" in (response.answer or "")
     assert response.sources[0] == "leave.md"
@@ -35,18 +35,18 @@ def test_an_extracted_answer_holds_the_fact_and_its_citation(bot: rag.RagBot) ->
     assert checks["citations_valid"] is True
 
 
-def test_a_question_that_no_sentence_comes_near_is_declined(bot: rag.RagBot) -> None:
+def test_a_question_that_no_sentence_comes_near_is_declined(bot: bots.RagBot) -> None:
     assert bot.ask(Question("q", "Who painted the Mona Lisa?")).answer == OUT_OF_SCOPE
 
 
-def test_a_short_follow_up_is_searched_with_the_question_before_it(bot: rag.RagBot) -> None:
+def test_a_short_follow_up_is_searched_with_the_question_before_it(bot: bots.RagBot) -> None:
     history = (Turn("What does standard delivery cost?", "RM 8."),)
     response = bot.ask(Question("q", "And to Sabah?", history))
     assert response.sources[0] == "delivery.md"
 
 
 def test_pages_of_a_pdf_are_named(tmp_path: Path) -> None:
-    pdf = rag.make({"documents": "handbook", "k": 1}, FOLDER)
+    pdf = bots.make_rag({"documents": "handbook", "k": 1}, FOLDER)
     response = pdf.ask(Question("q", "How often are fire drills held?"))
     assert response.sources == ("page 11",)
     assert response.answer == "Fire drills are held every six months [1]."
@@ -56,7 +56,7 @@ def test_a_model_gets_numbered_passages_and_its_tokens_are_kept() -> None:
     embed = load_embedder()
     chat = ScriptedChat([Reply("98 days [1].", prompt_tokens=120, completion_tokens=5)])
     retriever = open_retriever({"documents": str(FOLDER / "documents")}, embed)
-    response = rag.RagBot(retriever, embed, chat, k=2, minimum=0.3).ask(Question("q", "How long is maternity leave?"))
+    response = bots.RagBot(retriever, embed, chat, k=2, minimum=0.3).ask(Question("q", "How long is maternity leave?"))
     assert response.answer == "98 days [1]."
     assert (response.prompt_tokens, response.completion_tokens) == (120, 5)
     assert "[1] # Leave policy" in chat.asked[0][-1]["content"]
@@ -88,7 +88,7 @@ def test_sentences_keep_their_numbers_and_lose_the_headings() -> None:
 )
 def test_bad_settings_of_rag(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(SettingsError, match=told):
-        rag.make(settings, FOLDER)
+        bots.make_rag(settings, FOLDER)
 
 
 def test_the_routed_bot_takes_documents_for_the_rest() -> None:
@@ -104,9 +104,9 @@ def test_the_routed_bot_takes_documents_for_the_rest() -> None:
 
 
 def test_full_context_sends_all_knowledge_and_the_question() -> None:
-    knowledge = full_context.read_knowledge(FOLDER / "documents")
+    knowledge = bots.read_knowledge(FOLDER / "documents")
     chat = ScriptedChat([Reply("98 days.", prompt_tokens=2000, completion_tokens=4)])
-    made = full_context.FullContextBot(full_context.TEMPLATE, knowledge, chat)
+    made = bots.FullContextBot(bots.TEMPLATE, knowledge, chat)
     response = made.ask(Question("q", "How long is {knowledge} leave?", (Turn("Hello", "Hi"),)))
     sent = chat.asked[0][-1]["content"]
     assert response.answer == "98 days."
@@ -133,4 +133,4 @@ def test_full_context_sends_all_knowledge_and_the_question() -> None:
 )
 def test_bad_settings_of_full_context(settings: dict[str, Any], error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told):
-        full_context.make(settings, FOLDER)
+        bots.make_full_context(settings, FOLDER)
