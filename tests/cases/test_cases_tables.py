@@ -315,8 +315,6 @@ def test_one_list_beside_other_values_is_no_category(tmp_path: Path) -> None:
             "line 3, column \"question\": found '', expected a question",
         ),
         ("b.csv", "sep=;\nid;question\n1;q?\n2;\n", "b.csv, line 4"),
-        ("c.json", '{"question": "a?"}\n{"question": "b?"}\n', "rename the file to .jsonl"),
-        ("d.jsonl", '[{"question": "a?"}]\n', "belongs into a .json file"),
         ("e.csv", "question;response_time\nq?;1,234\n", "found '1,234', expected a number"),
     ],
 )

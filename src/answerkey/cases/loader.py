@@ -12,9 +12,9 @@ from pathlib import Path
 
 from answerkey.cases.qa_markdown import read_qa_markdown
 from answerkey.cases.shapes import CONVERSATIONS, cases_of_rows, cases_of_value
-from answerkey.coerce.decode import parse_json, read_lines, read_text, read_yaml
+from answerkey.coerce.decode import parse_json, read_lines, read_yaml
 from answerkey.coerce.rows import case_of_row, response_of_row
-from answerkey.coerce.tables import ROW_READERS, Row, read_rows
+from answerkey.coerce.tables import ROW_READERS, Row, read_json, read_rows
 from answerkey.coerce.values import as_text, table_of
 from answerkey.errors import InputError, did_you_mean
 from answerkey.retrieval.rankings import read_figures, read_qrels, read_trec_run
@@ -129,7 +129,7 @@ def read_file(path: Path, name: str) -> Iterator[Case]:
     if ending in {".qrels", ".trec"} or (ending in {".txt", ".tsv"} and "qrels" in path.name):
         return read_trec_cases(path, name)
     if ending == ".json":
-        return cases_of_value(parse_json(read_text(path).strip(), name), path, name)
+        return cases_of_value(read_json(path, name), path, name)
     if ending in {".yaml", ".yml"}:
         return cases_of_value(read_yaml(path), path, name)
     if ending == ".csv" and (figures := read_figures(path, most=20)):

@@ -47,7 +47,9 @@ def is_promptfoo(data: object) -> bool:
     listed = list[object]([tests] if isinstance(tests, str) else tests if is_list(tests) else ())
     configured = is_mapping(data) and ("prompts" in data or "providers" in data)
     return bool(listed) and all(
-        "vars" in test if is_mapping(test) else _is_reference(test) or (configured and isinstance(test, str))
+        "vars" in test and "response" not in test
+        if is_mapping(test)
+        else _is_reference(test) or (configured and isinstance(test, str))
         for test in listed
     )
 

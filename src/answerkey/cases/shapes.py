@@ -46,7 +46,9 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
         for key in CONVERSATIONS:
             if key in row:
                 row[key] = unpacked(row[key], key, place)
-        if any(is_list(row.get(key)) for key in CONVERSATIONS):
+        if "messages" in row and {"question", "answer"} <= row.keys():  # a sample of Inspect, beside its transcript
+            yield case_of_row(row, place, default_id)
+        elif any(is_list(row.get(key)) for key in CONVERSATIONS):
             only = number == 1 and not place.line > 1
             yield from _conversation(
                 row, place, str(row.get("id") or row.get("name") or (path.stem if only else default_id))

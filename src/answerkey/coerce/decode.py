@@ -117,9 +117,7 @@ def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
             value = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_constant).decode(text)
     except json.JSONDecodeError as error:
         line = "" if in_line else f", line {error.lineno}"
-        several = error.msg == "Extra data" and error.lineno > 1
-        fix = "; one object per line is JSON lines: rename the file to .jsonl" if several else ""
-        raise InputError(f"{where}{line}: not valid JSON: {error.msg} at column {error.colno}{fix}") from None
+        raise InputError(f"{where}{line}: not valid JSON: {error.msg} at column {error.colno}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: not valid JSON: {error}") from None
     for name in dict.fromkeys(repeated):

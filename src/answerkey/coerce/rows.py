@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS, canonical_columns
+from answerkey.coerce.nested import spread
 from answerkey.coerce.passages import as_ids, as_labels, as_passages, as_sources
 from answerkey.coerce.requirements import as_requirements, pattern_problem
 from answerkey.coerce.values import (
@@ -42,6 +43,7 @@ _COMPLETION_TOKENS = ("completion_tokens", "completion", "output_tokens")
 
 def case_of_row(row: Mapping[str, object], place: Place, default_id: str) -> Case:
     """The case of a row with canonical names; what the row says of an answer becomes its recorded response."""
+    row = spread(row, place)
     question = as_text(row.get("question"), "question", place)
     if not question and "question" not in row:
         near = did_you_mean("question", [name for name in row if name not in COLUMNS])

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-from answerkey.coerce.columns import canonical_columns, is_column, notice
+from answerkey.coerce.columns import canonical_columns, is_column, notice, plain_name
 from answerkey.coerce.decode import encoding_of, parse_json, read_lines, read_text
 from answerkey.coerce.values import Place, is_list, is_mapping
 from answerkey.errors import InputError, MissingPackage
@@ -34,7 +34,20 @@ _NULLS = frozenset({"nan", "NaN", "null", "NULL", "<NA>"})  # as programs write 
 
 
 def json_rows(path: Path, name: str) -> Iterator[Row]:
-    return rows_of_value(parse_json(read_text(path).strip(), name), name)
+    return rows_of_value(read_json(path, name), name)
+
+
+def read_json(path: Path, name: str) -> object:
+    """The value of a JSON file; of JSON lines in a file of that name, a list."""
+    text = read_text(path).strip()
+    first, _, rest = text.partition("\n")
+    if first.startswith("{") and rest.lstrip().startswith("{"):
+        try:
+            parse_json(first, name)
+        except InputError:
+            return parse_json(text, name)
+        return [parse_json(line, f"{name}, line {n}", in_line=True) for n, line in read_lines(path)]
+    return parse_json(text, name)
 
 
 def is_table(data: Mapping[str, object]) -> bool:
@@ -47,7 +60,7 @@ def rows_of_value(data: object, name: str) -> Iterator[Row]:
     """The rows of a parsed value: a list of objects, an object that holds one under a usual key, or `{id: row}`."""
     if is_mapping(data):
         inner = unwrapped(data)
-        data = _rows_by_id(inner) or [inner] if is_mapping(inner) else inner
+        data = _rows_by_column(inner) or _rows_by_id(inner) or [inner] if is_mapping(inner) else inner
     if not is_list(data):
         raise InputError(f"{name}: found {type(data).__name__}, expected a list of cases")
     return renamed((row, Place(name, n, "item")) for n, row in enumerate(data, start=1))
@@ -56,7 +69,10 @@ def rows_of_value(data: object, name: str) -> Iterator[Row]:
 def unwrapped(data: object) -> object:
     """What `{"results": …}`, `{"data": {"cases": …}}` and the like hold under the usual keys; anything else as it is."""
     while is_mapping(data):
-        held = [data[key] for key in LIST_KEYS if key in data]
+        if is_list(names := data.get("columns")) and is_list(rows := data.get("data")) and all(map(is_list, rows)):
+            return [dict(zip(map(str, names), row, strict=False)) for row in rows if is_list(row)]  # a data frame
+        plain = {plain_name(str(key)): value for key, value in data.items()}
+        held = [plain[key] for key in LIST_KEYS if key in plain]
         lists = [value for value in held if is_list(value) and (not _is_row(data) or any(map(_is_row, value)))]
         found = lists or [value for value in held if is_mapping(value) and not _is_row(data)]
         if not found:
@@ -67,6 +83,20 @@ def unwrapped(data: object) -> object:
 
 def _is_row(data: object) -> bool:
     return is_mapping(data) and "question" in canonical_columns([str(key) for key in data]).values()
+
+
+def _rows_by_column(data: Mapping[str, object]) -> list[dict[str, object]]:
+    """The rows of `{"question": […], "answer": […]}` and of `{"question": {"0": …}}`, as data frames are written."""
+    question = next((key for key, column in canonical_columns(list(data)).items() if column == "question"), None)
+    cells = data.get(question) if question else None
+    if is_mapping(cells) and all(is_mapping(value) and value.keys() == cells.keys() for value in data.values()):
+        keys = list[str | int](cells) if len(data) > 1 and all(key.isdecimal() for key in cells) else []
+    elif is_list(cells) and all(is_list(value) and len(value) == len(cells) for value in data.values()):
+        keys = list[str | int](range(len(cells))) if all(isinstance(cell, str) for cell in cells) else []
+    else:
+        keys = []
+    columns: Mapping[str, Any] = data
+    return [{name: values[key] for name, values in columns.items()} for key in keys]
 
 
 def _rows_by_id(data: Mapping[str, object]) -> list[dict[str, object]]:
@@ -83,7 +113,8 @@ def _rows_by_id(data: Mapping[str, object]) -> list[dict[str, object]]:
 
 
 def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
-    return rows_of_lines(read_lines(path), name)
+    first = next(read_lines(path), (1, ""))[1]
+    return json_rows(path, name) if first.startswith("[") else rows_of_lines(read_lines(path), name)
 
 
 def rows_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Row]:
@@ -234,8 +265,7 @@ def renamed(rows: Iterable[tuple[object, Place]]) -> Iterator[Row]:
     for row, place in rows:
         if not is_mapping(row):
             example = '{"question": "…", "expected": "…"}'
-            fix = "; a JSON list belongs into a .json file: rename it" if is_list(row) and place.unit == "line" else ""
-            raise InputError(f"{place}: found {type(row).__name__}, expected an object such as {example}{fix}")
+            raise InputError(f"{place}: found {type(row).__name__}, expected an object such as {example}")
         columns = _columns(tuple(row), place)
         yield {columns[key]: value for key, value in row.items()}, place
 

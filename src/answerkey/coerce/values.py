@@ -234,7 +234,7 @@ def as_truth(value: object, column: str, place: Place) -> bool:
 
 
 def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
-    """Earlier turns: `{user, answer}`, `{role, content}`, pairs, or the user's lines alone."""
+    """Earlier turns: `{user, answer}`, `{role, content}`, `{type, content}`, `{from, value}`, pairs, or the user's lines."""
     if value is None or value == "":
         return ()
     if isinstance(value, str):
@@ -243,11 +243,11 @@ def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
         raise place.error(column, value, "a list of earlier turns")
     turns: list[Turn] = []
     for item in value:
-        if is_mapping(item) and "role" in item:
-            content = as_text(item.get("content"), column, place)
-            if item["role"] == "assistant" and turns:
-                turns[-1] = Turn(turns[-1].user, content)
-            elif item["role"] == "user":
+        if is_mapping(item) and (role := item.get("role", item.get("type", item.get("from")))):
+            content = as_text(message_text(item.get("content", item.get("value"))), column, place)
+            if role in ("assistant", "ai", "gpt") and turns:
+                turns[-1] = Turn(turns[-1].user, content or turns[-1].answer)
+            elif role in ("user", "human"):
                 turns.append(Turn(content))
         elif is_mapping(item):
             user = item.get("user", item.get("question"))
@@ -258,6 +258,13 @@ def as_turns(value: object, column: str, place: Place) -> tuple[Turn, ...]:
         else:
             turns.append(Turn(as_text(item, column, place)))
     return tuple(turns)
+
+
+def message_text(content: object) -> object:
+    """The text of a chat message, whose content may be a list of parts: `[{"type": "text", "text": "How long?"}]`."""
+    if not is_list(content):
+        return content
+    return "\n".join(str(part["text"]) for part in content if is_mapping(part) and part.get("text"))
 
 
 def literal(cell: str, column: str, place: Place) -> object:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from answerkey.coerce.columns import canonical_columns
-from answerkey.coerce.decode import encoding_of, parse_json, read_lines, read_text
+from answerkey.coerce.decode import encoding_of, read_lines
 from answerkey.coerce.passages import as_ids, as_labels
-from answerkey.coerce.tables import ROW_READERS, Row, is_table, rows_of_value, separator_of
+from answerkey.coerce.tables import ROW_READERS, Row, is_table, read_json, rows_of_value, separator_of
 from answerkey.coerce.values import Place, as_number, as_text, is_mapping
 from answerkey.errors import InputError, did_you_mean
 
@@ -141,7 +141,7 @@ def _rows(path: Path, column: str) -> Iterator[Row]:
     """The rows of a table, or of a JSON object `{query: value}`."""
     if path.suffix.lower() != ".json":
         return ROW_READERS[path.suffix.lower()](path, path.name)
-    whole = parse_json(read_text(path).strip(), path.name)
+    whole = read_json(path, path.name)
     if is_mapping(whole) and not is_table(whole):
         pairs = whole.items()
         return (({"id": query, column: value}, Place(f'{path.name}, query "{query}"')) for query, value in pairs)
