@@ -8,10 +8,13 @@ import pytest
 from answerkey.metrics.refusal import abstention, refusal
 from answerkey.types import AnswerCriteria, Case, Response
 
-ROWS = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "refusal_answers.jsonl").read_text(encoding="utf-8").splitlines()
-]
+
+def written(name):
+    return [json.loads(line) for line in (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()]
+
+
+ROWS = written("refusal_answers.jsonl")
+LATER = written("refusal_later_answers.jsonl")  # found at first sight: 126 of 200, then 42 of 60, then 33 of 39
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 WORDS = {"abstains": ()}
 
@@ -28,6 +31,15 @@ def test_the_written_answers_cover_ten_languages():
 def test_at_least_95_percent_of_the_written_refusals_are_found():
     found = sum(refusal(text) == "full" for text in texts("full"))
     assert found >= 0.95 * len(texts("full"))
+
+
+def test_answers_written_later_are_told_from_refusals_in_ten_languages():
+    ordinary = [refusal(row["text"]) for row in LATER if row["level"] == "none"]
+    refusals = [refusal(row["text"]) for row in LATER if row["level"] != "none"]
+    assert len(ordinary) >= 400
+    assert len(refusals) >= 200
+    assert ordinary.count("none") >= 0.99 * len(ordinary)
+    assert refusals.count("none") <= 0.05 * len(refusals)
 
 
 @pytest.mark.parametrize("text", texts("none"))

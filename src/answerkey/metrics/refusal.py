@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -21,12 +21,15 @@ from answerkey.types import Case, Response, Score
 Refusal = Literal["full", "partial", "none"]
 
 _TURN = re.compile(
-    r"[,;:]?\s(?:but|however|although|though|yet|aber|jedoch|allerdings|mais|cependant|pero|sin embargo|mas|porém|contudo|ma|però"
-    r"|tuttavia|maar|echter|tetapi|namun|tapi)\b,?\s|;\s|\s-\s|,\s?(?:但是|但|不过|然而)|[,，](?=[\u3400-\u9fff])|,\s(?:लेकिन|परंतु)\s"
+    r",\sso\s|[,;:]?\s(?:but|however|although|though|yet|aber|jedoch|allerdings|mais|cependant|pero|sin embargo|mas|porém|contudo"
+    r"|ma|però|tuttavia|maar|echter|tetapi|namun|tapi)\b,?\s|;\s|\s-\s|,\s?(?:但是|但|不过|然而)|[,，](?=[\u3400-\u9fff])|,\s(?:लेकिन|परंतु)\s"
 )
 _OPENING = re.compile(r"^((?:[^\W\d_]+\s?){1,3}),\s")
 _QUOTED = re.compile(r'"[^"]*"')
-_WORDS = re.compile(rf"[{UNSPACED}]{{2}}|[^\W_{UNSPACED}]+")
+_WORDS = re.compile(rf"[{UNSPACED}]{{1,2}}|[^\W_{UNSPACED}]+")
+_CONCESSION = re.compile(
+    r"^((?:although|though|while|obwohl|bien que|aunque|embora|sebbene|hoewel|walaupun|meskipun|虽然|हालाँकि)[^,，]*)[,，]"
+)
 _CONDITION = re.compile(r"^(?:if|when|wenn|falls|si|se|jika|kalau|如果)\b")
 _SUBSTANCE = 3  # words of a clause that says something
 _REMARK = 4  # one refusing clause among more than this many others is a remark, not a partial refusal
@@ -44,14 +47,15 @@ def refusal(answer: str) -> Refusal:
     'none'
     """
     clauses = [c for start, end in sentence_spans(answer, longest=2_000) for c in _clauses(fold(answer[start:end]))]
-    others = [c for c in clauses if not _matches("refuses", c) or _CONDITION.match(c)]
-    refused = len(clauses) - len(others)
-    if not refused:
+    weak = [c for c in clauses if _matches("weak", c)]
+    others = [c for c in clauses if c not in weak and (not _matches("refuses", c) or _CONDITION.match(c))]
+    refused = len(clauses) - len(others) - len(weak)
+    if not refused and not weak:
         return "none"
     substance = sum(len(_WORDS.findall(c)) >= _SUBSTANCE and not _matches("courtesy", c) for c in others)
     if not substance:
         return "full"
-    return "partial" if refused * _REMARK >= substance else "none"
+    return "partial" if refused * _REMARK >= substance and refused else "none"
 
 
 @lru_cache(maxsize=4096)
@@ -107,27 +111,51 @@ def _lacks_topic(question: str, contexts: Sequence[str]) -> bool:
 
 def _clauses(sentence: str) -> list[str]:
     """The parts of a folded sentence between "but" and the like, without quotations."""
-    parts = _TURN.split(_QUOTED.sub(" ", sentence))
+    parts = _TURN.split(_CONCESSION.sub(r"\1; ", _QUOTED.sub(" quoted ", sentence)))
     return [part.strip(" -*•\t") for part in parts if part.strip()]
 
 
 def _matches(kind: str, clause: str) -> bool:
     latin = any("a" <= ch <= "z" for ch in clause)
-    return _pattern(kind, latin).search(clause) is not None
+    plain, in_any_order = _patterns(kind, latin)
+    return plain.search(clause) is not None or any(
+        rules.match(clause[: end.start()] if (end := that.search(clause)) else clause) for that, rules in in_any_order
+    )
 
 
 @cache
-def _pattern(kind: str, latin: bool) -> re.Pattern[str]:
-    """The rules of all languages, or of those in other scripts, as one expression. Those that begin with the same anchor
-    stand behind it once: at most places of a text none of them needs to be tried."""
+def _patterns(kind: str, latin: bool) -> tuple[re.Pattern[str], list[tuple[re.Pattern[str], re.Pattern[str]]]]:
+    """The rules of all languages, or of those in other scripts: the plain ones as one expression; then per language the
+    expression that ends what is searched, and its rules of several parts."""
     data = (files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8")
-    tables: dict[str, Any] = tomllib.loads(data)
-    spoken = [table for language, table in tables.items() if latin or language in {"zh", "hi"}]
-    rules = [rule.replace("{source}", table["source"]) for table in spoken for rule in table[kind]]
-    anchored = {
-        anchor: [rule.removeprefix(anchor) for rule in rules if rule.startswith(anchor)] for anchor in ("^", r"\b")
-    }
-    free = [rule for rule in rules if not rule.startswith(tuple(anchored))]
-    return re.compile(
-        "|".join([*(f"{anchor}(?:{'|'.join(some)})" for anchor, some in anchored.items() if some), *free])
-    )
+    tables: dict[str, dict[str, Any]] = tomllib.loads(data)
+    plain: list[str] = []
+    in_any_order: list[tuple[re.Pattern[str], re.Pattern[str]]] = []
+    for table in (table for language, table in tables.items() if latin or language in {"zh", "hi"}):
+        names = {f"{{{name}}}": str(value) for name, value in table.items() if isinstance(value, str)}
+        rules: list[str] = [
+            reduce(lambda rule, name: rule.replace(name, names[name]), names, one) for one in table[kind]
+        ]
+        plain += [rule for rule in rules if " & " not in rule]
+        if joined := [rule.split(" & ") for rule in rules if " & " in rule]:
+            in_any_order.append((re.compile(names["{that}"]), re.compile(_any_order(joined))))
+    return re.compile(_behind_anchors(plain)), in_any_order
+
+
+def _any_order(rules: Sequence[Sequence[str]]) -> str:
+    """Rules of several parts as one expression; those that begin with the same part stand behind it once."""
+    behind: dict[str, list[str]] = {}
+    for first, *rest in rules:
+        behind.setdefault(first, []).append(
+            "".join(f"(?!.*?{part[1:]})" if part[0] == "!" else f"(?=.*?{part})" for part in rest)
+        )
+    return "|".join(f"(?=.*?{first})(?:{'|'.join(rests)})" for first, rests in behind.items())
+
+
+def _behind_anchors(rules: Sequence[str]) -> str:
+    """Rules as one expression; those that begin with the same anchor stand behind it once: at most places of a text none
+    of them needs to be tried."""
+    anchors = ("^", r"\b")
+    groups = [(anchor, [rule.removeprefix(anchor) for rule in rules if rule.startswith(anchor)]) for anchor in anchors]
+    free = [rule for rule in rules if not rule.startswith(anchors)]
+    return "|".join([*(f"{anchor}(?:{'|'.join(some)})" for anchor, some in groups if some), *free])
