@@ -8,6 +8,7 @@ import pytest
 from answerkey import intervals
 from answerkey.intervals import cluster_interval, interval_from_moments, rate_interval
 from answerkey.runs.number_tally import NumberTally
+from answerkey.runs.tally import tally_from_json, tally_to_json
 
 PROFILE = """
 name = "words"
@@ -87,7 +88,7 @@ def test_a_tally_with_clusters_is_the_same_however_it_is_split():
         first, second = NumberTally(), NumberTally()
         for n, (value, cluster) in enumerate(values):
             (first if n < cut else second).add(value, cluster)
-        merged = NumberTally.from_json(json.loads(json.dumps(second.to_json())))
+        merged = tally_from_json(NumberTally, json.loads(json.dumps(tally_to_json(second))))
         merged.merge(first)
         assert merged.figure() == whole.figure()
     pairs = {c: [v for v, name in values if name == c] for c in {name for _, name in values} - {None}}

@@ -19,7 +19,7 @@ from answerkey.runs.engines.worker import Task, Worker
 from answerkey.runs.store import open_index
 from answerkey.runs.suite import load_suite
 from answerkey.runs.summary import RunInfo, summary_of
-from answerkey.runs.tally import RunTally
+from answerkey.runs.tally import RunTally, tally_of_part, tally_to_json
 from answerkey.types import Case, Outcome, Passage, Response, Score, Turn, Verdict
 
 HARD = [
@@ -100,10 +100,23 @@ def test_any_cut_gives_the_same_digits(outcomes, cuts):
         part = RunTally()
         for outcome in outcomes[start:end]:
             part.add(outcome)
-        parts.merge(RunTally.from_json(json.loads(json.dumps(part.to_json(), allow_nan=False))))
+        parts.merge(tally_of_part(json.loads(json.dumps(tally_to_json(part), allow_nan=False))))
     assert figures(parts, profile) == figures(whole, profile)
     assert list(figures(parts)["errors"]) == list(figures(whole)["errors"])
     assert parts.answers.text() == whole.answers.text()
+
+
+def test_parts_of_earlier_versions_have_errors_and_routes_in_another_form():
+    tally = RunTally()
+    tally.add(HARD[0])
+    older = json.loads(json.dumps(tally_to_json(tally))) | {"confusion": [["a", "b", 2], ["a", "c", 1]]}
+    older["errors"] = {"no answer": 3}
+    older["all"]["broken"] = older["all"].pop("errors") | {"m": 2}
+    del older["judge"], older["flaky"], older["cluster"]
+    found = tally_of_part(older)
+    assert found.confusion == {"a": {"b": 2, "c": 1}}
+    assert found.frequent_errors() == {"no answer": 3}
+    assert found.all.errors["m"] == 2
 
 
 BOT = """

@@ -7,7 +7,7 @@ import io
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import IO, Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -156,14 +156,6 @@ class CaseRows:
     failing: list[tuple[float, int]]
     labels: dict[str, float]
     tally: RunTally
-
-    def to_json(self) -> Json:
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {"tally": self.tally.to_json()}
-
-    @staticmethod
-    def from_json(record: Json) -> CaseRows:
-        record = {**record, "tally": RunTally.from_json(record["tally"])}
-        return CaseRows(**record)
 
 
 def case_rows(numbered: Iterable[tuple[int, Outcome]], name: str, metrics: Sequence[str], cluster: str) -> CaseRows:

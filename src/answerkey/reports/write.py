@@ -27,8 +27,8 @@ from answerkey.runs.gates import answer_gates, parse_gates
 from answerkey.runs.manifest import Manifest, stored_in, stored_manifest, write_manifest
 from answerkey.runs.store import JournalIndex, open_index, profile_of, read_manifest, repeats_of
 from answerkey.runs.summary import GateResult, RunInfo, Summary, summary_of
-from answerkey.runs.tally import MOST_LISTED, RunTally
-from answerkey.types import Json, Profile, Status
+from answerkey.runs.tally import MOST_LISTED, RunTally, tally_from_json, tally_to_json
+from answerkey.types import Profile, Status
 
 MOST_ON_PAGE = 100_000  # report.html holds a row per case in memory
 MOST_FROM_PARTS = 1_000  # failures written in full of a run that is Parquet
@@ -121,14 +121,14 @@ def _all_rows(folder: Path, manifest: Manifest, index: JournalIndex) -> Iterator
         yield from map(work, spans)
         return
     with closing(Processes(jobs, f"{__name__}:rows_here", str(folder.resolve()))) as processes:
-        yield from (CaseRows.from_json(found) for _, found in processes.map((span, span) for span in spans))
+        yield from (tally_from_json(CaseRows, found) for _, found in processes.map((span, span) for span in spans))
 
 
-def rows_here(folder: str) -> Callable[[tuple[int, int]], Json]:
+def rows_here(folder: str) -> Callable[[tuple[int, int]], object]:
     """In a process: the function that makes the rows of a span."""
     path = Path(folder)
     work = _rows_of(path, stored_manifest(path), JournalIndex(path, repeats_of(path)))
-    return lambda span: work(span).to_json()
+    return lambda span: tally_to_json(work(span))
 
 
 def _rows_of(folder: Path, manifest: Manifest, index: JournalIndex) -> Callable[[tuple[int, int]], CaseRows]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
+
 from answerkey.intervals import BOOTSTRAP_LIMIT, Interval, cluster_interval, interval_from_moments, mean_interval
-from answerkey.types import LARGEST, Json
+from answerkey.types import LARGEST
 
 _UNIT = 2.0**60  # sums are whole numbers of 2⁻⁶⁰, and of their squares: exact in any order
 _GROWTH = math.log(1.01)  # quantiles of many values come from bins 1 % wide
@@ -29,21 +30,28 @@ class Mean:
     max: float | None
 
 
-class NumberTally:
+class NumberTally(msgspec.Struct, omit_defaults=True):
     """Count, exact sum, extremes and quantiles of a stream of numbers.
 
     Up to 2,000 values are kept, for the bootstrap and exact quantiles; above that, moments and logarithmic bins replace them.
     """
 
-    __slots__ = ("alone", "bins", "clusters", "count", "high", "low", "squares", "sum", "values")
+    count: int = 0
+    sum: int = 0
+    squares: int = msgspec.field(default=0, name="squared")
+    low: float = math.inf
+    high: float = -math.inf
+    values: list[float] | None = msgspec.field(default_factory=list[float])
+    bins: Counter[int] = msgspec.field(default_factory=Counter[int])
+    clusters: dict[str, tuple[int, int, int]] = {}  # cluster → count, sum and sum of squares of its values
+    alone: list[float] | None = None  # once there are clusters: the values of cases without one
+    rounded_squares: int = msgspec.field(default=0, name="squares")  # only in old files: truncated to units of 2⁻⁶⁰
 
-    def __init__(self) -> None:
-        self.count = self.sum = self.squares = 0
-        self.low, self.high = math.inf, -math.inf
-        self.values: array[float] | None = array("d")
-        self.bins: Counter[int] = Counter()
-        self.clusters: dict[str, tuple[int, int, int]] = {}  # cluster → count, sum and sum of squares of its values
-        self.alone: array[float] | None = None  # once there are clusters: the values of cases without one
+    def __post_init__(self) -> None:
+        if self.bins:
+            self.values = None
+        self.squares += self.rounded_squares << 60
+        self.rounded_squares = 0
 
     def add(self, value: float, cluster: str | None = None) -> None:
         """Add a value; those of one `cluster` depend on each other."""
@@ -73,7 +81,7 @@ class NumberTally:
     def _separate(self) -> None:
         """Before the first clustered value: all others are of cases that stand alone."""
         if not self.clusters:
-            self.alone = None if self.values is None else array("d", self.values)
+            self.alone = None if self.values is None else list(self.values)
 
     def merge(self, other: NumberTally) -> None:
         if self.clusters or other.clusters:
@@ -92,31 +100,6 @@ class NumberTally:
         else:
             self._drop_values()
             self.bins.update(other.bins if other.values is None else map(_bin, other.values))
-
-    def to_json(self) -> Json:
-        """Everything, so that the tally of a part can be stored and merged later; sums stay whole numbers."""
-        record: Json = {"count": self.count}
-        if self.count:
-            record |= {"sum": self.sum, "squared": self.squares, "low": self.low, "high": self.high}
-        if self.clusters:
-            alone = None if self.alone is None else list(self.alone)
-            record |= {"clusters": {name: list(sums) for name, sums in self.clusters.items()}, "alone": alone}
-        if self.values is None:
-            return record | {"bins": {str(key): count for key, count in self.bins.items()}}
-        return record | {"values": list(self.values)}
-
-    @staticmethod
-    def from_json(record: Json) -> NumberTally:
-        tally = NumberTally()
-        for name in ("count", "sum", "low", "high"):
-            setattr(tally, name, record.get(name, getattr(tally, name)))
-        # "squares" is an older form, truncated to units of 2⁻⁶⁰.
-        tally.squares = record.get("squared", record.get("squares", 0) << 60)
-        tally.values = array("d", record["values"]) if "values" in record else None
-        tally.clusters = {name: (n, total, squares) for name, (n, total, squares) in record.get("clusters", {}).items()}
-        tally.alone = None if record.get("alone") is None else array("d", record["alone"])
-        tally.bins.update({int(key): count for key, count in record.get("bins", {}).items()})
-        return tally
 
     def _drop_values(self) -> None:
         if self.values is not None:

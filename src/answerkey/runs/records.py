@@ -178,6 +178,10 @@ class SetDigest:
     def text(self) -> str:
         return f"{self.total:064x}"[:16]
 
+    def hex(self) -> str:
+        """All of it, as the tallies of parts store it."""
+        return f"{self.total:x}"
+
 
 def add_case(digest: SetDigest, case: Case) -> None:
     digest.add(json_line(to_json(case), sort=True))

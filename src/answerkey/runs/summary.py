@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -160,20 +159,14 @@ def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summar
         bands=bands,
         by_type={name: figures_of(part, repeats) for name, part in sorted(tally.by_type.items())},
         by_route={name: figures_of(part, repeats) for name, part in sorted(tally.by_route.items())},
-        route_confusion=_confusion(tally.confusion) if tally.by_route else {},
-        errors=tally.errors.listed(MOST_LISTED),
+        route_confusion={name: dict(sorted(taken.items())) for name, taken in sorted(tally.confusion.items())}
+        if tally.by_route
+        else {},
+        errors=tally.frequent_errors(),
         disagreements=tuple(tally.disagreements[:MOST_LISTED]),
         flaky=tuple(tally.flaky),
         judge=judge_card(tally.judge, run.fingerprint.get("judge", "")),
     )
-
-
-def _confusion(pairs: Counter[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    """expected → actual → count."""
-    table: dict[str, dict[str, int]] = {}
-    for (expected, actual), count in sorted(pairs.items()):
-        table.setdefault(expected, {})[actual] = count
-    return table
 
 
 def _group_json(part: Figures) -> dict[str, object]:

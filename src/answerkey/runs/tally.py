@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar, get_args
 
 import msgspec
 
+from answerkey.coerce.values import is_list
 from answerkey.intervals import Interval, cluster_interval, rate_interval
 from answerkey.metrics.judge.card import JudgeTally
 from answerkey.runs.number_tally import NumberTally
@@ -142,62 +144,18 @@ class OutcomeTally:
             known = self.clusters.get(name, [0] * len(counts))
             self.clusters[name] = [a + b for a, b in zip(known, counts, strict=True)]
 
-    def to_json(self) -> Json:
-        return {
-            **{name: getattr(self, name) for name in _NUMBERS},
-            **{name: dict(getattr(self, name)) for name in _COUNTERS},
-            **{name: getattr(self, name).to_json() for name in _TALLIES},
-            "scores": {name: tally.to_json() for name, tally in self.scores.items()},
-            "clusters": self.clusters,
-        }
 
-    @staticmethod
-    def from_json(record: Json) -> OutcomeTally:
-        if "broken" in record:  # as parts before version 0.2 have it
-            record = {**record, "errors": record["broken"]}
-        tally = OutcomeTally(**{name: record.get(name, 0) for name in _NUMBERS}, clusters=record.get("clusters", {}))
-        for name in _COUNTERS:
-            getattr(tally, name).update(record[name])
-        for name in _TALLIES:
-            setattr(tally, name, NumberTally.from_json(record[name]))
-        tally.scores = {name: NumberTally.from_json(each) for name, each in record["scores"].items()}
-        return tally
+class ErrorKind(NamedTuple):
+    """How many errors of a kind, and the alphabetically first and last message: the same however parts are merged."""
+
+    times: int
+    first: str
+    last: str
 
 
-@dataclass(slots=True)
-class ErrorKinds:
-    """kind → count, and the alphabetically first and last message of that kind: the same however parts are merged."""
-
-    kinds: dict[str, tuple[int, str, str]] = field(default_factory=dict[str, tuple[int, str, str]])
-
-    def add(self, outcome: Outcome) -> None:
-        text = outcome.verdict.justification.split("\n")[0][:_LONGEST]
-        self._put(_kind(outcome, text), (1, text, text))
-
-    def merge(self, other: ErrorKinds) -> None:
-        for kind, entry in other.kinds.items():
-            self._put(kind, entry)
-
-    def _put(self, kind: str, entry: tuple[int, str, str]) -> None:
-        count, first, last = self.kinds.get(kind, (0, entry[1], entry[2]))
-        self.kinds[kind] = (count + entry[0], min(first, entry[1]), max(last, entry[2]))
-
-    def listed(self, most: int) -> dict[str, int]:
-        """The most frequent kinds with their counts, each named by one of its messages."""
-        often = sorted(self.kinds.values(), key=lambda entry: (-entry[0], entry[1]))[:most]
-        return {f"{first}{'' if first == last else ', and similar'}": count for count, first, last in often}
-
-    def to_json(self) -> Json:
-        return {kind: list(entry) for kind, entry in self.kinds.items()}
-
-    @staticmethod
-    def from_json(record: Json) -> ErrorKinds:
-        """Parts of the first version have a count only."""
-        entries = {
-            kind: (entry, kind, kind) if isinstance(entry, int) else (entry[0], entry[1], entry[2])
-            for kind, entry in record.items()
-        }
-        return ErrorKinds(entries)
+def _add_error(kinds: dict[str, ErrorKind], kind: str, found: ErrorKind) -> None:
+    known = kinds.get(kind, ErrorKind(0, found.first, found.last))
+    kinds[kind] = ErrorKind(known.times + found.times, min(known.first, found.first), max(known.last, found.last))
 
 
 def _kind(outcome: Outcome, text: str) -> str:
@@ -279,8 +237,8 @@ class RunTally:
     all: OutcomeTally = field(default_factory=OutcomeTally)
     by_type: dict[str, OutcomeTally] = field(default_factory=dict[str, OutcomeTally])
     by_route: dict[str, OutcomeTally] = field(default_factory=dict[str, OutcomeTally])
-    confusion: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
-    errors: ErrorKinds = field(default_factory=ErrorKinds)
+    confusion: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])  # expected → actual route
+    errors: dict[str, ErrorKind] = field(default_factory=dict[str, ErrorKind])
     disagreements: list[Disagreement] = field(default_factory=list[Disagreement])
     answers: SetDigest = field(default_factory=SetDigest)
     judge: JudgeTally = field(default_factory=JudgeTally)
@@ -301,9 +259,10 @@ class RunTally:
         if response.route is not None:
             self.by_route.setdefault(response.route, OutcomeTally()).add(outcome, cluster)
         if case.expected_route is not None and response.error is None:
-            self.confusion[case.expected_route, response.route or NO_ROUTE] += 1
+            self.confusion.setdefault(case.expected_route, Counter())[response.route or NO_ROUTE] += 1
         if outcome.verdict.status == Status.ERROR:
-            self.errors.add(outcome)
+            text = outcome.verdict.justification.split("\n")[0][:_LONGEST]
+            _add_error(self.errors, _kind(outcome, text), ErrorKind(1, text, text))
         if len(self.disagreements) < MOST_LISTED:
             self.disagreements.extend(disagreements(outcome))
 
@@ -312,36 +271,46 @@ class RunTally:
         for mine, theirs in ((self.by_type, other.by_type), (self.by_route, other.by_route)):
             for name, tally in theirs.items():
                 mine.setdefault(name, OutcomeTally()).merge(tally)
-        self.confusion.update(other.confusion)
-        self.errors.merge(other.errors)
+        for wanted, taken in other.confusion.items():
+            self.confusion.setdefault(wanted, Counter()).update(taken)
+        for kind, found in other.errors.items():
+            _add_error(self.errors, kind, found)
         self.answers.merge(other.answers)
         self.judge.merge(other.judge)
         self.flaky += other.flaky
         self.disagreements = (self.disagreements + other.disagreements)[:MOST_LISTED]
 
-    def to_json(self) -> Json:
-        return {
-            "all": self.all.to_json(),
-            "by_type": {name: tally.to_json() for name, tally in self.by_type.items()},
-            "by_route": {name: tally.to_json() for name, tally in self.by_route.items()},
-            "confusion": [[*routes, count] for routes, count in self.confusion.items()],
-            "errors": self.errors.to_json(),
-            "disagreements": [asdict(each) for each in self.disagreements],
-            "answers": f"{self.answers.total:x}",
-            "judge": asdict(self.judge),
-            "flaky": self.flaky,
-        }
+    def frequent_errors(self) -> dict[str, int]:
+        """The most frequent kinds with their counts, each named by one of its messages."""
+        often = sorted(self.errors.values(), key=lambda kind: (-kind.times, kind.first))[:MOST_LISTED]
+        return {f"{kind.first}{'' if kind.first == kind.last else ', and similar'}": kind.times for kind in often}
 
-    @staticmethod
-    def from_json(record: Json) -> RunTally:
-        return RunTally(
-            all=OutcomeTally.from_json(record["all"]),
-            by_type={name: OutcomeTally.from_json(part) for name, part in record["by_type"].items()},
-            by_route={name: OutcomeTally.from_json(part) for name, part in record["by_route"].items()},
-            confusion=Counter({(wanted, taken): count for wanted, taken, count in record["confusion"]}),
-            errors=ErrorKinds.from_json(record["errors"]),
-            disagreements=[Disagreement(**each) for each in record["disagreements"]],
-            answers=SetDigest(int(record["answers"], 16)),
-            judge=msgspec.convert(record.get("judge") or {}, JudgeTally),
-            flaky=record.get("flaky", []),
-        )
+
+T = TypeVar("T")
+
+
+def tally_to_json(value: object) -> Any:
+    """A tally, or something that contains one, as JSON."""
+    return msgspec.to_builtins(value, enc_hook=SetDigest.hex, str_keys=True)
+
+
+def tally_from_json(kind: type[T], record: object) -> T:
+    return msgspec.convert(record, kind, dec_hook=_restored, str_keys=True)
+
+
+def _restored(kind: Any, value: Any) -> object:
+    if kind is SetDigest:
+        return SetDigest(int(value, 16))
+    return Counter(msgspec.convert(value, dict[get_args(kind)[0], int], str_keys=True))
+
+
+def tally_of_part(record: Json) -> RunTally:
+    """The stored tally of a part; in parts of earlier versions some figures have another form."""
+    for part in (record["all"], *record["by_type"].values(), *record["by_route"].values()):
+        part.setdefault("errors", part.get("broken", {}))
+    kinds = {kind: (n, kind, kind) if isinstance(n, int) else n for kind, n in record["errors"].items()}
+    confusion: dict[str, dict[str, int]] = {}
+    if is_list(record["confusion"]):
+        for wanted, taken, count in msgspec.convert(record["confusion"], list[tuple[str, str, int]]):
+            confusion.setdefault(wanted, {})[taken] = count
+    return tally_from_json(RunTally, {**record, "errors": kinds, "confusion": confusion or record["confusion"] or {}})

@@ -21,7 +21,7 @@ from answerkey.errors import StorageError
 from answerkey.files import read_json, write_file
 from answerkey.runs.journal_index import LightCase, StoredCase
 from answerkey.runs.records import judged_json, result_line, to_json
-from answerkey.runs.tally import RunTally
+from answerkey.runs.tally import RunTally, tally_of_part, tally_to_json
 from answerkey.types import Json, Outcome, Status
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def write_part(
     """All outcomes of the chunk at `place` (shard, chunk), in order; `names` are the metrics of the run."""
     import pyarrow.parquet as parquet
 
-    about = {"format": FORMAT, "shard": place[0], "chunk": place[1], "sketch": tally.to_json()}
+    about = {"format": FORMAT, "shard": place[0], "chunk": place[1], "sketch": tally_to_json(tally)}
     table = _table(outcomes, names).replace_schema_metadata({_KEY: json.dumps(about, allow_nan=False)})
     try:
         buffer = io.BytesIO()
@@ -147,7 +147,7 @@ def _foot(path: Path) -> tuple[int, Json, RunTally]:
             raise StorageError(
                 f"{path}: format {about.get('format')!r}, this version reads {FORMAT}; use the version that wrote it"
             )
-        return foot.num_rows, about, RunTally.from_json(about["sketch"])
+        return foot.num_rows, about, tally_of_part(about["sketch"])
 
 
 @contextmanager
