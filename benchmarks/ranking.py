@@ -1,6 +1,6 @@
 """All ranking metrics from dicts, beside pytrec_eval, on 10,000 queries × 100 ids. Prints the ratio.
 
-python benchmarks/ranking.py [--queries N] [--depth N]
+python -m benchmarks.ranking [--queries N] [--depth N]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 
 import pytrec_eval
 
-from answerkey.metrics.ranking.rank import rank
+import answerkey
 
 KS = (3, 5, 7, 10, 15, 20)
 PAIRS = {"precision": "P", "recall": "recall", "ndcg": "ndcg_cut", "map": "map_cut", "hit_rate": "success"}
@@ -29,8 +29,8 @@ def main() -> None:
     def peer() -> dict[str, dict[str, float]]:
         return pytrec_eval.RelevanceEvaluator(labels, theirs).evaluate(run)
 
-    ours_seconds, ours = best_of(lambda: rank(run, labels, names))
-    dicts_seconds, _ = best_of(lambda: rank(run, labels, names).queries)
+    ours_seconds, ours = best_of(lambda: answerkey.rank(labels, run, names))
+    dicts_seconds, _ = best_of(lambda: answerkey.rank(labels, run, names).queries)
     peer_seconds, reference = best_of(peer)
     worst = max(
         abs(ours.queries[query][f"{name}@{k}"] - values[f"{peer_name}_{k}"])
@@ -43,7 +43,7 @@ def main() -> None:
         f"pytrec_eval {peer_seconds:.3f} s   answerkey {ours_seconds:.3f} s   {peer_seconds / ours_seconds:.1f} times as fast"
     )
     print(
-        f"with a dict a query, as pytrec_eval gives: {dicts_seconds:.3f} s, {peer_seconds / dicts_seconds:.1f} times as fast"
+        f"with a dict per query, as pytrec_eval gives: {dicts_seconds:.3f} s, {peer_seconds / dicts_seconds:.1f} times as fast"
     )
     print(f"largest difference {worst:.1e}")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from answerkey.api.adapters import NAME, cases_of, judge_of, metrics_of, name_of, target_of
 from answerkey.api.run import Run, open_run
@@ -30,7 +30,7 @@ from answerkey.metrics.ranking.rank import Ranked
 from answerkey.metrics.ranking.rank import rank as rank_rankings
 from answerkey.metrics.registry import additional_metrics
 from answerkey.reports.write import write_reports
-from answerkey.retrieval.rankings import labels_of, rankings_of
+from answerkey.retrieval.rankings import Labels, has_pages, labels_of, rankings_of
 from answerkey.runs.control import Options, Selection, Stop
 from answerkey.runs.execute import run_in_memory, run_prepared
 from answerkey.runs.prepare import Prepared, manifest_of, prepare
@@ -202,6 +202,14 @@ def rank(qrels: object, rankings: object, metrics: Sequence[str], unit: str = "p
     >>> rank({"q1": ["b"]}, {"q1": ["a", "b"]}, ["mrr", "recall@1"]).mean
     {'mrr': 0.5, 'recall@1': 0.0}
     """
+    in_rankings, in_labels = has_pages(rankings), has_pages(qrels, labels=True)
+    if in_rankings is not None:
+        with suppress(
+            InputError
+        ):  # a number that must be read first, or one whose error is found below, with its place
+            labels = labels_of(qrels) if in_labels is None else cast("Labels", qrels)
+            scores = cast("Mapping[str, Mapping[str, float]]", rankings)
+            return rank_rankings(scores, labels, metrics, unit, pages=in_rankings or in_labels is not False)
     return rank_rankings(rankings_of(rankings), labels_of(qrels), metrics, unit)
 
 

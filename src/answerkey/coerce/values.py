@@ -20,6 +20,7 @@ from answerkey.types import LARGEST, Turn
 _UNFINISHED_LIST = re.compile(r"""\[\s*(?:["'{]|[-\d.,\s]+$)""")
 _SEPARATOR = re.compile(r"[;,|]")
 _DECIMAL_COMMA = re.compile(r"^\s*(-?\d+),(\d{1,2}|\d{4,})\s*$")  # three digits may be thousands
+NO_VALUES = frozenset({"", "n/a", "na", "null", "none", "nan"})
 _LARGEST_EXTRA = 20_000
 _DEEPEST = 100
 
@@ -115,7 +116,7 @@ def as_name(value: object, column: str, place: Place) -> str | None:
 
 def has_no_value(text: str) -> bool:
     """Whether an id, page or route says that there is none: empty, `N/A`, `null`, `None`, `nan`."""
-    return text.strip().lower() in {"", "n/a", "na", "null", "none", "nan"}
+    return text.strip().lower() in NO_VALUES
 
 
 def as_texts(value: object, column: str, place: Place) -> tuple[str, ...]:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice, product
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeGuard, TypeVar, cast
 
 from answerkey.coerce.columns import canonical_columns
 from answerkey.coerce.decode import encoding_of, read_lines
-from answerkey.coerce.passages import as_ids, as_labels
+from answerkey.coerce.passages import PAGE_KEYS, as_ids, as_labels, names_pages
 from answerkey.coerce.tables import ROW_READERS, Row, is_table, read_json, rows_of_value, separator_of
-from answerkey.coerce.values import Place, as_number, as_text, is_mapping
+from answerkey.coerce.values import NO_VALUES, Place, as_number, as_text, is_mapping
 from answerkey.errors import InputError, did_you_mean
 
 T = TypeVar("T")
 Rankings = dict[str, list[str]]
 Labels = dict[str, dict[str, float]]
+_NUMBERS = frozenset({int, float})
+_OF_PASSAGE = frozenset({"doc", "page", "id", "source"})  # keys of a dict that is a passage, not `{id: score}`
+_NOT_LABELS = {*PAGE_KEYS, "pages"}.union(
+    map("".join, chain.from_iterable(product(*zip(word, word.upper(), strict=True)) for word in NO_VALUES))
+)
 _CONFIGURATION = "config_name"
 _RUN_COLUMNS = "query Q0 id rank score tag"
 _QRELS_COLUMNS = "query 0 id grade"
@@ -54,6 +59,32 @@ def rankings_of(given: object) -> Rankings:
 def labels_of(given: object) -> Labels:
     """The labels of a file, or of a dict: `{query: [id, …]}` or `{query: {id: grade}}`."""
     return _of_mapping(given, "labels", "relevant", as_labels, read_labels)
+
+
+def has_pages(given: object, *, labels: bool = False) -> bool | None:
+    """Whether `{query: {id: number}}` has the id of a page, `manual.pdf#34`; None for data that must be read first."""
+    found = False
+    for query, ids in cast("Mapping[object, object]", given).items() if type(given) is dict else [(None, None)]:
+        if (
+            type(query) is not str
+            or not _is_dict(ids)
+            or not ids.keys().isdisjoint(_NOT_LABELS if labels else _OF_PASSAGE)
+        ):
+            return None
+        if labels and not _NUMBERS.issuperset(map(type, ids.values())):
+            return None
+        try:
+            text = "".join(ids)
+        except TypeError:
+            return None
+        if text and text.split(None, 1) != [text] and any(name != name.strip() for name in ids):
+            return None
+        found = found or names_pages(text)
+    return found
+
+
+def _is_dict(value: object) -> TypeGuard[dict[str, object]]:
+    return type(value) is dict
 
 
 def _of_mapping(
@@ -149,7 +180,7 @@ def _rows(path: Path, column: str) -> Iterator[Row]:
 
 
 def _ranking(value: object, column: str, place: Place) -> list[str]:
-    if is_mapping(value) and not {"doc", "page", "id", "source"} & value.keys():
+    if is_mapping(value) and not _OF_PASSAGE & value.keys():
         scores = value.items()
         return in_order((str(name).strip(), _number(score, "score", place)) for name, score in scores)
     return list(as_ids(value, column, place))

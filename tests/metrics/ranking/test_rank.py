@@ -10,9 +10,11 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import answerkey
 from answerkey.errors import SettingsError
 from answerkey.metrics.plan import make_plan
 from answerkey.metrics.ranking.rank import rank
+from answerkey.retrieval.rankings import labels_of, rankings_of
 from answerkey.types import Case, Passage, Response
 
 KS = (1, 3, 5, 10)
@@ -67,6 +69,22 @@ def test_equal_to_trec_eval(run: dict[str, dict[str, float]], labels: dict[str, 
     for query in result.missing:
         assert query not in run
         assert set(result.queries[query].values()) == {0.0}
+
+
+named = st.sampled_from(["a", "b", "c d", " a", "34", "m.pdf#34", "m:34", "n#35", "N/A", "none", "", "page", "doc"])
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    run=st.dictionaries(queries, st.dictionaries(named, st.floats(-2, 2) | st.just("0,5"), max_size=9), min_size=1),
+    labels=st.dictionaries(queries, st.dictionaries(named, st.integers(0, 2) | st.just("2"), max_size=5), min_size=1),
+)
+def test_dicts_that_need_no_reading_give_what_reading_gives(
+    run: dict[str, dict[str, object]], labels: dict[str, dict[str, object]]
+) -> None:
+    read = rank(rankings_of(run), labels_of(labels), ALL)
+    taken = answerkey.rank(labels, run, ALL)
+    assert (taken.queries, taken.mean, taken.missing) == (read.queries, read.mean, read.missing)
 
 
 @settings(max_examples=150, deadline=None)

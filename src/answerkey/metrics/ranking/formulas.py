@@ -67,17 +67,13 @@ def _mrr(hits: Hits, cut: int | None) -> Floats:
 
 def _ndcg(hits: Hits, cut: int | None) -> Floats:
     """Gain grade / log2(rank + 1), over that of the ideal order of the labels."""
-    return _ratio(_discounted(hits, hits.found, cut), _discounted(hits, hits.ideal, cut))
+    found, ideal = hits.gains
+    return _ratio(_summed(hits, hits.found, found, cut), _summed(hits, hits.ideal, ideal, cut))
 
 
 def _map(hits: Hits, cut: int | None) -> Floats:
     """Precision at each relevant id found, summed, over the number of relevant ids."""
-    found = hits.found
-    starts = np.searchsorted(found.query, found.query)  # places are sorted by query, then rank
-    so_far = np.arange(1, len(found.query) + 1) - starts
-    within = found.rank <= (cut or np.inf)
-    summed = _per_query(hits, found.pick(within), (so_far / found.rank)[within])
-    return _ratio(summed, hits.relevant)
+    return _ratio(_summed(hits, hits.found, hits.precision, cut), hits.relevant)
 
 
 def _found(hits: Hits, cut: int | None) -> Floats:
@@ -87,13 +83,10 @@ def _found(hits: Hits, cut: int | None) -> Floats:
     return hits.found_by_cut[cut]
 
 
-def _discounted(hits: Hits, places: Places, cut: int | None) -> Floats:
-    within = _within(places, cut)
-    return _per_query(hits, within, within.grade / np.log2(within.rank + 1))
-
-
-def _per_query(hits: Hits, places: Places, weights: Floats) -> Floats:
-    return np.bincount(places.query, weights=weights, minlength=hits.queries).astype(np.float64)
+def _summed(hits: Hits, places: Places, values: Floats, cut: int | None) -> Floats:
+    """The sum of the places' values up to a rank per query."""
+    weights = values if cut is None else np.where(places.rank <= cut, values, 0.0)
+    return np.bincount(places.query, weights=weights, minlength=hits.queries).astype(np.float64, copy=False)
 
 
 def _within(places: Places, cut: int | None) -> Places:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, repeat
+from operator import methodcaller
+from struct import Struct
+from struct import error as StructError
 
 import numpy as np
 from numpy.typing import NDArray
 
+from answerkey.coerce.passages import aligned
 from answerkey.errors import InputError
+from answerkey.types import LARGEST
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Scored = Mapping[str, float]
-_COMPARED_AT_ONCE = 250_000  # fits into the processor's cache
+_SCORES_AT_ONCE = 50_000  # with what is compared to them, they fit into the processor's cache
+_ABSENT = float("nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,17 @@ class Hits:
         return np.bincount(self.ideal.query, minlength=self.queries).astype(np.float64)
 
     @cached_property
+    def precision(self) -> Floats:
+        """The precision at the rank of each place found."""
+        query = self.found.query
+        return (np.arange(1, len(query) + 1) - np.searchsorted(query, query)) / self.found.rank
+
+    @cached_property
+    def gains(self) -> tuple[Floats, Floats]:
+        """grade / log2(rank + 1) of the places found and of the ideal ones."""
+        return self.found.grade / np.log2(self.found.rank + 1), self.ideal.grade / np.log2(self.ideal.rank + 1)
+
+    @cached_property
     def found_by_cut(self) -> dict[int | None, Floats]:
         """Number of relevant ids up to a rank per query, filled as metrics need it."""
         return {}
@@ -53,7 +70,19 @@ class Hits:
 
 def ideal_places(labels: Sequence[Mapping[str, float]]) -> Places:
     """The labelled ids of each query by grade, best first; a grade of 0 or less is not relevant."""
-    query, grade = _flat(labels)
+    return _best_first(*_flat(labels))
+
+
+def _flat(labels: Sequence[Mapping[str, float]]) -> tuple[Ints, Floats]:
+    """The grades of all queries in one array, each with its query number."""
+    query = np.repeat(np.arange(len(labels)), np.fromiter(map(len, labels), np.int64, len(labels)))
+    grade = np.fromiter(chain.from_iterable(map(methodcaller("values"), labels)), np.float64, len(query))
+    if not (np.abs(grade) <= LARGEST).all():
+        raise InputError("a grade is not a finite number")
+    return query, grade
+
+
+def _best_first(query: Ints, grade: Floats) -> Places:
     query, grade = query[grade > 0], grade[grade > 0]
     grade = grade[np.lexsort((-grade, query))]
     return Places(query, np.arange(1, len(query) + 1) - np.searchsorted(query, query), grade)
@@ -89,65 +118,67 @@ def _collapsed(ranking: Sequence[str]) -> Sequence[str]:
     return [name for name in ranking if not name or not (name in seen or seen.add(name))]
 
 
-def hits_in_scores(runs: Sequence[Scored], labels: Sequence[Mapping[str, float]]) -> Hits:
-    """Hits in runs `{id: score}`, ties by id descending. Ranks are counted instead of sorted, as only those of hits matter."""
-    query, grade = _flat(labels)
-    scores: list[float] = []
-    for run, grades in zip(runs, labels, strict=True):
-        scores.extend(map(run.get, grades, repeat(np.nan)))
-    score = np.array(scores, dtype=np.float64)
-    found = np.flatnonzero((grade > 0) & ~np.isnan(score))
-    query, score, grade = query[found], score[found], grade[found]
-    table = _table(runs)
-    above, equal = _count_above(table, query, score)
-    tied = np.flatnonzero(equal > 1)
-    if tied.size:
-        names = list(chain.from_iterable(labels))
-        for hit in tied.tolist():
-            ids = list(runs[int(query[hit])])
-            columns: list[int] = np.flatnonzero(table[query[hit]] == score[hit]).tolist()
-            own = names[int(found[hit])]
-            above[hit] += sum(ids[column] > own for column in columns)
-    order = np.lexsort((above, query))
-    return Hits(len(runs), Places(query[order], above[order] + 1, grade[order]), ideal_places(labels))
+def hits_in_scores(runs: Sequence[Scored], labels: Sequence[Mapping[str, float]], *, pages: bool = True) -> Hits:
+    """Hits in runs `{id: score}`, ties by id descending; without `pages`, a label is found under its own name only.
+
+    Ranks are counted instead of sorted, as only those of hits matter.
+    """
+    step = max(1, _SCORES_AT_ONCE // max(1, max(map(len, runs), default=1)))
+    starts = range(0, max(1, len(runs)), step)
+    parts = [_hits_in_block(runs[at : at + step], labels[at : at + step], pages) for at in starts]
+    found, ideal = (
+        _end_to_end([part.found for part in parts], starts),
+        _end_to_end([part.ideal for part in parts], starts),
+    )
+    return Hits(len(runs), found, ideal)
 
 
-def _flat(rows: Sequence[Mapping[str, float]]) -> tuple[Ints, Floats]:
-    """The values of all rows in one array, each with its row number."""
-    lengths = _lengths(rows)
-    return np.repeat(np.arange(len(rows)), lengths), _values(rows, lengths)
+def _end_to_end(parts: Sequence[Places], starts: Iterable[int]) -> Places:
+    """The places of blocks of queries that begin at these numbers, as places of all queries."""
+    return Places(
+        np.concatenate([part.query + start for part, start in zip(parts, starts, strict=True)]),
+        np.concatenate([part.rank for part in parts]),
+        np.concatenate([part.grade for part in parts]),
+    )
 
 
-def _table(runs: Sequence[Scored]) -> Floats:
-    """The scores as rows of equal length, padded with NaN."""
-    lengths = _lengths(runs)
-    values = _values(runs, lengths)
-    width = int(lengths.max(initial=0))
-    if len(values) == len(runs) * width:
-        return values.reshape(len(runs), width)
+def _hits_in_block(runs: Sequence[Scored], labels: Sequence[Mapping[str, float]], pages: bool) -> Hits:
+    """Some runs at a time, with everything that is needed of each at once: both are for the processor's cache."""
+    width = max(map(len, runs), default=0)
     table = np.full((len(runs), width), np.nan)
-    table[np.arange(width) < lengths[:, None]] = values
-    return table
+    named: list[Mapping[str, float]] = []
+    own: list[float] = []
+    for row, (run, grades) in enumerate(zip(runs, labels, strict=True)):
+        try:
+            _packer(len(run))(table, row * width * 8, *run.values())
+        except StructError:
+            raise InputError("a score is not a number") from None
+        scores = [*map(run.get, grades, repeat(_ABSENT))]
+        if pages and _ABSENT in scores:
+            grades = aligned(grades, run)
+            scores = [*map(run.get, grades, repeat(_ABSENT))]
+        own += scores
+        named.append(grades)
+    if np.count_nonzero(np.abs(table) <= LARGEST) != sum(map(len, runs)):
+        raise InputError("a score is not a finite number")
+    query, grade = _flat(named)
+    ideal = _best_first(query, grade)
+    score = np.array(own, dtype=np.float64)
+    hit = np.flatnonzero((grade > 0) & ~np.isnan(score))
+    query, grade, score = query[hit], grade[hit], score[hit, None]
+    rows = table[query]
+    above = np.count_nonzero(rows > score, axis=1)
+    tied = np.flatnonzero(np.count_nonzero(rows == score, axis=1) > 1)
+    if tied.size:
+        names = list(chain.from_iterable(named))
+        for one in tied.tolist():
+            ids, name = list(runs[int(query[one])]), names[int(hit[one])]
+            columns: list[int] = np.flatnonzero(rows[one] == score[one]).tolist()
+            above[one] += sum(ids[column] > name for column in columns)
+    order = np.argsort(query * (width + 1) + above)
+    return Hits(len(runs), Places(query[order], above[order] + 1, grade[order]), ideal)
 
 
-def _lengths(rows: Sequence[Mapping[str, float]]) -> Ints:
-    return np.fromiter(map(len, rows), np.int64, len(rows))
-
-
-def _values(rows: Sequence[Mapping[str, float]], lengths: Ints) -> Floats:
-    values = np.fromiter(chain.from_iterable(row.values() for row in rows), np.float64, int(lengths.sum()))
-    if np.isnan(values).any():
-        raise InputError("a score or grade is not a number (NaN)")
-    return values
-
-
-def _count_above(table: Floats, query: Ints, score: Floats) -> tuple[Ints, Ints]:
-    """For each hit the number of higher scores in its run, and of equal ones (itself included)."""
-    above, equal = np.empty(len(query), np.int64), np.empty(len(query), np.int64)
-    step = max(1, _COMPARED_AT_ONCE // max(table.shape[1], 1))
-    for start in range(0, len(query), step):
-        part = slice(start, start + step)
-        rows, own = table[query[part]], score[part, None]
-        above[part] = np.count_nonzero(rows > own, axis=1)
-        equal[part] = np.count_nonzero(rows == own, axis=1)
-    return above, equal
+@cache
+def _packer(count: int) -> Callable[..., None]:
+    return Struct(f"{count}d").pack_into

@@ -44,7 +44,9 @@ class Ranked:
 
     @cached_property
     def queries(self) -> dict[str, dict[str, float]]:
-        rows = zip(*(column.tolist() for column in self.columns.values()), strict=True)
+        import numpy as np
+
+        rows: list[list[float]] = np.stack([*self.columns.values()], axis=1).tolist()
         return {query: dict(zip(self.columns, row, strict=True)) for query, row in zip(self.ids, rows, strict=True)}
 
     def to_dicts(self) -> list[dict[str, float | str]]:
@@ -73,11 +75,17 @@ class Ranked:
 
 
 def rank(
-    run: Mapping[str, Ranking], labels: Mapping[str, Mapping[str, float]], names: Sequence[str], unit: str = "page"
+    run: Mapping[str, Ranking],
+    labels: Mapping[str, Mapping[str, float]],
+    names: Sequence[str],
+    unit: str = "page",
+    *,
+    pages: bool = True,
 ) -> Ranked:
     """The metrics of recorded rankings: lists in order, or `{id: score}`, sorted as trec_eval does.
 
     Ids are compared whole; `manual.pdf:34` and `manual#34` mean `manual.pdf#34`. A place without an id ("") is not relevant.
+    Without `pages`, no id is known to be that of a page.
 
     >>> rank({"q1": ["a", "b"]}, {"q1": {"b": 1}}, ["mrr", "recall@1"]).mean
     {'mrr': 0.5, 'recall@1': 0.0}
@@ -89,7 +97,7 @@ def rank(
         raise SettingsError("no metric is given; expected names such as ndcg@10, recall@5")
     queries = list(dict.fromkeys([*labels, *run]))
     rankings = [run.get(query, ()) for query in queries]
-    hits = _hits(rankings, [aligned(labels.get(query, {}), run.get(query, ())) for query in queries], unit)
+    hits = _hits(rankings, [labels.get(query, {}) for query in queries], unit, pages)
     columns = measure(hits, names)
     labelled = hits.relevant > 0
     means = {name: float(column[labelled].mean()) if labelled.any() else None for name, column in columns.items()}
@@ -103,14 +111,14 @@ def rank(
     return ranked
 
 
-def _hits(runs: Sequence[Ranking], labels: Sequence[Mapping[str, float]], unit: str) -> Hits:
+def _hits(runs: Sequence[Ranking], labels: Sequence[Mapping[str, float]], unit: str, pages: bool) -> Hits:
     from answerkey.metrics.ranking.hits import hits_in_rankings, hits_in_scores
 
     if all(not one or isinstance(one, (dict, Mapping)) for one in runs):  # dict first: it is the fast check
         scored = cast("Sequence[Mapping[str, float]]", runs)
-        return hits_in_scores([one or {} for one in scored], labels)
+        return hits_in_scores([one or {} for one in scored], labels, pages=pages)
     ordered = [in_order(one.items()) if isinstance(one, Mapping) else one for one in runs]
-    return hits_in_rankings(ordered, labels, unit)
+    return hits_in_rankings(ordered, [aligned(grades, one) for grades, one in zip(labels, ordered, strict=True)], unit)
 
 
 @metric_group(
