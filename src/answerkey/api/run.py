@@ -206,7 +206,7 @@ def _reason(outcome: Outcome, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def _table_row(outcome: Outcome) -> Json:
+def _table_row(outcome: Outcome) -> dict[str, object]:
     case, verdict = outcome.case, outcome.verdict
     expected = case.expected[0] if len(case.expected) == 1 else list(case.expected) or None
     return {

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from answerkey.experiments import findings
 from answerkey.experiments.evidence import MEASURE, RetrievalEvidence, RetrievalFinding
 from answerkey.text import counted
-from answerkey.types import Json
 
 CHECKS = (
     findings.constant_shift,
@@ -40,7 +39,7 @@ class Diagnosis:
         """Nothing found wrong, and not because nothing relevant was retrieved at all."""
         return not self.findings and self.labelled > 0 and self.score != 0
 
-    def as_json(self) -> Json:
+    def as_json(self) -> dict[str, object]:
         return {
             "healthy": self.healthy, "sentence": sentence(self), "queries": self.queries, "labelled": self.labelled,
             "measure": MEASURE, "score": self.score, "checked": list(self.checked),

@@ -19,7 +19,6 @@ from answerkey.intervals import BOOTSTRAP_LIMIT, DRAWS, LEVEL, SEED
 from answerkey.metrics.ranking.hits import Floats
 from answerkey.retrieval.bm25 import AUTO
 from answerkey.text import spreadsheet_text
-from answerkey.types import Json
 
 RESULTS, STATISTICS, SUMMARY = "evaluation_results.csv", "summary_statistics.csv", "sweep.json"
 NAMES = ("n", "mean", "std", "min", "25%", "50%", "75%", "max", "ci95_low", "ci95_high")
@@ -37,7 +36,7 @@ def write_files(sweep: Sweep, found: Conclusions, folder: Path) -> None:
     write_file(folder / SUMMARY, json_text(summary(sweep, found), indent=2))
 
 
-def summary(sweep: Sweep, found: Conclusions) -> Json:
+def summary(sweep: Sweep, found: Conclusions) -> dict[str, object]:
     """The sweep in short: what was searched, the best settings with their tests, the mean of every setting."""
     means = sweep.values[:, :, sweep.labelled].mean(axis=2)
     settings = [
@@ -53,7 +52,7 @@ def summary(sweep: Sweep, found: Conclusions) -> Json:
         "scored": int(sweep.labelled.sum()),
         "unlabelled": unlabelled,
         "labels": {"expected": sweep.check.total, "missing": list(sweep.check.missing), "warnings": sweep.check.warnings},
-        "searched": facts(sweep),
+        "searched": _facts(sweep),
         "select": sweep.plan.select_name,
         "best": _best(sweep, found.best),
         "best_method": _best(sweep, found.method),
@@ -70,7 +69,7 @@ def summary(sweep: Sweep, found: Conclusions) -> Json:
     }  # fmt: skip
 
 
-def facts(sweep: Sweep) -> Json:
+def _facts(sweep: Sweep) -> dict[str, object]:
     """What shaped the result, for the record."""
     settings, index = sweep.settings, sweep.setups[0]
     models = {one.embed.name: one.embed for one in sweep.setups if one.embed is not None}
@@ -90,7 +89,7 @@ def facts(sweep: Sweep) -> Json:
     }  # fmt: skip
 
 
-def _named(sweep: Sweep, place: Place) -> Json:
+def _named(sweep: Sweep, place: Place) -> dict[str, object]:
     variant = sweep.variants[place[0]]
     index = sweep.setups[variant.setup]
     model = index.embed.name if index.embed else "none"
@@ -98,7 +97,7 @@ def _named(sweep: Sweep, place: Place) -> Json:
     return {"setting": variant.name, "alpha": variant.alpha, "k": sweep.ks[place[1]], **setup}
 
 
-def _best(sweep: Sweep, best: Best) -> Json:
+def _best(sweep: Sweep, best: Best) -> dict[str, object]:
     test, unseen = best.test, best.unseen
     return {
         **_named(sweep, best.winner),

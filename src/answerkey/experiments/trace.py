@@ -14,7 +14,6 @@ from answerkey.experiments.grid import METRICS, find_quotes, hits_in_chunks
 from answerkey.experiments.sweep import Place, Sweep, time_searches
 from answerkey.retrieval.fuse import reciprocal_scores, weighted_scores
 from answerkey.text import short_label
-from answerkey.types import Json
 
 _TEXT = 120
 
@@ -54,7 +53,7 @@ class Trace:
     milliseconds: float | None
     described: str
 
-    def as_json(self) -> Json:
+    def as_json(self) -> dict[str, object]:
         missing = [{"page": page, "in_index": there} for page, there in self.not_retrieved.items()]
         return {**asdict(self), "not_retrieved": missing}
 

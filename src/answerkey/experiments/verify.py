@@ -17,7 +17,6 @@ from answerkey.retrieval.corpus import corpus_files, read_pdf
 from answerkey.retrieval.search_index import open_index
 from answerkey.runs.suite import Suite
 from answerkey.text import counted, words
-from answerkey.types import Json
 
 _RUN = 4  # words that must follow each other
 _HELD = 0.5  # share of a chunk's runs that its page must hold
@@ -67,7 +66,7 @@ class Verification:
         ]
         return "; ".join([told, *filter(None, parts)])
 
-    def as_json(self) -> Json:
+    def as_json(self) -> dict[str, object]:
         return {**asdict(self), "share": self.right / self.chunks, "passed": self.passed, "sentence": self.sentence}
 
 

@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypedDict
 
 from answerkey.metrics.grounding.groundedness import groundedness
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import Facts, metric, metric_group
 from answerkey.metrics.sentences import sentence_spans
 from answerkey.text import CITATION, bracketed, citations, counted
-from answerkey.types import Case, Json, Pair, Response, Score
+from answerkey.types import Case, Pair, Response, Score
 
 _LETTER = re.compile(r"[^\W\d_]")
 # A mark after the full stop, "It is so. [1]": not after the number of a list, nor after an abbreviation.
@@ -87,6 +88,15 @@ class CitedSentence:
     marks: tuple[int, ...]
 
 
+class CitationFinding(TypedDict):
+    """Whether all passages cited together support the sentence, and those that do so `alone`."""
+
+    text: str
+    marks: list[int]
+    supported: bool
+    alone: list[int]
+
+
 def _combinations(sentence: CitedSentence, passages: int) -> Iterator[tuple[int, ...]]:
     """All marks of a sentence together, each alone, and all but each."""
     marks = tuple(dict.fromkeys(mark for mark in sentence.marks if 1 <= mark <= passages))
@@ -109,7 +119,7 @@ def _supported(
         nothing = Score.not_applicable("the answer cites nothing" if claims else "the answer claims nothing")
         return dict.fromkeys(("citation_support", "citation_precision", "citation_recall"), nothing)
     supported = needed = total = whole = 0
-    details: list[Json] = []
+    details: list[CitationFinding] = []
     for sentence in claims:
         marks = tuple(dict.fromkeys(sentence.marks))
         valid = tuple(mark for mark in marks if 1 <= mark <= passages)

@@ -14,7 +14,7 @@ from answerkey.metrics.claims import claims
 from answerkey.metrics.entailment.decide import BY_WORDS, Asked, Decider, Decision, LocalDecider
 from answerkey.metrics.registry import Facts, metric_group
 from answerkey.text import counted, words
-from answerkey.types import Case, Json, Pair, Response, Score
+from answerkey.types import Case, Pair, Response, Score
 
 _SHOWN = 3
 _WITH_EXPECTED: Mapping[str, Any] = {
@@ -133,7 +133,7 @@ def _recall(one: Checked) -> Score:
         return Score.not_applicable("the expected answer states no fact")
     found = [decision.holds for decision in one.in_answer]
     missing = [fact for fact, hit in zip(one.facts, found, strict=True) if not hit]
-    details: Json = {"facts": _listed(one.facts, one.in_answer, "found", "missing")}
+    details = {"facts": _listed(one.facts, one.in_answer, "found", "missing")}
     return Score(
         sum(found) / len(found),
         _reason(one, f"{sum(found)} of {counted(len(found), 'fact')} found", missing),
@@ -146,7 +146,7 @@ def _precision(one: Checked) -> Score:
         return Score.not_applicable("the answer makes no claim")
     right = [decision.holds for decision in one.in_expected]
     wrong = [claim for claim, ok in zip(one.claims, right, strict=True) if not ok]
-    details: Json = {"claims": _listed(one.claims, one.in_expected, "supported", "not in the expected answer")}
+    details = {"claims": _listed(one.claims, one.in_expected, "supported", "not in the expected answer")}
     reason = f"{sum(right)} of {counted(len(right), 'claim')} supported by the expected answer"
     return Score(sum(right) / len(right), _reason(one, reason, wrong), details=details)
 
@@ -210,7 +210,7 @@ def _share(one: Checked, chosen: Sequence[str], what: str) -> Score:
     return Score(len(chosen) / len(one.claims), _reason(one, reason, chosen))
 
 
-def _listed(texts: Sequence[str], decisions: Sequence[Decision], yes: str, no: str) -> list[Json]:
+def _listed(texts: Sequence[str], decisions: Sequence[Decision], yes: str, no: str) -> list[dict[str, object]]:
     return [
         {
             "text": text,

@@ -9,9 +9,10 @@ from pathlib import Path
 from answerkey.experiments.choice import Best, Conclusions, setting_name
 from answerkey.experiments.grid import METRICS, NAMED
 from answerkey.experiments.sweep import Sweep
-from answerkey.experiments.sweep_files import facts, times, write_files
+from answerkey.experiments.sweep_files import times, write_files
 from answerkey.files import write_file
 from answerkey.reports.markdown import cell
+from answerkey.retrieval.bm25 import AUTO
 
 REPORT_TEXT, REPORT_MARKDOWN = "report.txt", "report.md"
 
@@ -44,12 +45,11 @@ def sweep_text(sweep: Sweep, found: Conclusions) -> str:
 
 def sweep_sections(sweep: Sweep, found: Conclusions) -> list[Section]:
     """What was found first, then the figures behind it."""
-    searched = facts(sweep)
-    scored = f"scored {int(sweep.labelled.sum())}/{len(sweep.cases)} queries; {searched['source']}, {searched['pages']} pages"
-    bm25 = searched["bm25"]
-    language = f"{bm25['language']}{' detected' if bm25['detected'] else ''}"
-    how = f"BM25 {bm25['variant']} (k1 = {bm25['k1']:g}, b = {bm25['b']:g}, language: {language})"
-    how = f"{how}; dense: {searched['dense']}"
+    settings, index = sweep.settings, sweep.setups[0]
+    scored = f"scored {int(sweep.labelled.sum())}/{len(sweep.cases)} queries; {index.source}, {len(index.pages)} pages"
+    language = f"{index.language}{' detected' if settings.language == AUTO else ''}"
+    how = f"BM25 {settings.bm25} (k1 = {settings.k1:g}, b = {settings.b:g}, language: {language})"
+    how = f"{how}; dense: {index.dense_search if index.dense is not None else 'none'}"
     sections = [
         Section("Best setting", [found.best.sentence, f"chosen by {sweep.plan.select_name}; {scored}", how]),
         _methods(sweep, found),

@@ -20,7 +20,7 @@ from answerkey.metrics.facts import FactSupport, fact_supports
 from answerkey.metrics.refusal import answering_part, refusal, should_decline
 from answerkey.metrics.registry import metric
 from answerkey.metrics.sentences import language
-from answerkey.types import Case, Json, Pair, Response, Score
+from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
 LONG_FROM, LONG_TO = 15, 400  # words of an expected answer of which the facts count
@@ -200,7 +200,7 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, support: FactSupport
     if language(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
         notes.append("by words only: not English")
     features = {name: round(number, 4) for name, number in f.items()}
-    details: Json = {"features": features, **(support.recall.details if support else {})}
+    details = {"features": features, **(support.recall.details if support else {})}
     return Score(value, "; ".join(notes), details=details)
 
 

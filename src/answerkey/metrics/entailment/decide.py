@@ -13,8 +13,8 @@ from typing import Protocol
 
 from answerkey.metrics.agreement.comparable import read
 from answerkey.metrics.entailment.contradiction import contradicts
-from answerkey.metrics.grounding.groundedness import groundedness
-from answerkey.types import Case, Json, Passage, Response, Score
+from answerkey.metrics.grounding.groundedness import SentenceFinding, groundedness
+from answerkey.types import Case, Passage, Response, Score
 
 SUPPORTED_FROM = 0.5
 BY_MODEL, BY_WORDS = "by the entailment model", "by words only"
@@ -72,7 +72,7 @@ class LocalDecider:
 
 
 def _decided(asked: Asked, score: Score) -> Decided:
-    sentences: Sequence[Json] = score.details.get("sentences", ())
+    sentences: Sequence[SentenceFinding] = score.details.get("sentences", ())
     by_model = score.details.get("by_model")
     found: list[Decision] = []
     start = 0
@@ -80,10 +80,10 @@ def _decided(asked: Asked, score: Score) -> Decided:
         end = start + len(statement)
         own = [item for item in sentences if item["start"] < end and item["end"] > start]
         worst = max(own, key=lambda item: item["probability"], default=None)
-        quote: str = ""
-        if worst and worst["span"] is not None:
+        quote = ""
+        if worst and worst["span"] is not None and worst["passage"] is not None:
             first, last = worst["span"]
-            quote = asked.texts[int(worst["passage"])][int(first) : int(last)]
+            quote = asked.texts[worst["passage"]][first:last]
         supported = 1 - worst["probability"] if worst else 0.0
         if not by_model and frozenset(read(statement).content).isdisjoint(read(quote).vocabulary):
             supported = 0.0  # not a word in common

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from answerkey.metrics.quantities import FREQUENCY, Figure, figures, figures_agr
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import metric
 from answerkey.text import numbers
-from answerkey.types import Json, Pair, Score
+from answerkey.types import Pair, Score
 
 EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
 MODEL_WEIGHT, MODEL_FEATURE = 1.0, "model_top"  # of the entailment model's own log-odds, beside the trees that use them
@@ -222,8 +223,21 @@ def probability(scores: Floats, curve: tuple[float, float]) -> Floats:
     return 1.0 / (1.0 + np.exp(-np.clip(slope * scores + shift, -30.0, 30.0)))
 
 
-def _described(answer: ReadAnswer, sentence: ReadSentence, unsupported: float) -> Json:
+class SentenceFinding(TypedDict):
     """`probability` is that of being unsupported; `span` is the place of the best evidence, or of what contradicts it."""
+
+    text: str
+    start: int
+    end: int
+    probability: float
+    flag: bool
+    contradicted: bool
+    passage: int | None
+    span: list[int] | None
+    reason: str
+
+
+def _described(answer: ReadAnswer, sentence: ReadSentence, unsupported: float) -> SentenceFinding:
     flag = unsupported >= FLAG_AT
     odds, place = sentence.contradicted_by
     contradicted = flag and odds >= CONTRADICTED_FROM
@@ -294,7 +308,7 @@ def _list(noun: str, items: Sequence[str]) -> str:
     return f"{noun} {shown}{more}" if len(unique) == 1 else f"{noun}s {shown}{more}"
 
 
-def answer_reason(answer: ReadAnswer, sentences: Sequence[Json], supported: float) -> str:
+def answer_reason(answer: ReadAnswer, sentences: Sequence[SentenceFinding], supported: float) -> str:
     """How many sentences are flagged, the worst of them with its reason, and how weak the evidence is."""
     flagged = [sentence for sentence in sentences if sentence["flag"]]
     worst = max(sentences, key=lambda sentence: sentence["probability"])

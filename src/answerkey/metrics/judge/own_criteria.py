@@ -18,7 +18,7 @@ from answerkey.llm.loose_json import find_objects
 from answerkey.metrics.judge.judged_metrics import Judge, cost_once, of_all_calls
 from answerkey.metrics.registry import OWN_CRITERION, Facts, metric_group
 from answerkey.text import words
-from answerkey.types import Case, Json, Pair, Requirement, Response, Score
+from answerkey.types import Case, Pair, Requirement, Response, Score
 
 _NO_JUDGE = 'a criterion in words needs a judge: add [judge] to the suite, or --judge (the judge "local" can\'t)'
 _own = partial(Facts, needs=("answer",), uses=("expected", "contexts"), empty="0 for an empty answer")
@@ -116,7 +116,7 @@ def share_met(case: Case, scores: Sequence[Score]) -> Score:
     """The share of the weights that is met, 1 from the case's own threshold; an error where one could not be decided."""
     requirements = case.requirements
     listed = [_listed(*each) for each in zip(requirements, scores, strict=True)]
-    details: Json = {**_call_details(scores), "criteria": listed}
+    details = {**_call_details(scores), "criteria": listed}
     failed = next((score.error for score in scores if score.error is not None), None)
     if failed is not None:
         return Score.failed(failed, **details)
@@ -129,7 +129,7 @@ def share_met(case: Case, scores: Sequence[Score]) -> Score:
     if not whole:
         reason = next((score.reason for score in scores if score.reason), "the case has no criteria")
         return Score.not_applicable(reason)
-    missed = [item["ask"] for item in listed if item["met"] is False]
+    missed = [str(item["ask"]) for item in listed if item["met"] is False]
     reason = f"not met: {'; '.join(missed)}" if missed else f"all {len(counted)} met"
     share = sum(weight for weight, is_met in counted if is_met) / whole
     if missed and case.criteria_threshold is not None and share + 1e-9 >= case.criteria_threshold:
@@ -147,7 +147,7 @@ def met(requirement: Requirement, value: float) -> bool:
     return value >= threshold * requirement.highest
 
 
-def _listed(requirement: Requirement, score: Score) -> Json:
+def _listed(requirement: Requirement, score: Score) -> dict[str, object]:
     quote = {"quote": score.details["quote"]} if "quote" in score.details else {}
     return {
         "name": requirement.name,
@@ -161,7 +161,7 @@ def _listed(requirement: Requirement, score: Score) -> Json:
     }
 
 
-def _call_details(scores: Sequence[Score]) -> Json:
+def _call_details(scores: Sequence[Score]) -> dict[str, object]:
     """What the calls used, once per call."""
     calls = {score.details["call"]: score.details for score in scores if score.details.get("call")}
     if not calls:
