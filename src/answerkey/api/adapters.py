@@ -6,7 +6,7 @@ No data frame library is imported here.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from functools import partial
 from itertools import islice
@@ -34,7 +34,7 @@ from answerkey.types import Case, Target
 _QUESTION_KEYS = ("question", "query", "input")
 
 
-def target_of(target: Any, timeout: float, retries: int = 0) -> Target:
+def target_of(target: object, timeout: float, retries: int = 0) -> Target:
     """A target from a function, a LangChain runnable, a LlamaIndex query engine, or an object with `ask`.
 
     >>> target_of(lambda question: "30 days", timeout=30).ask(Question("q1", "How long?")).answer  # doctest: +SKIP
@@ -44,10 +44,10 @@ def target_of(target: Any, timeout: float, retries: int = 0) -> Target:
         return cast("Target", target)
     function = target
     if not inspect.isroutine(target):
-        if callable(getattr(target, "invoke", None)):
-            function = _invoking(target)
-        elif callable(getattr(target, "query", None)):
-            function = target.query
+        if callable(invoke := getattr(target, "invoke", None)):
+            function = _invoking(invoke, getattr(target, "input_keys", ()))
+        elif callable(query := getattr(target, "query", None)):
+            function = query
     if not callable(function):
         raise SettingsError(
             f"target: found {type(target).__name__}, expected a function of the question, or an object with "
@@ -59,13 +59,14 @@ def target_of(target: Any, timeout: float, retries: int = 0) -> Target:
     return Live(asked, read_table(LiveTable, {"retries": retries}, "target"))
 
 
-def _invoking(runnable: Any) -> Callable[[str], object]:
+def _invoking(invoke: Callable[[object], object], input_keys: Iterable[object]) -> Callable[[str], object]:
     """`invoke` of LangChain: chains that take a dict get the question under their own key."""
-    keys = [str(key) for key in getattr(runnable, "input_keys", ())]
+    keys = [str(key) for key in input_keys]
     if not keys:
-        return lambda question: runnable.invoke(question)
+        return invoke
     asked = next((key for key in _QUESTION_KEYS if key in keys), keys[0])
-    return lambda question: runnable.invoke({**{key: [] for key in keys}, asked: question})
+    empty: dict[str, object] = {key: [] for key in keys}
+    return lambda question: invoke({**empty, asked: question})
 
 
 def judge_of(judge: object, workers: int) -> Judge | None:
@@ -103,11 +104,11 @@ def _metric_of(function: object, number: int) -> Metric:
     return Metric(Facts(name, summary, low=None, high=None, needs=("answer",)), function, "single", "your code")
 
 
-def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
+def _awaited(function: Callable[..., object]) -> Callable[..., object]:
     """The same function, synchronous: its coroutines are awaited on the loop of this thread."""
     if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):
         return function
-    called = partial(call_on, event_loop(), function)
+    called = partial(call_on, event_loop(), cast("Callable[..., Awaitable[object]]", function))
     called.__signature__ = inspect.signature(function)  # pyright: ignore[reportAttributeAccessIssue]
     return called
 
@@ -137,21 +138,22 @@ def _cases(rows: Iterator[object]) -> Iterator[Case]:
             yield from cases_of_rows(renamed([(_plain_row(row, place), place)]), Path(NAME), number - 1)
 
 
-def _plain_row(row: Any, place: Place) -> dict[str, object]:
+def _plain_row(row: object, place: Place) -> dict[str, object]:
     if is_mapping(row):
         return {str(name): _cell(value) for name, value in row.items()}
-    if hasattr(row, "model_dump"):  # pydantic, as ragas samples are
-        return _plain_row(row.model_dump(), place)
+    if dump := getattr(row, "model_dump", None):  # pydantic, as ragas samples are
+        return _plain_row(dump(), place)
     if is_dataclass(row) and not isinstance(row, type):  # as deepeval test cases are
         return _plain_row(asdict(row), place)
     raise InputError(f"{place}: found {type(row).__name__}, expected a dict or a Case")
 
 
-def _cell(value: Any) -> object:
+def _cell(value: object) -> object:
     """A cell as plain data: NaN and the missing values of pandas are None, arrays are lists."""
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
-    value = value.tolist() if hasattr(value, "tolist") else value
+    as_list = getattr(value, "tolist", None)
+    value = as_list() if as_list else value
     return None if isinstance(value, float) and value != value else value
 
 

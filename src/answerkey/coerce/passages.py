@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from answerkey.coerce.values import (
     LIVE,
@@ -265,7 +265,7 @@ def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[st
     A bare page means that page of the one document there is; with several documents it names none of their pages.
     """
     found: Collection[str] = (
-        cast("dict[str, Any]", retrieved) if isinstance(retrieved, dict) else dict.fromkeys(retrieved)
+        cast("dict[str, object]", retrieved) if isinstance(retrieved, dict) else dict.fromkeys(retrieved)
     )
     if all(label in found for label in labels) or not (names_pages("".join(found)) or names_pages("".join(labels))):
         return labels

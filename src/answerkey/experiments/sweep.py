@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from answerkey.cases import load_cases
 from answerkey.coerce.values import LIVE, as_texts
@@ -41,6 +42,7 @@ from answerkey.runs.suite import Suite
 from answerkey.types import Case
 from answerkey.user_code import import_from
 
+T = TypeVar("T")
 Step = Callable[[str], None]
 Place = tuple[int, int]
 QUOTE_COLUMNS = ("quote", "quotes")
@@ -81,7 +83,7 @@ class Sweep:
     chosen: Floats
     rankings: Ints
     pages: list[str]
-    labelled: Any
+    labelled: NDArray[np.bool_]
     milliseconds: Floats
     places: tuple[Place, ...]
     topk: dict[int, int]
@@ -218,7 +220,7 @@ class _Measured:
     values: Floats
     chosen: Floats
     rankings: Ints
-    labelled: Any
+    labelled: NDArray[np.bool_]
     lost: list[str]
     seconds: dict[str, float]
 
@@ -332,7 +334,7 @@ def time_searches(
     return table
 
 
-def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+def _timed(call: Callable[[], T]) -> tuple[float, T]:
     start = time.perf_counter()
     result = call()
     return (time.perf_counter() - start) * 1000.0, result

@@ -6,9 +6,10 @@ import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from answerkey.distributions import t_quantile
 from answerkey.experiments.choice import Best, Conclusions
@@ -176,7 +177,7 @@ def _write_statistics(sweep: Sweep, file: IO[str]) -> None:
             writer.writerow([*first, "", "all", "retrieval_ms", *cells, f"{np.percentile(taken, 95):.6g}", *last])
 
 
-def _types(sweep: Sweep) -> Iterator[tuple[str, Any]]:
+def _types(sweep: Sweep) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """All labelled queries, and then those of each type where there is more than one."""
     yield "all", sweep.labelled
     types = np.array(sweep.types)

@@ -43,7 +43,6 @@ class SmallModel:
     features: tuple[str, ...]
     base: float
     trees: tuple[Tree, ...]
-    about: dict[str, Any]
 
     def log_odds(self, rows: Rows) -> Numbers:
         total = np.full(len(rows), self.base)
@@ -66,7 +65,7 @@ def from_json(written: dict[str, Any]) -> SmallModel:
         )
         for tree in written["trees"]
     )
-    return SmallModel(tuple(written["features"]), float(written["base"]), trees, written.get("about", {}))
+    return SmallModel(tuple(written["features"]), float(written["base"]), trees)
 
 
 @cache

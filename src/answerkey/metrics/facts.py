@@ -6,9 +6,9 @@ a text supports or contradicts it, with a quote. Of several expected answers the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 from answerkey.metrics.claims import claims
 from answerkey.metrics.entailment.decide import BY_WORDS, Asked, Decider, Decision, LocalDecider
@@ -17,14 +17,9 @@ from answerkey.text import counted, words
 from answerkey.types import Case, Pair, Response, Score
 
 _SHOWN = 3
-_WITH_EXPECTED: Mapping[str, Any] = {
-    "needs": ("answer", "expected"),
-    "uses": ("question",),
-    "empty": "0 for an empty answer",
-}
-_CLAIMS: Mapping[str, Any] = _WITH_EXPECTED | {"empty": "not applicable to an answer without a claim"}
-_WITH_PASSAGES: Mapping[str, Any] = {"needs": ("answer", "expected", "contexts"), "uses": ("question",)}
-_OF_CLAIMS: Mapping[str, Any] = _WITH_PASSAGES | {"empty": "not applicable to an answer without a claim"}
+_NO_CLAIM = "not applicable to an answer without a claim"
+_of_expected = partial(Facts, needs=("answer", "expected"), uses=("question",), empty="0 for an empty answer")
+_of_passages = partial(Facts, needs=("answer", "expected", "contexts"), uses=("question",), empty=_NO_CLAIM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +36,11 @@ class Checked:
 
 
 @metric_group(
-    Facts("fact_recall", "Share of the expected facts that the answer states: 0.5 for one of two.", **_WITH_EXPECTED),
-    Facts("fact_precision", "Share of the answer's claims that the expected answer supports.", **_CLAIMS),
-    Facts("fact_f1", "Harmonic mean of fact_recall and fact_precision.", **_WITH_EXPECTED),
-    Facts("fact_contradictions", "Share of the answer's claims that contradict the expected answer.", better="lower", **_CLAIMS),
+    _of_expected("fact_recall", "Share of the expected facts that the answer states: 0.5 for one of two."),
+    _of_expected("fact_precision", "Share of the answer's claims that the expected answer supports.", empty=_NO_CLAIM),
+    _of_expected("fact_f1", "Harmonic mean of fact_recall and fact_precision."),
+    _of_expected("fact_contradictions", "Share of the answer's claims that contradict the expected answer.", better="lower",
+                 empty=_NO_CLAIM),
 )  # fmt: skip
 def fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, list[Score]]:
     """Facts of the expected answer in the answer, and claims of the answer in the expected answer."""
@@ -53,12 +49,12 @@ def fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, li
 
 
 @metric_group(
-    Facts("context_fact_recall", "Share of the expected facts in the passages.", empty="0 without any", **_WITH_PASSAGES),
-    Facts("context_utilisation", "Of the expected facts in the passages, the share that the answer states.",
-          empty="not applicable where the passages have none", **_WITH_PASSAGES),
-    Facts("hallucination", "Share of claims in neither the passages nor the expected answer.", better="lower", **_OF_CLAIMS),
-    Facts("self_knowledge", "Share of claims that are right but not in the passages.", better="neither", **_OF_CLAIMS),
-    Facts("noise_sensitivity", "Share of claims that are wrong and in the passages.", better="lower", **_OF_CLAIMS),
+    _of_passages("context_fact_recall", "Share of the expected facts in the passages.", empty="0 without any"),
+    _of_passages("context_utilisation", "Of the expected facts in the passages, the share that the answer states.",
+                 empty="not applicable where the passages have none"),
+    _of_passages("hallucination", "Share of claims in neither the passages nor the expected answer.", better="lower"),
+    _of_passages("self_knowledge", "Share of claims that are right but not in the passages.", better="neither"),
+    _of_passages("noise_sensitivity", "Share of claims that are wrong and in the passages.", better="lower"),
 )  # fmt: skip
 def passage_fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, list[Score]]:
     """Expected facts and the answer's claims against the passages."""

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
 
 from answerkey.cache import kept_file
 from answerkey.coerce.decode import parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_passages
-from answerkey.coerce.values import Place, is_mapping, valid_text
+from answerkey.coerce.values import Place, is_list, is_mapping, valid_text
 from answerkey.config.tables import IdStyle
 from answerkey.errors import InputError
 
@@ -74,19 +73,19 @@ def _read_file(file: Path, root: Path) -> Iterator[Page]:
             yield Page("", text, name, str(number) if len(parts) > 1 else None)
 
 
-def _records(file: Path) -> Iterator[tuple[Place, Any]]:
+def _records(file: Path) -> Iterator[tuple[Place, object]]:
     """The objects of a file, one per line or in one list, with their places."""
     if file.suffix.lower() == ".jsonl":
         for number, line in read_lines(file):
             place = Place(file.name, number)
             yield place, parse_json(line, str(place), in_line=True)
         return
-    found: Any = parse_json(read_text(file), file.name)
+    found = parse_json(read_text(file), file.name)
     if is_mapping(found):
         found = next((found[name] for name in LISTS if name in found), found)
-    if not isinstance(found, list):
+    if not is_list(found):
         raise InputError(f'{file.name}: expected a list of {{"id": …, "text": …}}, alone or under {", ".join(LISTS)}')
-    for number, row in enumerate(cast("list[Any]", found), start=1):
+    for number, row in enumerate(found, start=1):
         yield Place(file.name, number, "record"), row
 
 

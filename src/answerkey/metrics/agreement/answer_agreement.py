@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from answerkey.embed import Embedder
 from answerkey.metrics.agreement.features import compare, repeats, says_more
 from answerkey.metrics.agreement.rules import log_odds
 from answerkey.metrics.boosted_trees import load_fitted, load_numbers
@@ -51,7 +51,7 @@ _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})
     empty="0 for an empty answer",
     version=6,
 )
-def answer_agreement(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]:
+def answer_agreement(pairs: Sequence[Pair], *, embed: Embedder | None = None) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`.
 
     With an embedding model, an answer in other words is compared by its meaning.
@@ -62,7 +62,7 @@ def answer_agreement(pairs: Sequence[Pair], *, embed: Any = None) -> list[Score]
     ]
 
 
-def odds_by_words(pairs: Sequence[Pair], embed: Any = None) -> list[tuple[dict[str, float], float] | None]:
+def odds_by_words(pairs: Sequence[Pair], embed: Embedder | None = None) -> list[tuple[dict[str, float], float] | None]:
     """For each pair its features and the log-odds without its facts; None for an empty answer."""
     compared = [_compared(*pair) for pair in pairs]
     rows = [features_of(each) for each in compared if each]
@@ -75,7 +75,7 @@ def odds_by_words(pairs: Sequence[Pair], embed: Any = None) -> list[tuple[dict[s
 
 
 def _by_meaning(
-    pairs: Sequence[Pair], rows: Sequence[Mapping[str, float]], odds: Sequence[float], embed: Any
+    pairs: Sequence[Pair], rows: Sequence[Mapping[str, float]], odds: Sequence[float], embed: Embedder
 ) -> list[float]:
     """The log-odds, with the cosine of both answers, alone and after the question, where it is all a matter of words."""
     chosen = [n for n, (f, odd) in enumerate(zip(rows, odds, strict=True)) if _is_open(f) and abs(odd) < SURE]

@@ -180,7 +180,7 @@ def _schema(steps: Mapping[str, tuple[float, ...]]) -> Schema:
     return object_schema({"reasoning" if len(scores) > 1 else "reason": {"type": "string"}, **scores})
 
 
-def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+def object_schema(properties: Mapping[str, object]) -> dict[str, object]:
     """The schema of an object that has these properties and no others."""
     return {
         "type": "object",
