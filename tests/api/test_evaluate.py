@@ -401,3 +401,54 @@ def test_everything_public_is_typed_documented_and_importable() -> None:
         assert ">>>" in (getattr(ak, name).__doc__ or ""), f"{name} has no example"
     project = tomllib.loads((root.parents[1] / "pyproject.toml").read_text())["project"]
     assert project["version"] == ak.__version__
+
+
+def _by_name(*, question: str, history: list[object]) -> str:
+    return f"{question} {len(history)}"
+
+
+def _pieces(question: str):
+    yield from (question, "!")
+
+
+async def _async_pieces(question: str):
+    for piece in (question, "!"):
+        yield piece
+
+
+def _messages(question: str):
+    yield from (SimpleNamespace(content=question), SimpleNamespace(content="!"))
+
+
+@pytest.mark.parametrize(
+    ("bot", "answer"),
+    [
+        (_by_name, "Who? 0"),
+        (_pieces, "Who?!"),
+        (_async_pieces, "Who?!"),
+        (_messages, "Who?!"),
+        (lambda question: 42, "42"),
+    ],
+)
+def test_bots_that_stream_or_take_the_question_by_name(bot: Callable[..., object], answer: str) -> None:
+    row = {"question": "Who?", "expected": "Ann"}
+    assert quiet([row], "exact_match", target=bot).outcomes[0].response.answer == answer
+    inside = asyncio.run(ak.aevaluate([row], "exact_match", target=bot, progress=False))
+    assert inside.outcomes[0].response.answer == answer
+
+
+def test_without_a_profile_nothing_passed_or_failed() -> None:
+    run = quiet()
+    assert list(run.to_pandas()["passed"]) == [None] * 3
+    assert "no failures" not in repr(run)
+
+
+def test_a_needed_column_under_a_misspelt_name_is_an_error() -> None:
+    with pytest.raises(InputError, match='which token_f1 needs; did you mean the column "expcted"'):
+        quiet([{"question": "Who?", "answer": "Ann", "expcted": "Ann"}], "token_f1")
+
+
+def test_answers_that_a_live_target_makes_useless_are_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:
+    run = quiet([{"question": "Who?", "answer": "Ann"}], "token_f1", target=str)
+    assert run.summary.mean == {"token_f1": None}
+    assert 'if "answer" holds the expected answers, rename it to "expected"' in capsys.readouterr().err

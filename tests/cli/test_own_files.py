@@ -247,7 +247,7 @@ def test_a_bare_page_matches_no_page_of_several_documents(cli: Cli, write: Write
 def test_a_null_answer_is_an_error(cli: Cli, write: Write, tmp_path: Path) -> None:
     rows = [{"id": "a", "question": "q", "answer": None, "route": "x"}, {"id": "b", "question": "r", "answer": ""}]
     lines = score(cli, tmp_path, write("a.jsonl", rows), "--metrics", "exact_match")
-    assert [line["error"] for line in lines] == ['no recorded answer: for case "a"', None]
+    assert [line["error"] for line in lines] == ['no answer recorded: case "a"', None]
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,9 @@ def test_a_missing_answer_is_an_error_and_exit_code_3(scored):
 def test_errors_are_told_by_kind_with_one_example(cli, write, tmp_path, monkeypatch):
     rows = [ROWS[0], *({"id": f"gone{n}", "question": "Not answered?"} for n in range(30))]
     shown = cli("score", write("a.jsonl", rows), "--metrics", "exact_match", "--out", tmp_path, "--json")
-    assert shown.json["errors"] == {'No response: no recorded answer: for case "gone0", and similar': 30}
+    assert shown.json["errors"] == {'No response: no answer recorded: case "gone0", and similar': 30}
     one = cli("score", write("a.jsonl", rows[:2]), "--metrics", "exact_match", "--out", tmp_path, "--json")
-    assert one.json["errors"] == {'No response: no recorded answer: for case "gone0"': 1}
+    assert one.json["errors"] == {'No response: no answer recorded: case "gone0"': 1}
     assert one.last_line.startswith("INCOMPLETE: 1 of 2 cases ended in an error; most frequent cause")
 
 

@@ -95,7 +95,6 @@ def test_a_retriever_needs_no_answer(bot) -> None:
         ("def answer(q): return {'answer': ' \\n'}", "empty answer", "content"),
         ("def answer(q): return {'mood': 'fine'}", "no answer", "content"),
         ("def answer(q): return ['a', 'b']", "returned list", "content"),
-        ("def answer(q): yield 'chunk'", "returned generator", "content"),
         ("def answer(q): return {'answer': ['x']}", "expected text", "content"),
         ("def answer(q): return 'x' * 50_000_000", "more than 10 MB", "content"),
         ("def answer(q): return 'half \\ud83d'", "not valid text", "content"),

@@ -28,7 +28,7 @@ def test_the_answer_of_the_case_itself(tmp_path: Path) -> None:
     assert target.lookup(Case("b", "Q", recorded=ranked)) is ranked
     for nothing in (None, Response(), Response(route="kpi")):
         missing = target.lookup(Case("c", "Q", recorded=nothing))
-        assert missing.error == 'no recorded answer: for case "c"'
+        assert missing.error == 'no answer recorded: case "c"'
         assert missing.error_kind == "content"
 
 
@@ -38,7 +38,7 @@ def test_a_second_file_joined_by_id(tmp_path: Path) -> None:
     target = make_target(table, tmp_path, answers(("a", Response(answer="A")), ("z", Response(answer="Z"))))
     assert isinstance(target, Recorded)
     assert target.lookup(Case("a", "Q", recorded=Response(answer="in the case"))).answer == "A"
-    assert "no recorded answer" in (target.lookup(Case("b", "Q", recorded=Response(answer="B"))).error or "")
+    assert "no answer recorded" in (target.lookup(Case("b", "Q", recorded=Response(answer="B"))).error or "")
     assert target.ask(Question("z", "Q")).answer == "Z"
 
 

@@ -156,11 +156,12 @@ class Run:
     def __repr__(self) -> str:
         """Three lines: how many passed, the means, the worst cases."""
         worst = ", ".join(f"{o.case.id} ({_reason(o, 60)})" for o in self.failures()[:3])
+        none = "no failures" if self.profile is not None else "not known; a profile decides which cases pass"
         means = [
             f"{name} {'-' if m.mean is None else f'{m.mean:.3f}'} ({m.n}/{m.of})"
             for name, m in self.summary.figures.average_scores.items()
         ]
-        return "\n".join([self._headline(), "  mean: " + ", ".join(means), f"  worst: {worst or 'no failures'}"])
+        return "\n".join([self._headline(), "  mean: " + ", ".join(means), f"  worst: {worst or none}"])
 
     def _headline(self) -> str:
         figures = self.summary.figures
@@ -211,7 +212,8 @@ def _table_row(outcome: Outcome) -> dict[str, object]:
     expected = case.expected[0] if len(case.expected) == 1 else list(case.expected) or None
     return {
         "id": case.id, "question": case.question, "expected": expected, "answer": outcome.response.answer,
-        "status": str(verdict.status), "score": verdict.score, "passed": verdict.passed,
+        "status": str(verdict.status), "score": verdict.score,
+        "passed": None if verdict.status == Status.SCORED else verdict.passed,
         **{name: score.value for name, score in outcome.scores.items()},
         "error": outcome.response.error,
     }  # fmt: skip

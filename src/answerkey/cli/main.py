@@ -154,7 +154,7 @@ def _run() -> int:
         sys.stdout.flush()
         code = code if isinstance(code, int) else EXIT_OK
         if len(sys.argv) > 1 and sys.argv[1] in COMMANDS and not _WITHOUT_ENDING.intersection(sys.argv[1:]):
-            end_if_open(code, f"{sys.argv[1]} {'ended' if code == EXIT_OK else 'found problems, listed above'}")
+            end_if_open(code, f"{sys.argv[1]} {'finished' if code == EXIT_OK else 'found problems, listed above'}")
         return code
     except click.exceptions.Abort:
         return end(Ending(EXIT_INTERRUPTED, "stopped before anything was finished"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from answerkey.cli.output import json_option, print_json, say, show
+from answerkey.cli.output import done, json_option, print_json, say, show
 from answerkey.comparison.significance import difference
 from answerkey.intervals import Interval
 from answerkey.retrieval.rankings import read_figures
@@ -74,7 +74,8 @@ def rank_command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as
         show(f"{name:<{width}}  {'-' if value is None else f'{value:.4f}'}  scored {scored}/{len(result.ids)}")
     _show_queries("no labels, left out of the means", result.unlabelled)
     _show_queries("missing from the run, counted as 0", result.missing)
-    return _show_places(result)
+    _show_places(result)
+    return done(f"{scored} of {len(result.ids)} queries scored")
 
 
 def _as_json(result: Ranked) -> dict[str, object]:

@@ -42,7 +42,7 @@ def score_command(
     """
     table = scoring.settings()
     if "profile" not in table and "metrics" not in table:
-        raise SettingsError("nothing to measure; give --metrics keyword_recall,… or --profile route-aware")
+        raise SettingsError("nothing to measure; give --profile rag, or --metrics answer_agreement,…")
     table |= {"name": name, "cases": list(cases), "run": {"out": str(out.resolve()), "jobs": scoring.jobs}}
     table |= {"gate": {"require": list(gates)}}
     if scoring.without:

@@ -70,6 +70,8 @@ def _passed(summary: Summary) -> str:
     totals = summary.figures.totals
     if summary.run.profile.name is None:
         scored = totals.cases - totals.errors
+        if scored and not any(average.n for average in summary.figures.average_scores.values()):
+            return f"no metric is applicable to any of {counted(scored, 'case')}, no profile"
         return f"{counted(scored, 'case')} scored, no profile"
     unscored = f" ({totals.unscored} without an applicable criterion)" if totals.unscored else ""
     return f"{totals.passed} of {counted(totals.cases, 'case')} passed{unscored}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, cast
 
 from answerkey.cases import load_cases, read_responses
+from answerkey.coerce.columns import COLUMNS, near_column
 from answerkey.errors import InputError, SettingsError, did_you_mean
+from answerkey.metrics.registry import find
 from answerkey.profiles import load_profile
 from answerkey.profiles.load import profile_table
 from answerkey.runs.ask import attempts
@@ -84,9 +86,11 @@ def prepare(
     digest, count, has_criteria = SetDigest(), 0, False
     cluster, clustered, columns = suite.statistics.cluster, False, set[str]()
     known = KnownGroups(whole=selection.whole, open=_may_report_any_route(suite))
+    lacking = Lacking("expected", "relevant")
     for _, case in source():
         add_case(digest, case)
         known.add(case)
+        lacking.add(case)
         count += 1
         if cluster and not clustered:
             clustered = cluster == "none" or cluster_of(case, cluster) is not None
@@ -103,6 +107,8 @@ def prepare(
     scorer = make_scorer(suite, profile, judge)
     try:
         warnings = check_gates(gates, known, scorer.plan.names, profile, repeats) if new else ()
+        live = target is not None or kind_of(suite.target) != "recorded"
+        warnings = (*warnings, *(lacking.problems(suite.metrics, live) if new else ()))
         target = target or make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
     except BaseException:
         scorer.close()
@@ -116,6 +122,32 @@ def prepare(
         "settings": digest_of({"target": without_secrets(suite.target), "settings": suite.settings}),
     }
     return Prepared(suite, selection, profile, scorer, target, source, count, fingerprint, repeats, warnings)
+
+
+class Lacking:
+    """The columns of these that no case has, and what the cases have instead."""
+
+    def __init__(self, *columns: str) -> None:
+        self._columns, self._carried, self._answered = list(columns), dict[str, None](), True
+
+    def add(self, case: Case) -> None:
+        if self._columns:
+            self._columns = [column for column in self._columns if not getattr(case, column)]
+            self._carried.update(dict.fromkeys(case.extra))
+            self._answered = self._answered and case.recorded is not None and bool(case.recorded.answer)
+
+    def problems(self, metrics: Iterable[str], live: bool) -> Iterator[str]:
+        """A warning for each column that metrics need and no case has; where the name of another is near, an error."""
+        for column in self._columns:
+            needing = [name for name in metrics if column in find(name).facts.needs]
+            if not needing:
+                continue
+            missing = f'no case has the column "{column}", which {needing[0]} needs'
+            near = next((name for name in self._carried if near_column(name, COLUMNS[column])), None)
+            if near is not None:
+                raise InputError(f'{missing}; did you mean the column "{near}"? Rename it to "{column}"')
+            answers = '; if "answer" holds the expected answers, rename it to "expected"'
+            yield missing + (answers if column == "expected" and live and self._answered else "")
 
 
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:

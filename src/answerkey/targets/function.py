@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from answerkey.background import Loop, Patience, TookTooLong
+from answerkey.coerce.columns import COLUMNS
 from answerkey.config.declare import read_table
 from answerkey.config.target_tables import PythonTable
 from answerkey.errors import SettingsError
@@ -61,6 +62,10 @@ class PythonTarget:
             if inspect.isawaitable(value):  # a plain function that hands on a coroutine
                 begun: Awaitable[object] = value
                 value = self._loop.call(lambda: begun, self._timeout)
+            if inspect.isasyncgen(value):
+                value = _joined(self._loop.call(partial(_collected, value), self._timeout))
+            elif inspect.isgenerator(value):
+                value = _joined(list[object](value))
             return value, perf_counter() - start
 
         if self._awaits:
@@ -99,7 +104,12 @@ def _adapt(function: Callable[..., object], spec: str) -> Call:
         return lambda question: function(question.text)
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     first = positional[0] if positional else None
-    if first is None and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+    by_name = next((p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in COLUMNS["question"]), None)
+    asked = None
+    if first is None and by_name is not None:  # def answer(*, question)
+        parameters.remove(by_name)
+        asked = by_name.name
+    elif first is None and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
         raise SettingsError(
             f'[target] call = "{spec}": it takes no argument, expected (question) or (question, history)'
         )
@@ -109,11 +119,27 @@ def _adapt(function: Callable[..., object], spec: str) -> Call:
         raise SettingsError(
             f'[target] call = "{spec}": it needs more than (question, history): {inspect.signature(function)}'
         )
+
+    def send(text: str, *more: object, **named: object) -> object:
+        return function(**{asked: text}, **named) if asked else function(text, *more, **named)
+
     if any(p.name == "history" and p is not first and p.kind is not p.POSITIONAL_ONLY for p in parameters):
-        return lambda question: function(question.text, history=turns(question))
+        return lambda question: send(question.text, history=turns(question))
     if needed:
-        return lambda question: function(question.text, turns(question))
-    return lambda question: function(question.text)
+        return lambda question: send(question.text, turns(question))
+    return lambda question: send(question.text)
+
+
+async def _collected(stream: AsyncIterator[object]) -> list[object]:
+    return [part async for part in stream]
+
+
+def _joined(parts: list[object]) -> object:
+    """The text of a bot that yields its answer piece by piece, as strings or messages; one value of another kind as it is."""
+    texts = [part if isinstance(part, str) else getattr(part, "content", None) for part in parts]
+    if None not in texts:
+        return "".join(map(str, texts))
+    return parts[0] if len(parts) == 1 else parts
 
 
 def _is_async(call: object) -> bool:

@@ -122,7 +122,7 @@ class Recorded:
         if response is None or not (
             response.answer is not None or response.error or response.passages or response.retrieved is not None
         ):
-            return content_error("no recorded answer", f'for case "{case_id}"')
+            return content_error("no answer recorded", f'case "{case_id}"')
         return flagged(response, case_id)
 
 

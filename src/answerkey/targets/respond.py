@@ -62,8 +62,8 @@ def as_response(value: object) -> Response:
 
 def _read(value: object) -> Response:
     if value is None:
-        raise InputError("the target returned None, expected an answer")
-    if isinstance(value, str):
+        raise InputError("no answer: the target returned None")
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return response_of_reply({"answer": value})
     if isinstance(value, Response):
         return _cleaned(value)
