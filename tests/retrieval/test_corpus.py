@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import AnswerkeyError, InputError
-from answerkey.retrieval.chunk import Chunking, cut
-from answerkey.retrieval.corpus import Page, read_corpus
+from answerkey.retrieval.corpus import Chunking, Page, cut, read_corpus
 
 
 def make_pdf(path: Path, pages: list[str], password: str | None = None) -> None:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.errors import SettingsError
-from answerkey.targets.fields import json_path
-from answerkey.targets.template import fill
+from answerkey.targets.fields import fill, json_path
 from answerkey.types import Question
 
 DATA = {"a": {"b": [1, {"c": "x"}, {"c": None}, {"c": "y"}]}, "a b": {"k-1": 2}, "0": "zero", "": "none"}

@@ -12,7 +12,7 @@ from answerkey.config.tables import RetrievalTable
 from answerkey.errors import SettingsError
 from answerkey.metrics.ranking.formulas import CUT_METRICS, measure, parse_name
 from answerkey.metrics.ranking.hits import Floats, Hits, Ints, Places, ideal_places
-from answerkey.retrieval.chunk import Chunk
+from answerkey.retrieval.corpus import Chunk
 from answerkey.text import words
 
 NAMED = {

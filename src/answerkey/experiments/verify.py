@@ -12,8 +12,7 @@ from answerkey.coerce.passages import document_stem, page_parts
 from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import InputError, SettingsError
-from answerkey.retrieval.chunk import Chunk
-from answerkey.retrieval.corpus import corpus_files, read_pdf
+from answerkey.retrieval.corpus import Chunk, corpus_files, read_pdf
 from answerkey.retrieval.search_index import open_index
 from answerkey.runs.suite import Suite
 from answerkey.text import counted, words

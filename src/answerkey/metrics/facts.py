@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from answerkey.metrics.claims import claims
-from answerkey.metrics.entailment.decide import BY_WORDS, Asked, Decider, Decision, LocalDecider
+from answerkey.metrics.entailment.entailed import BY_WORDS, Asked, Decider, Decision, LocalDecider
 from answerkey.metrics.registry import Facts, metric_group
 from answerkey.text import counted, words
 from answerkey.types import Case, Pair, Response, Score

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -14,14 +15,14 @@ import numpy as np
 from answerkey.cache import digest, kept_file
 from answerkey.errors import SettingsError
 from answerkey.retrieval.bm25 import AUTO, NONE, Bm25, Formula, build_bm25, detect_language
-from answerkey.retrieval.chunk import Chunk, Chunking, chunkings, cut
-from answerkey.retrieval.corpus import read_corpus
+from answerkey.retrieval.corpus import Chunk, Chunking, chunkings, cut, read_corpus
 from answerkey.retrieval.fuse import Candidates, Ints, Top, Vectors, merge_blocks, pool_candidates, select_top
 
 if TYPE_CHECKING:
     from answerkey.config.tables import RetrievalTable
     from answerkey.embed.embedder import Embedder
 
+_STORES = "answerkey.retrieval.stores"
 _NUMBERS_AT_ONCE = 16_000_000
 _TEXTS_AT_ONCE = 512
 _TELL_EVERY = 5.0  # seconds
@@ -38,6 +39,16 @@ class DenseSearch(Protocol):
     def search(self, vectors: Vectors, pool: int) -> Top:
         """The best chunks for each question's vector, by cosine."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedStore:
+    """A vector store: its chunks, ordered by page, its dense search, and its sparse one if the settings ask for it."""
+
+    source: str
+    chunks: Sequence[Chunk]
+    dense: DenseSearch
+    sparse: SparseSearch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,27 +155,15 @@ def open_index(
     if settings.documents is not None:
         how = Chunking(settings.chunk_by, settings.chunk_size, settings.chunk_overlap)
         return _from_documents(settings, [how], [embed], step)[0]
-    sparse: SparseSearch | None = None
-    dimension = embed.dimension if embed is not None else None
-    if settings.index is not None:
-        from answerkey.retrieval.stores.faiss_file import open_faiss
-
-        chunks, dense = open_faiss(settings.index, settings.chunks, dimension)
-        source = f"FAISS index {settings.index.name}"
-    elif settings.postgres_url is not None:
-        from answerkey.retrieval.stores.postgres import open_postgres
-
-        chunks, dense = open_postgres(settings, dimension)
-        source = f"Postgres table {settings.postgres_table}"
-    else:
-        from answerkey.retrieval.stores.qdrant import open_qdrant
-
-        chunks, dense, sparse = open_qdrant(settings, dimension)
-        source = f"Qdrant collection {settings.qdrant_collection}"
-    if sparse is None:
-        texts = [chunk.text for chunk in chunks]
-        sparse = build_bm25(texts, _formula(settings, texts))
-    return SearchIndex(tuple(chunks), sparse, dense if embed else None, embed, source, dense_search=source)
+    store = (
+        "faiss_file" if settings.index is not None else "postgres" if settings.postgres_url is not None else "qdrant"
+    )
+    open_store: Callable[[RetrievalTable, int | None], OpenedStore] = import_module(f"{_STORES}.{store}").open_store
+    opened = open_store(settings, embed.dimension if embed is not None else None)
+    texts = [chunk.text for chunk in opened.chunks]
+    sparse = opened.sparse or build_bm25(texts, _formula(settings, texts))
+    dense = opened.dense if embed else None
+    return SearchIndex(tuple(opened.chunks), sparse, dense, embed, opened.source, dense_search=opened.source)
 
 
 def open_indexes(

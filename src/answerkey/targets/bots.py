@@ -18,7 +18,7 @@ from answerkey.embed.embedder import Embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.llm import Chat, load_chat
 from answerkey.retrieval.retriever import Retriever, open_retriever
-from answerkey.targets.template import messages
+from answerkey.targets.fields import messages
 from answerkey.types import Passage, Question, Response
 
 OUT_OF_SCOPE = "Sorry, this is out of scope: the documents do not hold an answer to it."

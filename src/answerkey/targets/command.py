@@ -22,9 +22,8 @@ from answerkey.coerce.values import is_mapping
 from answerkey.config.declare import read_table, shown
 from answerkey.config.target_tables import CommandTable
 from answerkey.errors import SettingsError
-from answerkey.targets.fields import Fields, read_fields
+from answerkey.targets.fields import Fields, read_fields, turns
 from answerkey.targets.respond import MAX_SIZE, content_error, infrastructure_error
-from answerkey.targets.template import turns
 from answerkey.types import Question, Response
 from answerkey.user_code import environment_secrets
 

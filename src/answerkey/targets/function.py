@@ -15,8 +15,8 @@ from answerkey.coerce.columns import COLUMNS
 from answerkey.config.declare import read_table
 from answerkey.config.target_tables import PythonTable
 from answerkey.errors import SettingsError
+from answerkey.targets.fields import turns
 from answerkey.targets.respond import as_response, content_error, infrastructure_error
-from answerkey.targets.template import turns
 from answerkey.types import Question, Response
 from answerkey.user_code import error_text, load_object
 

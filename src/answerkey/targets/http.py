@@ -14,9 +14,18 @@ from answerkey.coerce.values import is_mapping, table_of
 from answerkey.config.declare import read_table
 from answerkey.config.target_tables import GradioTable, HttpTable, OpenAiTable
 from answerkey.secrets import Secrets
-from answerkey.targets.fields import Fields, json_path, parse, read_fields
+from answerkey.targets.fields import (
+    Fields,
+    check_places,
+    each_text,
+    fill,
+    fill_address,
+    json_path,
+    messages,
+    parse,
+    read_fields,
+)
 from answerkey.targets.respond import content_error, infrastructure_error
-from answerkey.targets.template import check_places, each_text, fill, fill_address, messages
 from answerkey.targets.wire import Wire, WireError, open_wire, with_variables
 from answerkey.types import Question, Response
 

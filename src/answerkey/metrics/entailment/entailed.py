@@ -1,18 +1,27 @@
-"""The entailment model for direct use: `entail` for pairs of texts, and the metric `entailment`."""
+"""Is a statement supported, or contradicted, by a text? By the entailment model alone, or with rules.
+
+`entail` and the metric `entailment` are the model for direct use. A decider answers for many statements at once, behind facts and
+citations: `LocalDecider` uses the detector of `groundedness`, which goes by words and by the model, and rules for figures,
+names, negations and directions, which overrule it; a judge model may decide instead (`facts.judge`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
 
 from answerkey.errors import SettingsError
+from answerkey.metrics.agreement.comparable import read
+from answerkey.metrics.entailment.contradiction import contradicts
+from answerkey.metrics.entailment.model import Entailment, load_model, probabilities
+from answerkey.metrics.grounding.groundedness import SentenceFinding, groundedness
+from answerkey.metrics.grounding.sentence_features import ReadAnswer, read_answers
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import metric
-from answerkey.types import Pair, Score
-
-if TYPE_CHECKING:
-    from answerkey.metrics.entailment.model import Entailment
-    from answerkey.metrics.grounding.sentence_features import ReadAnswer
+from answerkey.types import Case, Pair, Passage, Response, Score
 
 NO_MODEL = "this installation has no entailment model"
 
@@ -25,8 +34,6 @@ def entail(pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
     >>> entail([("It opened in 1932.", "It opened in 1951.")])[0].contradicted  # doctest: +SKIP
     0.93
     """
-    from answerkey.metrics.entailment.model import Entailment, load_model, probabilities
-
     model = load_model()
     if model is None:
         raise SettingsError(f"{NO_MODEL}; install answerkey again")
@@ -45,9 +52,6 @@ def entail(pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
 )
 def entailment(pairs: Sequence[Pair]) -> list[Score]:
     """Probability that the passages support the answer's worst sentence, by the entailment model alone."""
-    from answerkey.metrics.entailment.model import load_model
-    from answerkey.metrics.grounding.sentence_features import read_answers
-
     model = load_model()
     if model is None:
         return [Score.not_applicable(NO_MODEL) for _ in pairs]
@@ -55,8 +59,6 @@ def entailment(pairs: Sequence[Pair]) -> list[Score]:
 
 
 def _score(answer: ReadAnswer) -> Score:
-    import numpy as np
-
     if refusal(answer.text) == "full" or not answer.sentences:
         return Score.not_applicable("the answer claims nothing")
     if not answer.by_model:
@@ -66,3 +68,80 @@ def _score(answer: ReadAnswer) -> Score:
     value = 1 / (1 + float(np.exp(-odds[worst])))
     shown = answer.sentence_text(answer.sentences[worst])[:80]
     return Score(round(value, 6), f'least supported of {len(odds)}: "{shown}"')
+
+
+SUPPORTED_FROM = 0.5
+BY_MODEL, BY_WORDS = "by the entailment model", "by words only"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Statements to check against texts; the question tells what both are about."""
+
+    question: str
+    texts: tuple[str, ...]
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`supported` is a probability; `quote` is the evidence nearest to the statement, empty without any."""
+
+    supported: float
+    contradicted: bool
+    quote: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.supported >= SUPPORTED_FROM and not self.contradicted
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The decisions for one question, in the order of its statements, and what decided."""
+
+    decisions: tuple[Decision, ...] = ()
+    by: str = ""
+
+
+class Decider(Protocol):
+    """Decides for each statement of each question."""
+
+    def decide(self, asked: Sequence[Asked]) -> list[Decided]: ...
+
+
+class LocalDecider:
+    """Without a model service.
+
+    >>> LocalDecider().decide([Asked("", ("It opened in 1932.",), ("It opened in 1951.",))])[0].decisions[0].contradicted
+    True
+    """
+
+    def decide(self, asked: Sequence[Asked]) -> list[Decided]:
+        pairs = [
+            (Case("", one.question), Response("\n".join(one.statements), tuple(Passage(text) for text in one.texts)))
+            for one in asked
+        ]
+        return [_decided(one, score) for one, score in zip(asked, groundedness(pairs), strict=True)]
+
+
+def _decided(asked: Asked, score: Score) -> Decided:
+    sentences: Sequence[SentenceFinding] = score.details.get("sentences", ())
+    by_model = score.details.get("by_model")
+    found: list[Decision] = []
+    start = 0
+    for statement in asked.statements:
+        end = start + len(statement)
+        own = [item for item in sentences if item["start"] < end and item["end"] > start]
+        worst = max(own, key=lambda item: item["probability"], default=None)
+        quote = ""
+        if worst and worst["span"] is not None and worst["passage"] is not None:
+            first, last = worst["span"]
+            quote = asked.texts[worst["passage"]][first:last]
+        supported = 1 - worst["probability"] if worst else 0.0
+        if not by_model and frozenset(read(statement).content).isdisjoint(read(quote).vocabulary):
+            supported = 0.0  # not a word in common
+        denied = bool(worst and worst["contradicted"]) or (bool(quote) and contradicts(statement, quote))
+        found.append(Decision(supported, denied, quote))
+        start = end + 1
+    return Decided(tuple(found), "" if by_model is None else BY_MODEL if by_model else BY_WORDS)

@@ -15,9 +15,10 @@ import numpy as np
 from answerkey.coerce.decode import parse_json, read_lines, read_text
 from answerkey.coerce.passages import as_passages
 from answerkey.coerce.values import Place, is_mapping
+from answerkey.config.tables import RetrievalTable
 from answerkey.errors import InputError, MissingPackage, SettingsError
-from answerkey.retrieval.chunk import Chunk
 from answerkey.retrieval.fuse import Ints, Top, Vectors
+from answerkey.retrieval.search_index import OpenedStore
 from answerkey.retrieval.stores import stored_chunks
 from answerkey.types import Passage
 
@@ -55,8 +56,9 @@ class FaissSearch:
         return Top(np.take_along_axis(chunk, order, 1), np.take_along_axis(cosine, order, 1))
 
 
-def open_faiss(path: Path, chunks: Path | None, dimension: int | None) -> tuple[list[Chunk], FaissSearch]:
+def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     """The chunks, ordered by page, and a search over the vectors of the file or folder."""
+    path = settings.index or Path()
     try:
         import faiss
     except ImportError:
@@ -73,12 +75,15 @@ def open_faiss(path: Path, chunks: Path | None, dimension: int | None) -> tuple[
             f"{file} has vectors of {index.d} numbers, the embedding model gives {dimension}: "
             "set [embedding] to the model that made the index"
         )
-    passages = _read_chunks(chunks) if chunks is not None else _read_docstore(file.with_suffix(".pkl"))
+    passages = (
+        _read_chunks(settings.chunks) if settings.chunks is not None else _read_docstore(file.with_suffix(".pkl"))
+    )
     if len(passages) != index.ntotal:
         raise InputError(f"{file} has {index.ntotal} vectors and {len(passages)} chunks: expected as many")
-    made, places = stored_chunks(passages, range(len(passages)))
+    chunks, places = stored_chunks(passages, range(len(passages)))
     place = np.array([places[number] for number in range(len(passages))], np.int64)
-    return made, FaissSearch(index, place, index.metric_type == faiss.METRIC_L2)
+    search = FaissSearch(index, place, index.metric_type == faiss.METRIC_L2)
+    return OpenedStore(f"FAISS index {path.name}", chunks, search)
 
 
 def _read_chunks(path: Path) -> list[Passage]:

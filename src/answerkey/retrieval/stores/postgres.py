@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
-from answerkey.retrieval.chunk import Chunk
+from answerkey.retrieval.corpus import Chunk
 from answerkey.retrieval.fuse import Top, Vectors
+from answerkey.retrieval.search_index import OpenedStore
 from answerkey.retrieval.stores import stored_chunks, stored_passage, top_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class PostgresSearch:
         return top_of(hits, pool)
 
 
-def open_postgres(settings: RetrievalTable, dimension: int | None) -> tuple[list[Chunk], PostgresSearch]:
+def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     """The chunks of the table, ordered by page, and a search over it by cosine."""
     try:
         import psycopg
@@ -56,7 +57,7 @@ def open_postgres(settings: RetrievalTable, dimension: int | None) -> tuple[list
         connection.close()
         raise
     weakref.finalize(search, connection.close)
-    return chunks, search
+    return OpenedStore(f"Postgres table {settings.postgres_table}", chunks, search)
 
 
 def _read(

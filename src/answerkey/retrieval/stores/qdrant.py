@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
-from answerkey.retrieval.chunk import Chunk
 from answerkey.retrieval.fuse import Top, Vectors
 from answerkey.retrieval.retriever import load_function
+from answerkey.retrieval.search_index import OpenedStore
 from answerkey.retrieval.stores import stored_chunks, stored_passage, top_of
 
 if TYPE_CHECKING:
@@ -95,10 +95,7 @@ class QdrantSparse:
             ) from None
 
 
-def open_qdrant(
-    settings: RetrievalTable, dimension: int | None
-) -> tuple[list[Chunk], QdrantDense, QdrantSparse | None]:
-    """The chunks of the collection, ordered by page, its dense search, and its sparse one where the settings ask for it."""
+def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     client = _connect(settings)
     try:
         return _opened(client, settings, dimension)
@@ -107,9 +104,7 @@ def open_qdrant(
         raise
 
 
-def _opened(
-    client: QdrantClient, settings: RetrievalTable, dimension: int | None
-) -> tuple[list[Chunk], QdrantDense, QdrantSparse | None]:
+def _opened(client: QdrantClient, settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     name = settings.qdrant_collection or ""
     where = settings.qdrant_url or settings.qdrant_path or settings.qdrant_client
     params = _asked(lambda: client.get_collection(name), f'collection "{name}" at {where}').config.params
@@ -121,7 +116,8 @@ def _opened(
     chunks, place = stored_chunks(passages, [point.id for point in points])
     collection = Collection(client, name, place)
     weakref.finalize(collection, _close, client, settings)
-    return chunks, QdrantDense(collection, vector, distance), _sparse(collection, params.sparse_vectors, settings)
+    sparse = _sparse(collection, params.sparse_vectors, settings)
+    return OpenedStore(f"Qdrant collection {name}", chunks, QdrantDense(collection, vector, distance), sparse)
 
 
 def _vector(

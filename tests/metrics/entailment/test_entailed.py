@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerkey.metrics.entailment.decide import Asked, LocalDecider, contradicts
+from answerkey.metrics.entailment.entailed import Asked, LocalDecider, contradicts
 
 
 @pytest.mark.parametrize(
