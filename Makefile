@@ -37,6 +37,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt --editable . --group dev
+	$(BIN)/python -m compileall -q src  # where Python may not write bytecode itself, each command would compile the code again
 	touch $(READY)
 
 clean:

@@ -27,9 +27,9 @@ from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import Better
 from answerkey.user_code import import_user_module
 
-BUILTIN_MODULES = (
-    "overlap", "criteria", "citations", "refusal", "cost", "route", "semantic", "ranking.rank", "grounding.groundedness",
-    "entailment.entailed", "agreement.answer_agreement", "facts", "judge.judged_metrics", "judge.own_criteria",
+BUILTIN_MODULES = (  # in the order of their weight: a metric is looked for in one after the other
+    "overlap", "cost", "ranking.rank", "refusal", "judge.judged_metrics", "criteria", "route", "semantic",
+    "judge.own_criteria", "entailment.entailed", "grounding.groundedness", "agreement.answer_agreement", "facts", "citations",
 )  # fmt: skip
 OWN_CRITERION = "criterion."  # `criterion.tone` is the suite's [[criteria]] of that name
 ENTRY_POINT_GROUP = "answerkey.metrics"
@@ -148,25 +148,33 @@ def registered_name(function: object) -> str | None:
 
 def find(name: str) -> Metric:
     """The metric of that name: `recall@5` is found under `recall@k`, `criterion.tone` under `criterion.NAME`."""
-    _load()
     if own := (_OF_THIS_CALL.get() or {}).get(name):
         return own
-    if name in _METRICS and not name.endswith("@k"):
-        return _METRICS[name]
-    cut = re.fullmatch(r"(.+)@(\d+)", name)
-    if cut and f"{cut[1]}@k" in _METRICS:
-        if int(cut[2]) < 1:
-            raise SettingsError(f'metric "{name}": the cut-off after @ must be 1 or more')
-        found = _METRICS[f"{cut[1]}@k"]
-        return replace(found, facts=replace(found.facts, name=name))
-    if name.startswith(OWN_CRITERION) and name != OWN_CRITERION:
-        found = _METRICS[f"{OWN_CRITERION}NAME"]
-        return replace(found, facts=replace(found.facts, name=name))
+    for module in BUILTIN_MODULES:
+        import_module(f"answerkey.metrics.{module}")
+        found = _registered(name)
+        if found and found.module.startswith("answerkey."):
+            return found
+    _load()
+    if found := _registered(name):
+        return found
     bare = name.removesuffix("@k")
     if f"{bare}@k" in _METRICS:
         raise SettingsError(f'unknown metric "{name}"; add the cut-off, as in "{bare}@5"')
     hint = did_you_mean(name, [known.replace("@k", "@5") for known in _METRICS])
     raise SettingsError(f'unknown metric "{name}"{hint or "; `answerkey metrics` lists them"}')
+
+
+def _registered(name: str) -> Metric | None:
+    """The metric of that name among those of the modules loaded so far."""
+    if name in _METRICS and not name.endswith("@k"):
+        return _METRICS[name]
+    cut = re.fullmatch(r"(.+)@(\d+)", name)
+    if cut and int(cut[2]) < 1 and f"{cut[1]}@k" in _METRICS:
+        raise SettingsError(f'metric "{name}": the cut-off after @ must be 1 or more')
+    many = f"{cut[1]}@k" if cut else f"{OWN_CRITERION}NAME" if name.startswith(OWN_CRITERION) else ""
+    found = _METRICS.get(many) if name != OWN_CRITERION else None
+    return found and replace(found, facts=replace(found.facts, name=name))
 
 
 def is_metric(name: str) -> bool:
