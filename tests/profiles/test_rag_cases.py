@@ -22,7 +22,8 @@ def rows(name):
 ROWS = rows("rag_cases.jsonl")
 UNSEEN = rows("rag_unseen_cases.jsonl")  # 88 % were right at first sight; causes found there were fixed afterwards
 THIRD = rows("rag_third_cases.jsonl")  # three sets of 77, 150 and 91 cases: 83 %, 75 % and 74 % at first sight
-SETS = {"cases": ROWS, "unseen": UNSEEN, "third": THIRD}
+LATER = rows("rag_later_cases.jsonl")  # sets of 118 and 60 cases: 86 % and 88 % at first sight
+SETS = {"cases": ROWS, "unseen": UNSEEN, "third": THIRD, "later": LATER}
 CHANGED = {"name", "number", "date", "unit", "negation", "direction", "extra_wrong", "range"}
 
 
@@ -55,7 +56,7 @@ def test_rag_gives_the_verdict_of_a_person_in_95_percent_of_the_cases():
     assert len(wrong) <= 0.05 * len(ROWS), wrong
 
 
-@pytest.mark.parametrize("later", ["unseen", "third"])
+@pytest.mark.parametrize("later", ["unseen", "third", "later"])
 def test_at_least_nine_in_ten_of_the_later_cases_get_the_verdict_of_a_person(later):
     wrong = [name for name, ok in right("rag", later).items() if not ok]
     assert len(wrong) <= 0.1 * len(SETS[later]), wrong

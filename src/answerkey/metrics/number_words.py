@@ -35,6 +35,10 @@ _PART = re.compile(
     rf"|\bhalf(?P<half>\s+an?\s+(?=(?:{_MEASURES})\b)|\s+(?=of\b|the\b|its\b|their\b|all\b))",
     re.IGNORECASE,
 )  # fmt: skip
+_SINGLE = re.compile(
+    rf"\b(than|within|for|after|least|about|over|under|last|lasts|takes?) an? (?=(?:{_MEASURES})\b(?! and\b))",
+    re.IGNORECASE,
+)
 _DOZEN = re.compile(rf"\b(?:(an?|{_UNDER_TEN})\s)?dozen\b", re.IGNORECASE)
 _QUARTER = re.compile(r"\b(?:(first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter\b|Q(?=[1-4]\b))", re.IGNORECASE)
 _POINTS = re.compile(r"(\d[\d.,]*)\s?(?:basis points?|bps)\b", re.IGNORECASE)
@@ -54,6 +58,7 @@ def in_digits(text: str) -> str:
     text = _SCALED.sub(lambda m: str(COUNTED[m[1].lower()]), text)
     text = _AND_A_HALF.sub(_with_half, text)
     text = _PART.sub(_share, text)
+    text = _SINGLE.sub(lambda m: f"{m[1]} 1 ", text)
     text = _DOZEN.sub(lambda m: str(12 * _count(m[1] or "a")), text)
     text = _POINTS.sub(lambda m: f"{float(m[1].rstrip('.,').replace(',', '')) / 100:g} %", text)
     return _PERCENTAGE_POINTS.sub(" %", text)
@@ -75,7 +80,8 @@ def _share(found: re.Match[str]) -> str:
         return "0.5 " if found["half"].strip() else "50 % "
     many, part = _count(found["many"]), _PARTS[found["part"].lower()]
     plural = found[0].lower().rstrip().endswith(("s", "s of"))
-    if many >= part or not (found["of"] or (plural and many > 1) or part == 2):
+    alone = found["after"] in tuple(".,;!?") or not found["after"]  # `about a third.`
+    if many >= part or not (found["of"] or (plural and many > 1) or part == 2 or alone):
         return found[0]
     if found["unit"]:
         return f"{many / part:g} {found['unit'].split()[-1]}"

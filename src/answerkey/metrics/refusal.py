@@ -30,6 +30,7 @@ _WORDS = re.compile(rf"[{UNSPACED}]{{1,2}}|[^\W_{UNSPACED}]+")
 _CONCESSION = re.compile(
     r"^((?:although|though|while|obwohl|bien que|aunque|embora|sebbene|hoewel|walaupun|meskipun|虽然|हालाँकि)[^,，]*)[,，]"
 )
+_FIGURE = re.compile(r"\d")
 _CONDITION = re.compile(r"^(?:if|when|wenn|falls|si|se|jika|kalau|如果)\b")
 _SUBSTANCE = 3  # words of a clause that says something
 _REMARK = 4  # one refusing clause among more than this many others is a remark, not a partial refusal
@@ -52,7 +53,10 @@ def refusal(answer: str) -> Refusal:
     refused = len(clauses) - len(others) - len(weak)
     if not refused and not weak:
         return "none"
-    substance = sum(len(_WORDS.findall(c)) >= _SUBSTANCE and not _matches("courtesy", c) for c in others)
+    substance = sum(
+        (len(_WORDS.findall(c)) >= _SUBSTANCE or _FIGURE.search(c) is not None) and not _matches("courtesy", c)
+        for c in others
+    )
     if not substance:
         return "full"
     return "partial" if refused * _REMARK >= substance and refused else "none"
@@ -79,14 +83,14 @@ def should_decline(case: Case) -> bool:
     return case.criteria.out_of_scope or any(refusal(expected) == "full" for expected in case.expected)
 
 
-@metric("refusal", better="neither", needs=("answer",), empty="0")
+@metric("refusal", better="neither", needs=("answer",), empty="0", version=2)
 def refusal_metric(case: Case, response: Response) -> Score:
     """1 for an answer that declines, 0.5 for one that declines in part, else 0: 1 for `I don't know.`"""
     found = refusal(response.answer or "")
     return Score({"full": 1.0, "partial": 0.5, "none": 0.0}[found], f"{found} refusal" if found != "none" else "")
 
 
-@metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=3)
+@metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=4)
 def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
     """1 when the bot declined exactly when it should: out of scope, or the expected answer is a refusal.
 

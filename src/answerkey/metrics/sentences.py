@@ -200,6 +200,8 @@ def stem(word: str) -> str:
         return plain.rstrip("0").rstrip(".") if "." in plain else plain
     if len(word) < 4:
         return word
+    if len(word) > 7 and word.endswith("ness") and word not in _NO_STATE:
+        word = word[:-4]
     for ending, put in () if word.endswith(("ss", "us", "is")) else _ENDINGS:
         if word.endswith(ending) and _VOWEL.search(word, 0, len(word) - len(ending)):
             word = word[: len(word) - len(ending)] + put
@@ -209,6 +211,7 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] in "eiy" else word
 
 
+_NO_STATE = frozenset({"business", "agribusiness"})
 _VOWEL = re.compile(r"[aeiouy].")
 _ENDINGS = (
     ("ations", "at"), ("ation", "at"), ("ions", ""), ("ion", ""), ("ingly", ""), ("edly", ""), ("ies", "y"), ("ied", "y"),

@@ -17,7 +17,8 @@ from answerkey.metrics.quantities import Figure, figures_agree
 from answerkey.metrics.sentences import phrases, poles, sentence_spans, stem, stem_list
 
 _SAID = re.compile(
-    r"(?:^\W*|\b(?:so|thus|hence|therefore|answer\ is|conclusion|overall)\b[\s,:*]*)(yes|no|true|false|correct|nope|yeah)\b"
+    r"(?:^\W*|\b(?:so|thus|hence|therefore|answer\ is|conclusion|overall)\b[\s,:*]*)"
+    r"(yes|no|true|false|correct|nope|yeah|sure|certainly|definitely|absolutely|of\ course)\b"
     r"(?!\.?\s*\d|\s+(?:one|matter|longer|match|answer|information|data|problem|doubt|wonder|worr(?:y|ies)|idea)\b)"
     r"(?=[\W]*$|[.,;:!\s]*\W|\s+(?:it|they|you|we|he|she|there|this|that)\b)",
     re.IGNORECASE,
@@ -31,8 +32,11 @@ _PHRASES = [(re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), put) for put, pat
 _NO_MORE = re.compile(
     r"\b(?:not|cannot|never|no|\w+n['’]t)\b[^.,;]{0,20}\b(more|longer|less|fewer|later|earlier)\b", re.IGNORECASE
 )
-_SIDES = {"yes": 1.0, "yeah": 1.0, "correct": 1.0, "true": 1.0, "no": -1.0, "nope": -1.0, "false": -1.0}
+_NO = frozenset({"no", "nope", "false"})
 _IMPLIED, _STATED = 0.75, 0.25  # the weight of a yes or no in other words, and of a statement without any
+_ABOUT_IT = re.compile(
+    r"(?:they|it|these|this)\b", re.IGNORECASE
+)  # begins a sentence about the same thing as the one before
 LONGEST = 80  # words of a text that is about one thing
 _REACH = 5  # words after a `not` that it negates
 _PREFIX = re.compile(r"(?:un|in|im|ir|il|non|dis)(?=\w{4})")
@@ -212,7 +216,7 @@ def stance(text: Text, question: Text) -> float:
     """1 for yes, -1 for no, less where only the wording implies it, else 0."""
     said = _SAID.search(text.plain)
     if said:
-        return _SIDES[said[1].lower()]
+        return -1.0 if said[1].lower() in _NO else 1.0
     asked = _ASKS_YES_NO.search(question.plain)
     if not asked:
         return 0.0
@@ -221,7 +225,7 @@ def stance(text: Text, question: Text) -> float:
         return -_IMPLIED  # the very words of the question
     shared = [(len(frozenset(topic.content) & sentence.vocabulary), sentence) for sentence in sentences(text)]
     most = max(count for count, _ in shared)
-    near = [sentence for count, sentence in shared if most and count >= most / 2]
+    near = [sentence for count, sentence in shared if most and (count >= most / 2 or _ABOUT_IT.match(sentence.plain))]
     sides = {side for sentence in near for side in (relation(sentence, topic), _valence(sentence, topic))}
     if sides & {1, -1}:
         return -_IMPLIED if -1 in sides else _IMPLIED

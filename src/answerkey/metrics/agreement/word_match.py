@@ -36,9 +36,10 @@ def closest(token: str, said: Text, wanted: Text, figures: tuple[Figure, ...] = 
         return 1.0, token
     if token in _SCALES and _in_other_scale(said, figures):
         return 1.0, token
-    if token[0].isdigit() or len(token) < 4:
+    if token[0].isdigit():
         return 0.0, ""
-    near = _near_spelling(token, said.vocabulary, said.names if token in wanted.names else frozenset[str]())
+    names = said.names if token in wanted.names else _NONE
+    near = _near_spelling(token, said.vocabulary, names) if len(token) >= 4 else (0.0, "")
     other = min(synonyms().get(token, _NONE) & said.vocabulary, default="") if near[0] < NEAR else ""
     return (SYNONYM, other) if other else near
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from answerkey.metrics.agreement.comparable import Text, read
-from answerkey.metrics.agreement.rules import swapped
+from answerkey.metrics.agreement.replacements import swapped
 from answerkey.metrics.agreement.stance import direction, relation, sentences
 from answerkey.metrics.quantities import Figure, figures, figures_agree
 from answerkey.metrics.sentences import opposites, poles, stem_list
