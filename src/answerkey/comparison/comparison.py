@@ -117,9 +117,10 @@ class Comparison:
     def __repr__(self) -> str:
         """The verdict, the metrics and the cases that changed most."""
         means = [f"{name} {_change(d)}" for name, d in self.metrics.items() if d.diff is not None]
-        flips = f"{len(self.newly_failing)} cases newly fail, {len(self.newly_passing)} newly pass"
         worst = ", ".join(flip.id for flip in self.newly_failing[:3])
-        return "\n".join([self.sentence, "  " + ", ".join(means), f"  {flips}{f': {worst}' if worst else ''}"])
+        failing = f"{len(self.newly_failing)} newly fail{f' ({worst})' if worst else ''}"
+        lines = [", ".join(means), f"{failing}, {len(self.newly_passing)} newly pass"]
+        return "\n  ".join([self.sentence, *filter(None, lines)])
 
     def _repr_html_(self) -> str:
         rows = [

@@ -59,6 +59,11 @@ class Preference:
     only_in_one: int = 0
     usage: CallTotals | None = None
 
+    def __repr__(self) -> str:
+        """The result in a sentence, how often the order decided, and what speaks against the judge."""
+        flips = [] if self.flip_rate is None else [f"flips: {self.flip_rate:.0%}, counted as ties"]
+        return "\n  ".join([self.sentence, *flips, *self.warnings])
+
     def count(self, winner: Winner) -> int:
         return sum(case.winner == winner for case in self.cases)
 

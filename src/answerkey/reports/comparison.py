@@ -142,7 +142,7 @@ def _row(name: str, d: Difference) -> list[str]:
         _p(d.wilcoxon_p),
         _effect(d.d_pooled),
         _effect(d.d_z),
-        f"{d.wins}/{d.losses}/{d.ties}",
+        "-" if d.better == "neither" else f"{d.wins}/{d.losses}/{d.ties}",
     ]
 
 

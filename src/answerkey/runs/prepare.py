@@ -102,7 +102,7 @@ def prepare(
         raise SettingsError(
             f'[statistics] cluster = "{cluster}": no case has this column{did_you_mean(cluster, columns)}'
         )
-    if has_criteria and not (suite.metrics or suite.profile or suite.criteria):
+    if has_criteria and not (suite.metrics or suite.profile):
         suite = replace(suite, metrics=("criteria",))
     scorer = make_scorer(suite, profile, judge)
     try:

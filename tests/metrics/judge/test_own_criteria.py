@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import answerkey as ak
 from answerkey.errors import SettingsError
 from answerkey.llm.chat import Reply
 from answerkey.llm.scripted import ScriptedChat
@@ -117,9 +118,9 @@ def test_a_quote_that_is_not_in_the_answer_is_asked_again_and_then_an_error() ->
     chat = ScriptedChat([bad, good])
     found = score(ModelJudge(chat), "criterion.tone")["criterion.tone"]
     assert (found.value, found.details["asks"]) == (1, 2)
-    assert "does not stand in the answer" in chat.asked[1][-1]["content"]
+    assert "is not in the answer" in chat.asked[1][-1]["content"]
     failed = score(ModelJudge(ScriptedChat([bad])), "criterion.tone")["criterion.tone"]
-    assert "does not stand in the answer" in (failed.error or "")
+    assert "is not in the answer" in (failed.error or "")
     assert failed.details["raw"] == bad
 
 
@@ -234,3 +235,26 @@ def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:
     run = ak.run_suite(tmp_path / "suite.toml", progress=False)
     assert run.summary.mean == {"criteria": 1, "criterion.clear": 4, "criterion.no_delivery_promise": 1}
     assert run.summary.judge is not None
+
+
+def test_a_judge_that_gives_one_verdict_for_all_is_asked_for_each_criterion() -> None:
+    prompts: list[str] = []
+
+    def judge(prompt: str) -> str:
+        prompts.append(prompt)
+        return '{"met": true, "quote": "30 days", "reason": "it says so"}'
+
+    row = {"question": "How long?", "answer": "You have 30 days.", "criteria": ["names a time", "is short"]}
+    run = ak.evaluate([row], judge=judge, progress=False)
+    assert run.summary.mean == {"criteria": 1.0}
+    assert len(prompts) == 4  # both together, asked again, then each alone
+
+
+def test_criteria_of_the_suite_and_of_the_cases_are_both_scored(tmp_path: Path) -> None:
+    (tmp_path / "judges.py").write_text('def judge(prompt):\n    return \'{"met": true, "quote": "no quote"}\'\n')
+    (tmp_path / "c.csv").write_text("question,answer,criteria\nHow long?,30 days,names a time\n")
+    (tmp_path / "suite.toml").write_text(
+        'cases = ["c.csv"]\njudge = "judges:judge"\n[target]\nkind = "recorded"\n'
+        '[[criteria]]\nname = "short"\nask = "The answer is short."\n'
+    )
+    assert ak.run_suite(tmp_path / "suite.toml").summary.mean == {"criteria": 1.0, "criterion.short": 1.0}

@@ -105,11 +105,21 @@ def _decide(
         answers = [[Score.failed(_NO_JUDGE) for _ in judged[n]] for n in asked]
     else:
         answers = judge.criteria([pairs[n] for n in asked], [judged[n] for n in asked], together)
+        alone = [place for place, scores in enumerate(answers) if together and _one_verdict_for_all(scores)]
+        if alone:
+            numbers = [asked[place] for place in alone]
+            given_alone = judge.criteria([pairs[n] for n in numbers], [judged[n] for n in numbers], False)
+            answers = {**dict(enumerate(answers)), **dict(zip(alone, given_alone, strict=True))}.values()
     given = {n: iter(scores) for n, scores in zip(asked, answers, strict=True)}
     return [
         [next(given[n]) if each.judged else check(each, pairs[n][1]) for each in requirements]
         for n, requirements in enumerate(wanted)
     ]
+
+
+def _one_verdict_for_all(scores: Sequence[Score]) -> bool:
+    """Whether a judge that was asked for several criteria gave a verdict without their names; asked one by one it can."""
+    return len(scores) > 1 and all((score.error or "").startswith('judge: no "c') for score in scores)
 
 
 def share_met(case: Case, scores: Sequence[Score]) -> Score:

@@ -81,7 +81,7 @@ def _read_criteria(reply: Reply, marker: str, requirements: Sequence[Requirement
         value = _value(found, requirement) if found is not None else f'no "{name}" in the reply'
         quote = _quote(found)
         if isinstance(value, float) and quote != NO_QUOTE and not stands_in(quote, answer):
-            value = f"the quote of {name} does not stand in the answer: {quote[:80]!r}"
+            value = f"the quote of {name} is not in the answer: {quote[:80]!r}"
         if isinstance(value, str):
             problems[name] = value
             continue
