@@ -8,7 +8,6 @@ import io
 import pytest
 
 from answerkey.reports.case_files import ResultsCsv, csv_cell
-from answerkey.runs.records import result_line
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 
 
@@ -22,7 +21,7 @@ def rows_of(outcomes: list[Outcome], *metrics: str) -> list[list[str]]:
     file = io.StringIO()
     table = ResultsCsv(file, metrics)
     for one in outcomes:
-        table.add(result_line(one))
+        table.add(one)
     file.seek(0)
     return list(csv.reader(file))
 

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
 from answerkey.calibrate.labels import column_label
@@ -19,7 +19,7 @@ from answerkey.runs.records import result_line
 from answerkey.runs.summary import GateResult
 from answerkey.runs.tally import RunTally
 from answerkey.text import printable, spreadsheet_text
-from answerkey.types import Json, Outcome, Status
+from answerkey.types import Outcome, Score, Status
 
 _COLUMNS = (
     "id", "source_file", "question_num", "type", "question", "expected_answer", "answer", "route", "expected_route",
@@ -41,16 +41,19 @@ class ResultsCsv:
         if header:
             self._writer.writerow([*_COLUMNS, *_VERDICT, *named])
 
-    def add(self, line: Json) -> None:
-        scores = line["scores"]
-        verdict = {**line["verdict"], "route_score": _score(scores.get("route_score"))}
-        cells = [csv_cell(line[name]) for name in _COLUMNS]
-        cells += [csv_cell(verdict[name]) for name in _VERDICT]
-        cells += [_score(scores.get(name)) for name in self._metrics]
-        self._writer.writerow(cells)
+    def add(self, outcome: Outcome) -> None:
+        case, response, verdict, scores = outcome.case, outcome.response, outcome.verdict, outcome.scores
+        cells: tuple[object, ...] = (
+            case.id, case.source_file, case.question_num, case.type, case.question,
+            case.expected[0] if len(case.expected) == 1 else list(case.expected) or None,
+            response.answer, response.route, case.expected_route, response.sources, response.seconds, response.error,
+            verdict.status, verdict.score, verdict.quality, _score(scores.get("route_score")), verdict.band,
+            verdict.justification,
+        )  # fmt: skip
+        self._writer.writerow([*map(csv_cell, cells), *(_score(scores.get(name)) for name in self._metrics)])
 
 
-def csv_cell(value: Any) -> Any:
+def csv_cell(value: object) -> object:
     """Text that a spreadsheet would run as a formula gets a quote in front; controls are made visible.
 
     Numbers stay numbers; results.jsonl keeps the original text.
@@ -63,11 +66,9 @@ def csv_cell(value: Any) -> Any:
     return spreadsheet_text(text)
 
 
-def _score(score: Json | None) -> Any:
+def _score(score: Score | None) -> object:
     """A number; empty where the metric is not applicable; ERROR where it failed."""
-    if score is None:
-        return ""
-    return "ERROR" if score["error"] is not None else score["value"]
+    return "" if score is None else "ERROR" if score.error is not None else score.value
 
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -162,15 +163,13 @@ def case_rows(numbered: Iterable[tuple[int, Outcome]], name: str, metrics: Seque
     """The rows of these outcomes in a run of this name."""
     tally, cells = RunTally(cluster=cluster), io.StringIO(newline="")
     table = ResultsCsv(cells, metrics, header=False)
-    outcomes, lines = list(numbered), list[str]()
+    outcomes = list(numbered)
     for _, outcome in outcomes:
         tally.add(outcome)
-        line = result_line(outcome)
-        lines.append(json_line(line).decode() + "\n")
-        table.add(line)
+        table.add(outcome)
     labels = {outcome.case.id: column_label(outcome.case) for _, outcome in outcomes}
     return CaseRows(
-        "".join(lines),
+        "".join(json_line(result_line(outcome)).decode() + "\n" for _, outcome in outcomes),
         cells.getvalue(),
         "".join(_test_case(outcome, name) for _, outcome in outcomes),
         failures=sum(_fails(outcome) for _, outcome in outcomes),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Protocol, TypeVar
 
 import msgspec
 
@@ -19,7 +20,7 @@ from answerkey.coerce.values import is_mapping, shown
 from answerkey.errors import StorageError
 from answerkey.files import json_line, read_json
 from answerkey.runs.records import digest_of, to_json
-from answerkey.types import Case, Json, Response, Status
+from answerkey.types import Case, Response, Status, Verdict
 
 RESPONSES, SCORES = "responses.jsonl", "scores.jsonl"
 FORMAT = 1
@@ -44,7 +45,7 @@ class Journal:
         if self._size == 0:
             self.append([{"format": FORMAT, "kind": path.stem, "answerkey": __version__}])
 
-    def append(self, records: Sequence[Json]) -> None:
+    def append(self, records: Sequence[Mapping[str, object]]) -> None:
         """One write for all the records, then one sync; threads that wait together share a sync."""
         data = b"".join(json_line(record) + b"\n" for record in records)
         try:
@@ -98,10 +99,9 @@ def _cannot_write(path: Path, error: OSError) -> StorageError:
     )
 
 
-def read_journal(path: Path) -> Iterator[tuple[int, Json]]:
-    """Each record with the byte at which its line begins; an incomplete last line is skipped."""
-    for offset, line in journal_lines(path):
-        yield offset, decoded(line, path, offset)
+def read_journal(path: Path, kind: type[RecordType]) -> Iterator[RecordType]:
+    """Every record, as far as `kind` reads it; an incomplete last line is skipped."""
+    return (decoded(line, path, offset, kind) for offset, line in journal_lines(path))
 
 
 def journal_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -134,23 +134,41 @@ def _check_header(line: bytes, path: Path) -> None:
         )
 
 
-def decoded(line: bytes, path: Path, offset: int) -> Json:
-    """The record of a line. Its fields are checked when they are read; here only what tells the state of the case."""
+def decoded(line: bytes, path: Path, offset: int, kind: type[RecordType]) -> RecordType:
+    """The record of a line, its types checked; keys that `kind` does not name are ignored."""
     try:
-        record = read_json(line)
-        shape = (
-            _Removed if REMOVED_END in line and record.get("removed") else _Scored if path.name == SCORES else _Answered
-        )
-        n = msgspec.convert(record, shape).n
-        if n >= _MOST and n >= _MOST + path.stat().st_size:  # memory would be taken for every case before it
-            raise ValueError(f"no case has the position {n}")
+        try:
+            record: RecordType = _decoder(kind).decode(line)
+        except (ValueError, RecursionError):  # half a surrogate pair, or damage
+            record = msgspec.convert(read_json(line), kind)
+        if (
+            record.n >= _MOST and record.n >= _MOST + path.stat().st_size
+        ):  # memory would be taken for every case before it
+            raise ValueError(f"no case has the position {record.n}")
         return record
-    except (ValueError, AttributeError) as error:
+    except ValueError as error:
         raise damaged_line(line, path, offset, error) from None
 
 
-class _Removed(msgspec.Struct):
-    n: Annotated[int, msgspec.Meta(ge=0)]
+@cache
+def _decoder(kind: type[RecordType]) -> msgspec.json.Decoder[RecordType]:
+    return msgspec.json.Decoder(kind)
+
+
+Position = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Numbered(Protocol):
+    n: Position
+
+
+RecordType = TypeVar("RecordType", bound=Numbered)
+
+
+class NumberedRecord(msgspec.Struct):
+    """What every line of a journal has."""
+
+    n: Position
     id: str
 
 
@@ -158,17 +176,26 @@ class _Problem(msgspec.Struct):
     error: str | None = None
 
 
-class _Answered(_Removed):
-    response: _Problem
-    case: Json
+class AnswerState(NumberedRecord):
+    """What a line of responses.jsonl says about the state of its case."""
+
+    response: _Problem | None = None
+    removed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.response is None and not self.removed:
+            raise ValueError("no response")
 
 
-class _Status(msgspec.Struct):
-    status: str
+class _KnownCase(AnswerState):
+    case: dict[str, Any] = {}
 
 
-class _Scored(_Removed):
-    verdict: _Status
+class ScoreState(NumberedRecord):
+    """What a line of scores.jsonl says about the state of its case."""
+
+    verdict: Verdict
+    stopped: bool = False
 
 
 def damaged_line(line: bytes, path: Path, offset: int, error: Exception) -> StorageError:
@@ -178,11 +205,11 @@ def damaged_line(line: bytes, path: Path, offset: int, error: Exception) -> Stor
     return StorageError(f"{path}, line {number}: damaged record {start!r} ({error}); remove that line, then resume")
 
 
-def response_record(n: int, case: Case, response: Response) -> Json:
+def response_record(n: int, case: Case, response: Response) -> dict[str, object]:
     return {"n": n, "id": case.id, "case": to_json(case), "response": to_json(response)}
 
 
-def removed_record(n: int, case_id: str) -> Json:
+def removed_record(n: int, case_id: str) -> dict[str, object]:
     """Takes a case out of the run: it is no longer in the suite."""
     return {"n": n, "id": case_id, "removed": True}
 
@@ -194,17 +221,14 @@ class RunState:
         self._codes = bytearray()
         if folder is None:
             return
-        for _, record in read_journal(folder / RESPONSES):
-            if record.get("removed"):
-                self[record["n"]] = REMOVED
-            else:
-                self[record["n"]] = ASK if record["response"].get("error") else ANSWERED
-        for _, record in read_journal(folder / SCORES):
-            n = record["n"]
-            if record.get("stopped"):
-                self[n] = STOPPED
-            elif self[n] in (ANSWERED, STOPPED) and record["verdict"]["status"] != Status.ERROR:
-                self[n] = FINISHED
+        for record in read_journal(folder / RESPONSES, AnswerState):
+            asked = record.response is not None and record.response.error
+            self[record.n] = REMOVED if record.removed else ASK if asked else ANSWERED
+        for record in read_journal(folder / SCORES, ScoreState):
+            if record.stopped:
+                self[record.n] = STOPPED
+            elif self[record.n] in (ANSWERED, STOPPED) and record.verdict.status != Status.ERROR:
+                self[record.n] = FINISHED
 
     def __getitem__(self, n: int) -> int:
         return self._codes[n] if n < len(self._codes) else ASK
@@ -228,9 +252,9 @@ class RunState:
 def known_cases(folder: Path) -> dict[str, tuple[int, str]]:
     """The cases in the journal by id: position and a hash of the case. Read only when the cases changed."""
     known: dict[str, tuple[int, str]] = {}
-    for _, record in read_journal(folder / RESPONSES):
-        if record.get("removed"):
-            known.pop(record["id"], None)
+    for record in read_journal(folder / RESPONSES, _KnownCase):
+        if record.removed:
+            known.pop(record.id, None)
         else:
-            known[record["id"]] = record["n"], digest_of(record["case"])
+            known[record.id] = record.n, digest_of(record.case)
     return known

@@ -13,13 +13,22 @@ from typing import IO
 
 import msgspec
 
-from answerkey.coerce.values import shown
-from answerkey.errors import StorageError
-from answerkey.files import read_json
-from answerkey.runs.journal import READ_AHEAD, REMOVED_END, RESPONSES, SCORES, decoded, journal_lines
-from answerkey.runs.records import from_json, outcome_from_json
+from answerkey.runs.journal import (
+    READ_AHEAD,
+    REMOVED_END,
+    RESPONSES,
+    SCORES,
+    AnswerState,
+    NumberedRecord,
+    Position,
+    RecordType,
+    ScoreState,
+    decoded,
+    journal_lines,
+)
+from answerkey.runs.records import StoredScores
 from answerkey.runs.repeats import Repeats
-from answerkey.types import Case, Json, Outcome, Response, Score, Status, Verdict
+from answerkey.types import Case, Outcome, Response, Score, Status, Verdict
 
 _POSITION = re.compile(rb'\{"n":(\d{1,7}),')
 
@@ -43,17 +52,24 @@ class _LightScore(msgspec.Struct):
     error: str | None = None
 
 
-class _LightAnswered(msgspec.Struct):
+class _LightAnswered(NumberedRecord):
     case: _LightQuestion
     response: _LightResponse
 
 
-class _LightJudged(msgspec.Struct):
-    scores: dict[str, _LightScore] = {}
+class _LightScored(NumberedRecord):
+    scores: dict[str, _LightScore] = msgspec.field(default_factory=dict[str, _LightScore])
     verdict: Verdict = Verdict(Status.UNSCORED)
 
 
-_ANSWERED, _JUDGED = msgspec.json.Decoder(_LightAnswered), msgspec.json.Decoder(_LightJudged)
+class _Answered(NumberedRecord):
+    case: Case
+    response: Response
+
+
+class _Scored(StoredScores, kw_only=True):
+    n: Position
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +86,6 @@ class LightCase:
     @staticmethod
     def of(outcome: Outcome, answered_at: int, scored_at: int) -> LightCase:
         return LightCase(outcome.case, outcome.response, outcome.scores, outcome.verdict, answered_at, scored_at)
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCase:
-    """One case as its journals have it: JSON, and the bytes at which the two records begin (-1: not scored)."""
-
-    n: int
-    answered: Json
-    judged: Json | None
-    answered_at: int
-    scored_at: int
-
-    def outcome(self, path: Path) -> Outcome:
-        """The outcome; `path` names the run, or its part, where a record is damaged."""
-        try:
-            return outcome_from_json(self.answered, self.judged)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            key = shown(self.answered.get("id", self.n))
-            raise StorageError(
-                f"{path}: the record of case {key} is damaged ({error}); "
-                f"remove its line from {RESPONSES} and {SCORES}, then resume"
-            ) from None
 
 
 class JournalIndex:
@@ -128,11 +122,9 @@ class JournalIndex:
             yield from (LightCase.of(outcome, n, n) for n, outcome in self.numbered(stopped=True))
             return
         for n, answered, judged, at, scored in self._lines():
-            try:
-                given, found = _ANSWERED.decode(answered), _JUDGED.decode(judged) if judged else _LightJudged()
-                yield LightCase(given.case, given.response, found.scores, found.verdict, at, scored)
-            except ValueError:  # half a surrogate pair, or a damaged record, which is reported
-                yield LightCase.of(self._case(n, answered, judged, at, scored).outcome(self.folder), at, scored)
+            given = decoded(answered, self.folder / RESPONSES, at, _LightAnswered)
+            found = decoded(judged, self.folder / SCORES, scored, _LightScored) if judged else _LightScored(n, "")
+            yield LightCase(given.case, given.response, found.scores, found.verdict, at, scored)
 
     def _lines(self, cases: range | None = None) -> Iterator[tuple[int, bytes, bytes | None, int, int]]:
         """Each answered case in order: position, the lines of its answer and scores, and the bytes at which they begin."""
@@ -142,10 +134,6 @@ class JournalIndex:
                 if at >= 0:
                     scored = self.scores[n] if n < len(self.scores) else -1
                     yield n, _line(responses, at), _line(scores, scored) if scored >= 0 else None, at, scored
-
-    def _case(self, n: int, answered: bytes, judged: bytes | None, at: int, scored: int) -> StoredCase:
-        found = decoded(judged, self.folder / SCORES, scored) if judged else None
-        return StoredCase(n, decoded(answered, self.folder / RESPONSES, at), found, at, scored)
 
     def numbered(
         self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
@@ -159,9 +147,10 @@ class JournalIndex:
         self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
     ) -> Iterator[tuple[int, Outcome]]:
         """As `numbered`, with an outcome per answer."""
-        for stored in (self._case(*lines) for lines in self._lines(cases)):
-            if unscored or (stored.judged is not None and (stopped or not stored.judged.get("stopped"))):
-                yield stored.n, stored.outcome(self.folder)
+        for n, answered, judged, at, scored_at in self._lines(cases):
+            scored = decoded(judged, self.folder / SCORES, scored_at, _Scored) if judged else None
+            if unscored or (scored is not None and (stopped or not scored.stopped)):
+                yield n, _outcome(decoded(answered, self.folder / RESPONSES, at, _Answered), scored)
 
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
         return (outcome for _, outcome in self.numbered(unscored=unscored))
@@ -183,23 +172,26 @@ class JournalIndex:
         with _open(self.folder / RESPONSES) as responses:
             for n in wanted:
                 if self.responses[n] >= 0:
-                    answered = _record(responses, self.responses[n])
-                    outcome = StoredCase(n, answered, None, self.responses[n], -1).outcome(self.folder)
+                    outcome = _outcome(_record(responses, self.responses[n], _Answered), None)
                     yield n, outcome.case, outcome.response
 
 
 def outcome_at(folder: Path, answered_at: int, scored_at: int) -> Outcome:
     """One whole outcome from the bytes at which its records begin; -1 for a case that is not scored."""
     with _open(folder / RESPONSES) as responses, _open(folder / SCORES) as scores:
-        answered, judged = _record(responses, answered_at), _record(scores, scored_at) if scored_at >= 0 else None
-        return StoredCase(answered["n"], answered, judged, answered_at, scored_at).outcome(folder)
+        scored = _record(scores, scored_at, _Scored) if scored_at >= 0 else None
+        return _outcome(_record(responses, answered_at, _Answered), scored)
+
+
+def _outcome(answered: _Answered, scored: _Scored | None) -> Outcome:
+    return (scored or StoredScores(verdict=Verdict(Status.UNSCORED))).outcome(answered.case, answered.response)
 
 
 def _positions(path: Path) -> Iterator[tuple[int, int]]:
     """The position of each record's case with the byte of its line, or -1 for a removed case; lines are not parsed."""
     for offset, line in journal_lines(path):
         found = _POSITION.match(line)
-        n = int(found[1]) if found else decoded(line, path, offset)["n"]
+        n = int(found[1]) if found else decoded(line, path, offset, NumberedRecord).n
         yield n, -1 if line.endswith(REMOVED_END) else offset
 
 
@@ -207,8 +199,8 @@ def _open(path: Path) -> IO[bytes]:
     return path.open("rb", READ_AHEAD) if path.is_file() else open(os.devnull, "rb")
 
 
-def _record(file: IO[bytes], at: int) -> Json:
-    return decoded(_line(file, at), _path(file.name), at)
+def _record(file: IO[bytes], at: int, kind: type[RecordType]) -> RecordType:
+    return decoded(_line(file, at), _path(file.name), at, kind)
 
 
 def _line(file: IO[bytes], at: int) -> bytes:
@@ -229,22 +221,22 @@ class JournalTail:
 
     def answered(self) -> list[tuple[int, bool]]:
         """The positions of new responses, and whether each removes its case."""
-        return [(record["n"], bool(record.get("removed"))) for record in self._new(RESPONSES)]
+        return [(record.n, record.removed) for record in self._new(RESPONSES, AnswerState)]
 
     def scored(self) -> list[tuple[int, str, Verdict]]:
         """Position, id and verdict of each new score."""
-        return [(r["n"], r["id"], from_json(Verdict, r["verdict"])) for r in self._new(SCORES)]
+        return [(record.n, record.id, record.verdict) for record in self._new(SCORES, ScoreState)]
 
-    def _new(self, name: str) -> list[Json]:
+    def _new(self, name: str, kind: type[RecordType]) -> list[RecordType]:
         path = self._folder / name
         if not path.is_file():
             return []
-        records: list[Json] = []
+        records: list[RecordType] = []
         with path.open("rb") as file:
             file.seek(self._at[name])
             while (line := file.readline()).endswith(b"\n"):
                 if at := self._at[name]:  # the header is at 0
-                    records.append(decoded(line, path, at))
+                    records.append(decoded(line, path, at, kind))
                 self._at[name] += len(line)
         return records
 
@@ -258,12 +250,9 @@ class _SearchedAnswer(msgspec.Struct):
     answer: str | None = None
 
 
-class _Searched(msgspec.Struct):
+class _Searched(NumberedRecord):
     case: _SearchedCase
     response: _SearchedAnswer
-
-
-_SEARCHED = msgspec.json.Decoder(_Searched)
 
 
 CaseTexts = tuple[str, str, str]
@@ -276,8 +265,5 @@ def stored_texts(folder: Path, answered_at: Sequence[int], quick: bytes = b"") -
     for at, line in journal_lines(folder / RESPONSES):
         if at not in places or (quick and quick not in line.lower()):
             continue
-        try:
-            found = _SEARCHED.decode(line)
-        except ValueError:  # half a surrogate pair
-            found = msgspec.convert(read_json(line), _Searched)
+        found = decoded(line, folder / RESPONSES, at, _Searched)
         yield places[at], (found.case.id, found.case.question, found.response.answer or "")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -23,12 +23,10 @@ from answerkey.types import (
     Requirement,
     Response,
     Score,
-    Status,
     Turn,
     Verdict,
 )
 
-T = TypeVar("T")
 _TUPLES: dict[tuple[type, str], type] = {
     (Case, "history"): Turn,
     (Case, "requirements"): Requirement,
@@ -40,13 +38,13 @@ _MODULUS = 1 << 256
 SCORING = ("profile", "metrics", "judge", "embedding")  # the parts of a fingerprint that make the scores
 
 
-def to_json(value: Any) -> Json:
+def to_json(value: Any) -> dict[str, object]:
     """A case, response or verdict as JSON. What equals its default is left out, so journals stay small.
 
     The recorded response of a case is left out too: it is stored as the response.
     """
     kind = cast("type[Any]", type(value))
-    record: Json = {}
+    record: dict[str, object] = {}
     for name, default in _shape(kind):
         if name == "recorded":
             continue
@@ -61,25 +59,18 @@ def to_json(value: Any) -> Json:
     return record
 
 
-def from_json(kind: type[T], record: Mapping[str, Any]) -> T:
-    """The object again, its types checked; keys that a newer version wrote are ignored."""
-    if kind is Response and "error_kind" in record.get("extra", {}):  # as runs before version 0.2 have it
-        record = {**record, **{name: record["extra"][name] for name in ("error_kind", "error_name")}}
-    return msgspec.convert(record, kind)
-
-
 @cache
 def _shape(kind: type) -> tuple[tuple[str, Any], ...]:
     return tuple((field.name, field.default) for field in fields(kind))  # pyright: ignore[reportArgumentType]
 
 
-def scores_to_json(scores: Mapping[str, Score]) -> Json:
+def scores_to_json(scores: Mapping[str, Score]) -> dict[str, object]:
     """Without `to_json`: there are more scores than anything else, and this is faster."""
     return {name: _score_to_json(score) for name, score in scores.items()}
 
 
-def _score_to_json(score: Score) -> Json:
-    record: Json = {} if score.value is None else {"value": score.value}
+def _score_to_json(score: Score) -> dict[str, object]:
+    record: dict[str, object] = {} if score.value is None else {"value": score.value}
     if score.reason:
         record["reason"] = score.reason
     if score.error is not None:
@@ -89,27 +80,43 @@ def _score_to_json(score: Score) -> Json:
     return record
 
 
-def judged_json(outcome: Outcome) -> Json:
+def judged_json(outcome: Outcome) -> dict[str, object]:
     """The scores and the verdict; of combined attempts also each of them."""
-    record: Json = {"scores": scores_to_json(outcome.scores), "verdict": to_json(outcome.verdict)}
+    record: dict[str, object] = {"scores": scores_to_json(outcome.scores), "verdict": to_json(outcome.verdict)}
     if outcome.attempts:
         record["attempts"] = [{"response": to_json(each.response), **judged_json(each)} for each in outcome.attempts]
     return record
 
 
-def outcome_from_json(answered: Json, judged: Json | None) -> Outcome:
-    """The outcome from its stored answer and, if it was scored, its stored scores.
+class StoredScores(msgspec.Struct, kw_only=True):
+    """What `judged_json` wrote; `stopped`: the run stopped at this case, to ask it again on resume."""
 
-    Raises msgspec.ValidationError, which names the field, where one of them is damaged.
-    """
-    attempts: list[Json] = judged.get("attempts", []) if judged else []
-    return Outcome(
-        case=from_json(Case, answered.get("case", {})),
-        response=from_json(Response, answered.get("response", {})),
-        scores=msgspec.convert(judged.get("scores", {}), dict[str, Score]) if judged else {},
-        verdict=from_json(Verdict, judged.get("verdict", {})) if judged else Verdict(Status.UNSCORED),
-        attempts=tuple(outcome_from_json({**each, "case": answered["case"]}, each) for each in attempts),
-    )
+    scores: dict[str, Score] = {}
+    verdict: Verdict
+    attempts: tuple[StoredAttempt, ...] = ()
+    stopped: bool = False
+
+    def outcome(self, case: Case, response: Response) -> Outcome:
+        attempts = tuple(each.outcome(case, each.response) for each in self.attempts)
+        return Outcome(case, _with_error_kind(response), self.scores, self.verdict, attempts)
+
+
+class StoredAttempt(StoredScores, kw_only=True):
+    response: Response = Response()
+
+
+class StoredOutcome(StoredAttempt, kw_only=True):
+    """A whole outcome, as a part of a run on a cluster has it."""
+
+    case: Case
+
+
+def _with_error_kind(response: Response) -> Response:
+    """Runs before version 0.2 have the kind of an error among the extra fields."""
+    kind, name = response.extra.get("error_kind"), response.extra.get("error_name")
+    if response.error_kind or not isinstance(name, str) or kind not in ("infrastructure", "content"):
+        return response
+    return replace(response, error_kind=kind, error_name=name)
 
 
 def result_line(outcome: Outcome) -> Json:
@@ -148,7 +155,7 @@ def result_line(outcome: Outcome) -> Json:
     }
 
 
-def _attempt_line(attempt: Outcome) -> Json:
+def _attempt_line(attempt: Outcome) -> dict[str, object]:
     """One of several answers to the same case, in results.jsonl."""
     response, verdict = attempt.response, attempt.verdict
     return {
@@ -213,7 +220,7 @@ def cluster_of(case: Case, column: str | None = None) -> str | None:
 
 def digest_of_metrics(names: Iterable[str], criteria: Iterable[Requirement] = ()) -> str:
     """A hash of the metrics and their versions, and of the suite's own criteria."""
-    versions: Json = {name: find(name).facts.version for name in names}
+    versions = {name: find(name).facts.version for name in names}
     own = {f"[[criteria]] {each.name}": to_json(each) for each in criteria}
     return digest_of(versions | own | {"answerkey": __version__.rpartition(".")[0]})
 

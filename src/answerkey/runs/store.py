@@ -16,12 +16,22 @@ from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
 from answerkey.errors import StorageError
 from answerkey.files import remove_strays
 from answerkey.runs.ask import Answered
-from answerkey.runs.journal import FINISHED, RESPONSES, SCORES, Journal, RunState, read_journal, response_record
+from answerkey.runs.journal import (
+    FINISHED,
+    RESPONSES,
+    SCORES,
+    Journal,
+    NumberedRecord,
+    RunState,
+    ScoreState,
+    read_journal,
+    response_record,
+)
 from answerkey.runs.journal_index import JournalIndex
 from answerkey.runs.manifest import MANIFEST, Manifest, stored_in, stored_manifest
 from answerkey.runs.records import judged_json
 from answerkey.runs.repeats import Repeats
-from answerkey.types import Json, Outcome, Profile, Status
+from answerkey.types import Outcome, Profile, Status
 
 if TYPE_CHECKING:
     from answerkey.runs.engines.parts import PartsIndex
@@ -105,9 +115,9 @@ class MemoryStore:
         """Nothing to close."""
 
 
-def score_record(scored: Scored) -> Json:
-    record: Json = {"n": scored.n, "id": scored.outcome.case.id, **judged_json(scored.outcome)}
-    return record | {"stopped": True} if scored.stopped else record
+def score_record(scored: Scored) -> dict[str, object]:
+    stopped = {"stopped": True} if scored.stopped else {}
+    return {"n": scored.n, "id": scored.outcome.case.id, **judged_json(scored.outcome), **stopped}
 
 
 def _mark_finished(state: RunState, scored: Iterable[Scored]) -> None:
@@ -253,7 +263,7 @@ def last_asked(folder: Path, count: int) -> list[Outcome]:
     """The answers that were scored last, as outcomes, the latest one at the end."""
     if in_parts(folder):
         return []
-    latest = list(dict.fromkeys(record["n"] for _, record in reversed(list(read_journal(folder / SCORES)))))
+    latest = list(dict.fromkeys(record.n for record in reversed(list(read_journal(folder / SCORES, NumberedRecord)))))
     index = JournalIndex(folder)
     return [index.attempt(n) for n in latest[:count][::-1]]
 
@@ -261,8 +271,8 @@ def last_asked(folder: Path, count: int) -> list[Outcome]:
 def last_stop(folder: Path) -> Outcome | None:
     """The case that stop-on-fail stopped at last, unless it passed since."""
     stopped: set[int] = set()
-    for _, record in read_journal(folder / SCORES):
-        (stopped.add if record.get("stopped") else stopped.discard)(record["n"])
+    for record in read_journal(folder / SCORES, ScoreState):
+        (stopped.add if record.stopped else stopped.discard)(record.n)
     index = JournalIndex(folder) if stopped else None
     n = min(stopped, default=-1)
     return index.attempt(n) if index and n < len(index.responses) and index.responses[n] >= 0 else None

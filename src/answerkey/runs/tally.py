@@ -145,7 +145,7 @@ class OutcomeTally:
             self.clusters[name] = [a + b for a, b in zip(known, counts, strict=True)]
 
 
-class ErrorKind(NamedTuple):
+class ErrorMessages(NamedTuple):
     """How many errors of a kind, and the alphabetically first and last message: the same however parts are merged."""
 
     times: int
@@ -153,9 +153,9 @@ class ErrorKind(NamedTuple):
     last: str
 
 
-def _add_error(kinds: dict[str, ErrorKind], kind: str, found: ErrorKind) -> None:
-    known = kinds.get(kind, ErrorKind(0, found.first, found.last))
-    kinds[kind] = ErrorKind(known.times + found.times, min(known.first, found.first), max(known.last, found.last))
+def _add_error(kinds: dict[str, ErrorMessages], kind: str, found: ErrorMessages) -> None:
+    known = kinds.get(kind, ErrorMessages(0, found.first, found.last))
+    kinds[kind] = ErrorMessages(known.times + found.times, min(known.first, found.first), max(known.last, found.last))
 
 
 def _kind(outcome: Outcome, text: str) -> str:
@@ -238,7 +238,7 @@ class RunTally:
     by_type: dict[str, OutcomeTally] = field(default_factory=dict[str, OutcomeTally])
     by_route: dict[str, OutcomeTally] = field(default_factory=dict[str, OutcomeTally])
     confusion: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])  # expected → actual route
-    errors: dict[str, ErrorKind] = field(default_factory=dict[str, ErrorKind])
+    errors: dict[str, ErrorMessages] = field(default_factory=dict[str, ErrorMessages])
     disagreements: list[Disagreement] = field(default_factory=list[Disagreement])
     answers: SetDigest = field(default_factory=SetDigest)
     judge: JudgeTally = field(default_factory=JudgeTally)
@@ -262,7 +262,7 @@ class RunTally:
             self.confusion.setdefault(case.expected_route, Counter())[response.route or NO_ROUTE] += 1
         if outcome.verdict.status == Status.ERROR:
             text = outcome.verdict.justification.split("\n")[0][:_LONGEST]
-            _add_error(self.errors, _kind(outcome, text), ErrorKind(1, text, text))
+            _add_error(self.errors, _kind(outcome, text), ErrorMessages(1, text, text))
         if len(self.disagreements) < MOST_LISTED:
             self.disagreements.extend(disagreements(outcome))
 

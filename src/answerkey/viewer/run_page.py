@@ -28,7 +28,7 @@ from answerkey.reports.text import figure_notes
 from answerkey.reports.word_diff import Piece, marked_answer
 from answerkey.runs.records import result_line
 from answerkey.runs.store import profile_of, read_manifest
-from answerkey.types import Json, Outcome, Profile
+from answerkey.types import Outcome, Profile
 from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select
 from answerkey.viewer.library import RunLibrary, state_of, summary_of_run
 from answerkey.viewer.render import respond
@@ -205,8 +205,9 @@ def export_cases(request: Request) -> Response:
     if kind not in ("csv", "jsonl"):
         raise InputError(f'no export "{kind}": csv and jsonl are available')
     rows, chosen = read_rows(folder), select(folder, read_query(request.query_params))
-    lines = (result_line(read_outcome(folder, rows, n)) for n in chosen)
-    body = _csv_lines(lines, list(rows.metrics)) if kind == "csv" else (json_line(line) + b"\n" for line in lines)
+    outcomes = (read_outcome(folder, rows, n) for n in chosen)
+    lines = (json_line(result_line(outcome)) + b"\n" for outcome in outcomes)
+    body = _csv_lines(outcomes, list(rows.metrics)) if kind == "csv" else lines
     headers = {"Content-Disposition": f'attachment; filename="cases.{kind}"'}
     media = "text/csv; charset=utf-8" if kind == "csv" else "application/x-ndjson"
     with ExitStack() as opened:
@@ -223,11 +224,11 @@ def _sent(file: IO[bytes]) -> Iterator[bytes]:
             yield block
 
 
-def _csv_lines(lines: Iterator[Json], metrics: list[str]) -> Iterator[bytes]:
+def _csv_lines(outcomes: Iterator[Outcome], metrics: list[str]) -> Iterator[bytes]:
     file = io.StringIO()
     table = ResultsCsv(file, metrics)
-    for line in lines:
-        table.add(line)
+    for outcome in outcomes:
+        table.add(outcome)
         yield file.getvalue().encode("utf-8", "replace")
         file.seek(0)
         file.truncate()

@@ -15,10 +15,10 @@ from answerkey.metrics.plan import Plan, Step
 from answerkey.metrics.registry import ENTRY_POINT_GROUP
 from answerkey.processes import Processes, jobs_for
 from answerkey.runs.ask import Answered
-from answerkey.runs.records import outcome_from_json, scores_to_json, to_json
+from answerkey.runs.records import scores_to_json, to_json
 from answerkey.runs.score import Measured, Scorer, pairs_of, scorer_of
 from answerkey.runs.suite import Suite
-from answerkey.types import Json, Requirement, Score
+from answerkey.types import Case, Json, Requirement, Response, Score
 
 # So many cases pay for starting processes, and for loading their models.
 _ENOUGH, _ENOUGH_WITH_MODEL = 4_000, 512
@@ -47,7 +47,7 @@ class ScoringProcesses:
         self._processes.close()
 
 
-def score_here(setup: Json) -> Callable[[list[tuple[Json, Json]]], list[Json]]:
+def score_here(setup: Json) -> Callable[[object], list[dict[str, object]]]:
     """In a process: the function that scores a chunk."""
     shaped: Json = {
         "folder": Path(setup["folder"]),
@@ -55,10 +55,8 @@ def score_here(setup: Json) -> Callable[[list[tuple[Json, Json]]], list[Json]]:
     }
     plan = scorer_of(Suite(name="", cases=(), **{**setup, **shaped}), names=setup["metrics"]).plan
 
-    def score(chunk: list[tuple[Json, Json]]) -> list[Json]:
-        outcomes = [outcome_from_json({"case": case, "response": response}, None) for case, response in chunk]
-        table = plan.score([(outcome.case, outcome.response) for outcome in outcomes])
-        return [scores_to_json(scores) for scores in table]
+    def score(chunk: object) -> list[dict[str, object]]:
+        return [scores_to_json(scores) for scores in plan.score(msgspec.convert(chunk, list[tuple[Case, Response]]))]
 
     return score
 

@@ -17,10 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from answerkey.errors import StorageError
 from answerkey.files import read_json, write_file
-from answerkey.runs.journal_index import LightCase, StoredCase
-from answerkey.runs.records import judged_json, result_line, to_json
+from answerkey.runs.journal_index import LightCase
+from answerkey.runs.records import StoredOutcome, judged_json, result_line, to_json
 from answerkey.runs.tally import RunTally, tally_of_part, tally_to_json
 from answerkey.types import Json, Outcome, Status
 
@@ -170,19 +172,16 @@ def merged(folder: Path) -> RunTally:
     return tally
 
 
-def _records_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[StoredCase]:
-    """The stored cases of one part, all or some; the position stands for the place in the file."""
+def outcomes_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[NumberedOutcome]:
+    """The outcomes of one part with their positions, all or some."""
     import pyarrow.parquet as parquet
 
     with _readable(path):
         table = parquet.ParquetFile(path).read(columns=["n", "outcome"])
-        found = zip(table.column("n").to_pylist(), table.column("outcome").to_pylist(), strict=True)
-        records = [(n, read_json(text)) for n, text in found if wanted is None or n in wanted]
-    return (StoredCase(n, record, record, n, n) for n, record in records)
-
-
-def outcomes_in(path: Path, wanted: frozenset[int] | None = None) -> Iterator[NumberedOutcome]:
-    return ((stored.n, stored.outcome(path)) for stored in _records_in(path, wanted))
+        for n, text in zip(table.column("n").to_pylist(), table.column("outcome").to_pylist(), strict=True):
+            if wanted is None or n in wanted:
+                stored = msgspec.convert(read_json(text), StoredOutcome)
+                yield n, stored.outcome(stored.case, stored.response)
 
 
 def worst_positions(folder: Path, most: int) -> list[int]:
