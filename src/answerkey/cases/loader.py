@@ -235,11 +235,11 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
         relevant, split = labels[key]
         yield Case(id=key, question=text, relevant=relevant, source_file=f"{name}/queries.jsonl", tags=(split,))
     if left_out:
-        _tell_left_out(folder.resolve(), left_out, number_of_queries)
+        _warn_left_out(folder.resolve(), left_out, number_of_queries)
 
 
 @cache  # a run reads its cases more than once
-def _tell_left_out(folder: Path, left_out: int, queries: int) -> None:
+def _warn_left_out(folder: Path, left_out: int, queries: int) -> None:
     log.warning(
         "%s/queries.jsonl: %d of %d queries have no label in qrels and are left out", folder.name, left_out, queries
     )

@@ -1,7 +1,7 @@
 """Data sets of promptfoo: its tests and its `__expected` columns, as rows of ours.
 
 Assertions whose meaning is clear become `criteria`; the others are listed in a notice and carried along in `x_assert`.
-ragas and deepeval need nothing but their column names, which columns.py knows.
+ragas and deepeval need only their column names, which columns.py knows.
 """
 
 from __future__ import annotations

@@ -100,10 +100,10 @@ def _conversation(row: Mapping[str, object], place: Place, stem: str) -> Iterato
         earlier = kind == "messages" and number < len(turns)  # labels of a chat are about its last reply
         case = case_of_row({**({} if earlier else shared), **turn}, where, f"{stem}#T{number}")
         own = {key: value for key, value in case.extra.items() if key not in _TURN_KEYS}
-        told = {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
+        more = {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
         own_mark = as_number(turn.get("min_score"), "min_score", where) if kind == "conversation" else None
         yield replace(
-            case, history=tuple(history), question_num=number, min_score=own_mark, extra={**carried, **own, **told}
+            case, history=tuple(history), question_num=number, min_score=own_mark, extra={**carried, **own, **more}
         )
         history.append(Turn(case.question, (case.recorded.answer or "") if case.recorded else ""))
 

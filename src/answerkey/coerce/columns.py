@@ -135,15 +135,15 @@ def notice(columns: dict[str, str]) -> str:
         if column not in COLUMNS and column not in _EXPECTED_BESIDE and not plain_name(written).startswith(("x_", "__"))
     ]
     shown = carried if len(carried) <= 12 else [*carried[:12], f"and {len(carried) - 12} more"]
-    told = [f"carried along, not scored: {', '.join(shown)}"] if carried else []
-    told += [
+    notes = [f"carried along, not scored: {', '.join(shown)}"] if carried else []
+    notes += [
         f'"{written}" is read as the expected answer; if it is the bot\'s, add a column "expected"'
         for written, column in columns.items()
         if column == "expected" and plain_name(written) in ("answer", "outputs")
     ]
     preview = [written for written, column in columns.items() if column == "answer" and "preview" in written]
-    told += [f'"{written}" is read as the answer, though it may be cut short' for written in preview]
-    return "; ".join(told)
+    notes += [f'"{written}" is read as the answer, though it may be cut short' for written in preview]
+    return "; ".join(notes)
 
 
 def _hint(written: str, columns: dict[str, str]) -> str:

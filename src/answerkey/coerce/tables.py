@@ -261,7 +261,7 @@ def _row_groups(file: Any, start: int, end: int) -> tuple[list[int], int]:
 
 
 def renamed(rows: Iterable[tuple[object, Place]]) -> Iterator[Row]:
-    """Rows with canonical names; the mapping is worked out once for each new set of names."""
+    """Rows with canonical names; the mapping is computed once for each set of names."""
     for row, place in rows:
         if not is_mapping(row):
             example = '{"question": "…", "expected": "…"}'
@@ -293,8 +293,8 @@ def _columns(names: tuple[str, ...], place: Place) -> dict[str, str]:
     columns = _canonical(names)
     known = _announced.setdefault(place.file, set())
     if not known.issuperset(names):
-        if told := notice({written: column for written, column in columns.items() if written not in known}):
-            log.warning("%s: %s", place.file, told)
+        if text := notice({written: column for written, column in columns.items() if written not in known}):
+            log.warning("%s: %s", place.file, text)
         known.update(names)
     return columns
 

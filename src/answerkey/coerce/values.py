@@ -317,5 +317,5 @@ def text_of(value: object) -> float | str:
     """The text of what JSON has no form for; a float of numpy's is a float."""
     try:
         return float(value) if isinstance(value, float) else str(value)
-    except Exception:  # an object of the user's may raise anything; a whole number may have too many digits
+    except Exception:  # a user's object may raise anything; a whole number may have too many digits
         return shown(value)

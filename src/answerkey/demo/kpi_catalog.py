@@ -181,5 +181,5 @@ def _count(text: str, phrases: Iterable[str]) -> int:
 
 
 def _confidence(winner: float, other: float) -> float:
-    """From 0.5 (nothing to go by) to 1 (only one route has words in the question)."""
+    """From 0.5 (no evidence) to 1 (only one route has words in the question)."""
     return round((winner + 1) / (winner + other + 2) if other else (winner + 1) / (winner + 1.5), 2)

@@ -118,7 +118,7 @@ class SentenceTransformerEmbedder:
 
 
 def load_sentence_transformer(name: str) -> SentenceTransformerEmbedder:
-    """The model of that name or folder; one line where it cannot be had."""
+    """The model of that name or folder; SettingsError with the reason if it can't be loaded."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
         from sentence_transformers import SentenceTransformer  # pyright: ignore

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from answerkey.embed.embedder import Vectors
 
 # Enough for a core to be busy, few enough for the activations to stay in its cache.
-TOKENS_A_BATCH = 256
-TEXTS_A_ROUND = 4096
+TOKENS_PER_BATCH = 256
+TEXTS_PER_ROUND = 4096
 # 256 tokens never come from more than this, and a hostile text of 100 MB must not be tokenised whole.
 CHARACTERS_READ = 100_000
 
@@ -51,8 +51,8 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = np.empty((len(texts), self.dimension), np.float32)
-        for start in range(0, len(texts), TEXTS_A_ROUND):
-            part = [tokenizable(text) for text in texts[start : start + TEXTS_A_ROUND]]
+        for start in range(0, len(texts), TEXTS_PER_ROUND):
+            part = [tokenizable(text) for text in texts[start : start + TEXTS_PER_ROUND]]
             encodings = self._tokenizer.encode(part)
             for batch, rows in self._run(encodings):
                 vectors[[start + n for n in batch]] = rows
@@ -80,7 +80,7 @@ def batches_by_length(encodings: Sequence[Tokens]) -> Iterator[list[int]]:
     lengths = [len(encoding) for encoding in encodings]
     batch: list[int] = []
     for n in sorted(range(len(encodings)), key=lambda n: -lengths[n]):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > TOKENS_A_BATCH:
+        if batch and (len(batch) + 1) * lengths[batch[0]] > TOKENS_PER_BATCH:
             yield batch
             batch = []
         batch.append(n)
@@ -104,7 +104,7 @@ def open_session(graph: Path) -> onnxruntime.InferenceSession:
     onnxruntime.disable_telemetry_events()  # where somebody else has imported it before
     options = cast("Any", onnxruntime.SessionOptions())  # without types
     options.log_severity_level = 3
-    # The batches are parted among the cores, which then never wait for one another.
+    # The batches are divided among the cores, which then never wait for each other.
     options.intra_op_num_threads = 1
     try:
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])

@@ -58,7 +58,7 @@ def diagnose(evidence: RetrievalEvidence) -> Diagnosis:
 
 
 def gain(finding: RetrievalFinding, now: float | None) -> float:
-    """What putting it right would add to the score; 0 where that is not known."""
+    """How much fixing it would add to the score; 0 if that is not known."""
     if finding.score_if_fixed is None:
         return 0.0
     return finding.score_if_fixed - (now or 0.0)

@@ -52,7 +52,7 @@ class RetrievalEvidence:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalFinding:
-    """One thing that is wrong, what shows it, what to do, and the score if it were put right (None: not known)."""
+    """One fault, its evidence, what to do, and the score if it were fixed (None: not known)."""
 
     code: str
     title: str
@@ -110,7 +110,7 @@ def from_run(folder: Path) -> RetrievalEvidence:
         ranked,
         None,
         [passage.text for passage in passages] or None,
-        {},  # the words of the whole index are not known, so a mismatch cannot be told
+        {},  # the words of the whole index are not known, so a mismatch can't be detected
     )
 
 

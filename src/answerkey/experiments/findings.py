@@ -51,7 +51,7 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         return None
     means = {shift: float(_scores(evidence, shifted(evidence.labels, shift)).mean()) for shift in SHIFTS}
     highest = max(means.values())
-    places = {s: _first_hit(evidence, s) for s in SHIFTS if means[s] >= highest - _EQUAL}  # told apart by place
+    places = {s: _first_hit(evidence, s) for s in SHIFTS if means[s] >= highest - _EQUAL}  # ties are decided by place
     best = max(places, key=lambda shift: places[shift])
     second = max(means[shift] for shift in SHIFTS if shift != best)
     nearest = max((place for shift, place in places.items() if shift != best), default=0.0)
@@ -210,11 +210,11 @@ def repeated_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     plain = rank(
         {q: evidence.rankings.get(q, ()) for q in evidence.labelled}, evidence.labels, [MEASURE], "chunk"
     ).mean[MEASURE]
-    told = "" if plain is None else f"; counted chunk by chunk, as plain scripts do, {MEASURE} reads {plain:.3f}"
+    note = "" if plain is None else f"; counted chunk by chunk, as plain scripts do, {MEASURE} reads {plain:.3f}"
     return RetrievalFinding(
         "repeated_pages",
         f"{share(len(repeated), len(rankings))} rankings hold the same page twice or more in the first {MEASURE_K}",
-        f"{lost} of {sum(map(len, rankings))} places go to a page that is already there{told}",
+        f"{lost} of {sum(map(len, rankings))} places go to a page that is already there{note}",
         'retrieve more chunks and keep the best of each page (unit = "page" does); use larger chunks or less overlap',
         evidence.score(),
     )

@@ -229,7 +229,7 @@ def _pairs(text: str) -> list[tuple[str, ...]]:
 def hits_in_chunks(rankings: Ints, labels: QuoteLabels) -> Hits:
     """Hits of rankings (variant, query, rank) of chunk numbers. Each quote counts once, at its first chunk.
 
-    A further chunk with nothing but quotes already found is left out of the ranking; one with two new quotes takes two ranks.
+    A further chunk with only quotes already found is left out of the ranking; one with two new quotes takes two ranks.
     """
     variants, queries, _ = (int(size) for size in rankings.shape)
     places: list[tuple[int, int, float]] = []

@@ -191,7 +191,7 @@ def _cells(row: np.ndarray) -> list[str]:
 
 
 def describe(table: Floats) -> Floats:
-    """(column, statistic) of a (query, column) table; NaN where one query alone says nothing of the spread."""
+    """(column, statistic) of a (query, column) table; NaN where a single query has no spread."""
     queries = len(table)
     result = np.full((table.shape[1], len(NAMES)), np.nan)
     result[:, 0] = queries

@@ -56,14 +56,14 @@ class Verification:
 
     @property
     def sentence(self) -> str:
-        told = f"{self.right} of {counted(self.chunks, 'chunk')} ({self.right / self.chunks:.1%}) stand on the page they name"
+        found = f"{self.right} of {counted(self.chunks, 'chunk')} ({self.right / self.chunks:.1%}) stand on the page they name"
         parts = [
             f"{len(self.wrong)} on another page" if self.wrong else "",
             f"{len(self.lost)} on no page" if self.lost else "",
             f"{len(self.unreadable)} name no page of these PDFs" if self.unreadable else "",
             f"with {self.shift:+d} added to their page, they match" if self.shift is not None else "",
         ]
-        return "; ".join([told, *filter(None, parts)])
+        return "; ".join([found, *filter(None, parts)])
 
     def as_json(self) -> dict[str, object]:
         return {**asdict(self), "share": self.right / self.chunks, "passed": self.passed, "sentence": self.sentence}

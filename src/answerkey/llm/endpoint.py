@@ -294,17 +294,17 @@ def request_fields(
     if rung == "json_schema":
         form = {"type": "json_schema", "json_schema": {"name": NAME, "strict": True, "schema": schema}}
         return {"messages": list(messages), "response_format": form}
-    told = _with_schema(messages, schema)
+    explained = _with_schema(messages, schema)
     if rung == "json_object":
-        return {"messages": told, "response_format": {"type": "json_object", "schema": schema}}
+        return {"messages": explained, "response_format": {"type": "json_object", "schema": schema}}
     if rung == "tool":
         tool = {"name": NAME, "description": "Record the verdict.", "parameters": schema}
         return {
-            "messages": told,
+            "messages": explained,
             "tools": [{"type": "function", "function": tool}],
             "tool_choice": {"type": "function", "function": {"name": NAME}},
         }
-    return {"messages": told}
+    return {"messages": explained}
 
 
 def _bounded(schema: Schema, longest_text: int) -> Schema:

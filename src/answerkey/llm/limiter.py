@@ -138,7 +138,7 @@ class Limiter:
             self._sent.popleft()
         if self._per_minute and len(self._sent) >= self._per_minute:
             wait = self._sent[0] + self.patience.minute - now
-            self._tell(f"requests_per_minute = {self._per_minute} reached: waiting {wait:.0f} s")
+            self._warn(f"requests_per_minute = {self._per_minute} reached: waiting {wait:.0f} s")
             return wait
         return 0
 
@@ -160,7 +160,7 @@ class Limiter:
                     hint = "set requests_per_minute or a lower concurrency, and resume later"
                     return self._stop(f"the endpoint kept refusing (429), {self._refused_waves} times in a row: {hint}")
             self._paused_until = max(self._paused_until, time.monotonic() + wait)
-            self._tell(f"rate limit of the endpoint reached (429): waiting {wait:.1f} s")
+            self._warn(f"rate limit of the endpoint reached (429): waiting {wait:.1f} s")
         return None
 
     def succeeded(self) -> None:
@@ -171,7 +171,7 @@ class Limiter:
                 self._changed.notify_all()
 
     def call_failed(self, why: str) -> None:
-        """A call got nothing after all its tries; when none gets anything, the run had better stop."""
+        """A call failed after all its tries; too many of them in a row stop the run."""
         with self._changed:
             self._failed_calls += 1
             if self._failed_calls >= self.patience.failed_calls:
@@ -202,7 +202,7 @@ class Limiter:
         if self._stopped:
             raise EndpointError(self._stopped)
 
-    def _tell(self, line: str) -> None:
+    def _warn(self, line: str) -> None:
         now = time.monotonic()
         if now - self._last_notice >= self.patience.between_notices:
             self._last_notice = now

@@ -198,7 +198,7 @@ def _plain_key(key: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """A reply that is nothing but a number."""
+    """A reply that is only a number."""
     inner = text.strip(" \n\t*`\"'.")
     return inner if _AMOUNT.fullmatch(inner) else ""
 
@@ -277,7 +277,7 @@ def _says(pattern: re.Pattern[str], text: str) -> bool:
 def _repeats(reason: str, instructions: str) -> bool:
     if _EMPTY_REASON.fullmatch(reason):
         return True
-    said = words(reason)
-    if len(said) < _SHORTEST_COPY:
+    given = words(reason)
+    if len(given) < _SHORTEST_COPY:
         return False
-    return " ".join(said) in " ".join(words(instructions))
+    return " ".join(given) in " ".join(words(instructions))

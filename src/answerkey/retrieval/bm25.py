@@ -1,4 +1,4 @@
-"""BM25: every score of every word is worked out once (bm25s); a search is one sparse product for all questions."""
+"""BM25: every score of every word is computed once (bm25s); a search is one sparse product for all questions."""
 
 from __future__ import annotations
 

@@ -160,8 +160,8 @@ def _extract(file: Path, raw: bytes) -> list[str]:
     except (FileNotDecryptedError, DependencyError):  # AES needs a package of its own: encrypted either way
         raise InputError(f"{file} is encrypted: save a copy without the password") from None
     except Exception as error:  # a damaged file can fail anywhere inside the reader
-        told = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{file} is not a PDF that can be read: {told}") from None
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{file} is not a PDF that can be read: {reason}") from None
 
 
 _WORD = re.compile(rf"[{UNSPACED}]{{1,2}}|[^\s{UNSPACED}]+")  # without spaces, two characters count as a word

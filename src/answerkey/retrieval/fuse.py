@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Vectors = NDArray[np.float32]  # a row a text, of length 1
+Vectors = NDArray[np.float32]  # one row per text, of length 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def merge_blocks(parts: list[Top], pool: int) -> Top:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The union of both pools, a row a query, by chunk; a side's value is NaN where it did not retrieve the chunk."""
+    """The union of both pools, one row per query, by chunk; a side's value is NaN where it did not retrieve the chunk."""
 
     chunk: Ints
     dense: Floats
@@ -94,7 +94,7 @@ def weighted_sum(candidates: Candidates, alphas: Sequence[float]) -> Ints:
 
 
 def weighted_scores(candidates: Candidates, alphas: Sequence[float]) -> Iterator[Floats]:
-    """For each α what its ranking goes by: the raw scores of one side at the ends, the weighted sum between."""
+    """For each α the scores of its ranking: the raw scores of one side at the ends, the weighted sum between."""
     dense, sparse = np.nan_to_num(_scaled(candidates.dense)), np.nan_to_num(_scaled(candidates.sparse))
     for alpha in alphas:
         if alpha == 1.0:

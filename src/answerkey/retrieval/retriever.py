@@ -1,4 +1,4 @@
-"""Retrievers for bots: the hybrid ranking of an index, or a function of the user's."""
+"""Retrievers for bots: the hybrid ranking of an index, or the user's own function."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def rewrite(rewriter: Callable[[str], object], questions: Sequence[str]) -> list
 def rerank(
     reranker: Callable[[str, list[Passage]], Iterable[float]], question: str, passages: list[Passage]
 ) -> list[Passage]:
-    """`reranker(question, passages)` gives a score a passage, higher is better; equal scores keep their order.
+    """`reranker(question, passages)` gives one score per passage, higher is better; equal scores keep their order.
 
     The passages come back with these scores.
     """
@@ -191,13 +191,13 @@ Patterns = tuple[re.Pattern[str], ...]
 _RULES = Path(__file__).with_name("question_types.toml")
 _ORDER = ("comparison", "diagnostic", "procedural", "factual", "conceptual")  # of equal scores the first wins
 _STRONG, _WEAK = 3.0, 1.0
-_DOUBT = 1.0  # what speaks for none of the types: one weak word alone is no certainty
+_DOUBT = 1.0  # evidence for no type: one weak word alone is not certain
 _NOTHING_FOUND = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionType:
-    """`confidence` is the share of the evidence that speaks for the type, from 0 to 1."""
+    """`confidence` is the share of the evidence for the type, from 0 to 1."""
 
     type: str
     confidence: float

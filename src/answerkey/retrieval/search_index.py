@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _STORES = "answerkey.retrieval.stores"
 _NUMBERS_AT_ONCE = 16_000_000
 _TEXTS_AT_ONCE = 512
-_TELL_EVERY = 5.0  # seconds
+_REPORT_EVERY = 5.0  # seconds
 _NOISE = 5e-7  # of a cosine in 32 bits, with room to spare
 
 
@@ -53,7 +53,7 @@ class OpenedStore:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Unit vectors, a row a chunk."""
+    """Unit vectors, one row per chunk."""
 
     vectors: Vectors
 
@@ -63,7 +63,7 @@ class Exact:
         return merge_blocks(parts, pool)
 
     def _best(self, asked: Vectors, pool: int) -> Top:
-        """The 7th decimal of a product depends on its place in the matrices: what is that close is worked out apart."""
+        """The 7th decimal of a product depends on its place in the matrices: scores that close are computed again."""
         scores = asked @ self.vectors.T
         top = select_top(scores, pool + 1)  # one more, to see a tie at the edge
         close = (np.diff(top.score, axis=1) > -_NOISE).any(axis=1)
@@ -89,15 +89,15 @@ def embed_chunks(texts: Sequence[str], embed: Embedder, step: Callable[[str], No
 
 
 def _embedded(texts: Sequence[str], embed: Embedder, step: Callable[[str], None]) -> Vectors:
-    """In large batches, with a word now and then on how long it will take."""
+    """In large batches; every few seconds `step` receives the progress and the time left."""
     vectors = np.empty((len(texts), embed.dimension), np.float32)
-    begin = told = time.monotonic()
+    begin = reported = time.monotonic()
     for start in range(0, len(texts), _TEXTS_AT_ONCE):
         part = texts[start : start + _TEXTS_AT_ONCE]
         vectors[start : start + len(part)] = embed.embed(part)
         done, now = start + len(part), time.monotonic()
-        if now - told >= _TELL_EVERY and done < len(texts):
-            told = now
+        if now - reported >= _REPORT_EVERY and done < len(texts):
+            reported = now
             left = (now - begin) / done * (len(texts) - done)
             step(f"embedded {done:,} of {len(texts):,} chunks, about {left:.0f} s left")
     return vectors

@@ -89,8 +89,8 @@ class CommandTarget:
         except UnicodeDecodeError as error:
             return content_error("the reply is not valid UTF-8", str(error))
         except (ValueError, RecursionError):
-            said = " ".join(line.decode("utf-8", "replace").split())[:150]
-            return content_error("the reply is not JSON", f'"{said}"; print anything else to standard error')
+            printed = " ".join(line.decode("utf-8", "replace").split())[:150]
+            return content_error("the reply is not JSON", f'"{printed}"; print anything else to standard error')
 
 
 def make(table: Mapping[str, object], folder: Path, timeout: float) -> CommandTarget:

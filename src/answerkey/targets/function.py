@@ -59,7 +59,7 @@ class PythonTarget:
         def called() -> tuple[object, float]:
             start = perf_counter()
             value = self._call(question)
-            if inspect.isawaitable(value):  # a plain function that hands on a coroutine
+            if inspect.isawaitable(value):  # a plain function that returns a coroutine
                 begun: Awaitable[object] = value
                 value = self._loop.call(lambda: begun, self._timeout)
             if inspect.isasyncgen(value):

@@ -179,7 +179,7 @@ class _App:
                 if name == "complete":
                     return hide(parse(text))
                 if name == "error":
-                    return content_error("the app reported an error", hide(_told(text)))
+                    return content_error("the app reported an error", hide(_event_message(text)))
         return content_error("the app ended without an answer")
 
     def _begin(self, data: list[object]) -> object:
@@ -195,14 +195,14 @@ class _App:
         raise AssertionError("the last prefix returns or raises")
 
 
-def _told(text: str) -> str:
+def _event_message(text: str) -> str:
     """The message of an error event, which is JSON where the app shows its errors and null where it does not."""
     try:
         given = json.loads(text)
     except ValueError:
         given = text
-    said = given.get("error") if is_mapping(given) else given
-    return str(said)[:300] if said else "launch it with show_error=True to see which"
+    message = given.get("error") if is_mapping(given) else given
+    return str(message)[:300] if message else "launch it with show_error=True to see which"
 
 
 def events(chunks: Iterator[bytes]) -> Iterator[tuple[str, str]]:

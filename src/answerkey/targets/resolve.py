@@ -19,7 +19,7 @@ from answerkey.targets.respond import content_error, flagged
 from answerkey.types import Case, Question, Response, Target
 from answerkey.user_code import load_object
 
-# The built-in bots come through the door that anybody's own `make = "module:function"` comes through.
+# The built-in bots are made as a user's own `make = "module:function"` is.
 BOTS = {
     "rag": "answerkey.targets.bots:make_rag",
     "faq": "answerkey.targets.bots:make_faq",
@@ -55,7 +55,7 @@ def make_target(
 
 
 def check_target(table: Settings, folder: Path) -> None:
-    """Check the settings of a target without importing, starting or asking anything of the user's."""
+    """Check the settings of a target without importing, starting or asking the user's bot."""
     kind = kind_of(table)
     protocols = {"openai": "http, openai", "chat": "http, openai", "gradio": "http, gradio"} if kind == "http" else {}
     declared = TARGET_TABLES[next((protocols[key] for key in protocols if key in table), kind)]

@@ -83,19 +83,19 @@ def flagged(response: Response, case_id: str) -> Response:
     answer = (response.answer or "").strip()
     if response.error is not None or not _ERROR_TEXT.match(answer[:500]):
         return response
-    told = f"the answer reads like an error of the target: {' '.join(answer.split())[:100]}"
-    _warn_once(told.split(":")[0], case_id, told)
-    return replace(response, extra={**response.extra, "suspected_error": told})
+    note = f"the answer reads like an error of the target: {' '.join(answer.split())[:100]}"
+    _warn_once(note.split(":")[0], case_id, note)
+    return replace(response, extra={**response.extra, "suspected_error": note})
 
 
 _warned: set[str] = set()
 
 
-def _warn_once(kind: str, case_id: str, told: str) -> None:
+def _warn_once(kind: str, case_id: str, note: str) -> None:
     if kind not in _warned:
         _warned.add(kind)
         log.warning(
-            'case "%s": %s; it is scored as an answer. Others like it are marked in results.jsonl', case_id, told
+            'case "%s": %s; it is scored as an answer. Others like it are marked in results.jsonl', case_id, note
         )
 
 

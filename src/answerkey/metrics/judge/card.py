@@ -1,4 +1,4 @@
-"""The judge's card: what judging took, what went wrong, and what speaks for or against relying on the judge.
+"""The judge's card: what judging took, what went wrong, and the evidence for or against relying on the judge.
 
 Everything is counted from the scores of a run, so that a resumed run, its parts on a cluster and a report made later agree.
 """
@@ -126,7 +126,7 @@ class LengthCorrelation:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCard:
-    """What a report tells about the judge. Unknown tokens and cost are None, never 0."""
+    """What a report shows about the judge. Unknown tokens and cost are None, never 0."""
 
     judge: str
     models: dict[str, int]

@@ -284,8 +284,8 @@ class Jury:
         if majority and middle == 0.5:
             middle, reason = 0.0, f"the jury is split evenly: {reason}"
         elif spread:
-            said = ", ".join(f"{who} {value:g}" for who, value in values.items())
-            reason = f"{reason} (the jury disagrees: {said})"
+            grades = ", ".join(f"{who} {value:g}" for who, value in values.items())
+            reason = f"{reason} (the jury disagrees: {grades})"
         if "quote" in scores[nearest].details:
             details["quote"] = scores[nearest].details["quote"]
         return Score(middle, reason, details=details)

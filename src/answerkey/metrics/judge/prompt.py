@@ -39,7 +39,7 @@ class ShownPart:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around the instructions and the material: ours, or a file of the user's with placeholders."""
+    """What stands around the instructions and the material: ours, or the user's file with placeholders."""
 
     text: str
     own: bool = False

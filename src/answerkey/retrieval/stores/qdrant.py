@@ -210,12 +210,12 @@ def _asked(call: Callable[[], T], what: str) -> T:
     try:
         return call()
     except (ValueError, OSError) as error:
-        told: Exception = error
+        cause: Exception = error
     except Exception as error:
         if not type(error).__module__.startswith(("qdrant_client", "httpx", "grpc")):
             raise
-        told = error
-    if getattr(told, "status_code", None) == 404 or "not found" in str(told).lower():
+        cause = error
+    if getattr(cause, "status_code", None) == 404 or "not found" in str(cause).lower():
         raise SettingsError(f"Qdrant has no {what}") from None
-    first = (str(told).strip() or type(told).__name__).splitlines()[0]
+    first = (str(cause).strip() or type(cause).__name__).splitlines()[0]
     raise EndpointError(f"Qdrant does not answer ({what}): {first}; is the server running?") from None
