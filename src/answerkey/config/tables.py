@@ -77,6 +77,14 @@ class StatisticsTable(Table, frozen=True):
     ] = ""
 
 
+class FactsTable(Table, frozen=True):
+    """[facts]: how the facts metrics decide."""
+
+    judge: Annotated[bool, about("The judge model decides which facts an answer states, not the entailment model.")] = (
+        False
+    )
+
+
 class GateTable(Table, frozen=True):
     """[gate]: what a run must reach."""
 
@@ -327,6 +335,9 @@ class SuiteTable(Table, frozen=True):
     statistics: Annotated[StatisticsTable, about('Dependent cases: `cluster = "customer"`; see `[statistics]`.')] = (
         msgspec.field(default_factory=StatisticsTable)
     )
+    facts: Annotated[
+        FactsTable, about("`judge = true`: the judge model decides the facts metrics, not the entailment model.")
+    ] = msgspec.field(default_factory=FactsTable)
     retrieval: Annotated[TomlTable, about("What `sweep` and `diagnose` search: see `[retrieval]`.")] = EMPTY
     settings: Annotated[
         dict[str, TomlTable], about('Settings of metrics: `[settings."number_close"]` with `tolerance = 0.02`.')

@@ -6,12 +6,13 @@ a text supports or contradicts it, with a quote. Of several expected answers the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from answerkey.metrics.claims import claims
 from answerkey.metrics.entailment.entailed import BY_WORDS, Asked, Decider, Decision, LocalDecider
+from answerkey.metrics.judge.judged_metrics import Judge, cost_once, of_all_calls
 from answerkey.metrics.registry import Facts, metric_group
 from answerkey.text import counted, words
 from answerkey.types import Case, Pair, Response, Score
@@ -33,6 +34,8 @@ class Checked:
     facts_in_passages: Sequence[Decision]
     claims_in_passages: Sequence[Decision]
     by: str
+    error: str = ""
+    calls: tuple[Mapping[str, object], ...] = ()
 
 
 @metric_group(
@@ -42,10 +45,12 @@ class Checked:
     _of_expected("fact_contradictions", "Share of the answer's claims that contradict the expected answer.", better="lower",
                  empty=_NO_CLAIM),
 )  # fmt: skip
-def fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, list[Score]]:
+def fact_metrics(
+    pairs: Sequence[Pair], *, names: Sequence[str], judge: Judge | None = None, by_judge: bool = False
+) -> dict[str, list[Score]]:
     """Facts of the expected answer in the answer, and claims of the answer in the expected answer."""
-    checked = _checked(pairs, LocalDecider(), passages=False)
-    return {name: [_BY_EXPECTED[name](one) for one in checked] for name in names}
+    checked = _checked(pairs, _decider(judge, by_judge), passages=False)
+    return _columns(names, checked)
 
 
 @metric_group(
@@ -56,10 +61,38 @@ def fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, li
     _of_passages("self_knowledge", "Share of claims that are right but not in the passages.", better="neither"),
     _of_passages("noise_sensitivity", "Share of claims that are wrong and in the passages.", better="lower"),
 )  # fmt: skip
-def passage_fact_metrics(pairs: Sequence[Pair], *, names: Sequence[str]) -> dict[str, list[Score]]:
+def passage_fact_metrics(
+    pairs: Sequence[Pair], *, names: Sequence[str], judge: Judge | None = None, by_judge: bool = False
+) -> dict[str, list[Score]]:
     """Expected facts and the answer's claims against the passages."""
-    checked = _checked(pairs, LocalDecider(), passages=True)
-    return {name: [_BY_PASSAGES[name](one) for one in checked] for name in names}
+    checked = _checked(pairs, _decider(judge, by_judge), passages=True)
+    return _columns(names, checked)
+
+
+def _decider(judge: Judge | None, by_judge: bool) -> Decider:
+    """The judge model where it is asked for; the local judge has none."""
+    if not by_judge or judge is None or judge.name == "local":
+        return LocalDecider()
+    from answerkey.metrics.judge.fact_judge import JudgeDecider
+
+    return JudgeDecider(judge)
+
+
+def _columns(names: Sequence[str], checked: Sequence[Checked]) -> dict[str, list[Score]]:
+    scores = {
+        name: [Score.failed(one.error) if one.error else _MEASURES[name](one) for one in checked] for name in names
+    }
+    if not any(one.calls for one in checked):
+        return scores
+    used = [
+        of_all_calls(one.calls) | {key: one.calls[0].get(key) for key in ("model", "call")} if one.calls else {}
+        for one in checked
+    ]
+    with_calls = {
+        name: [replace(score, details={**score.details, **call}) for score, call in zip(column, used, strict=True)]
+        for name, column in scores.items()
+    }
+    return cost_once(with_calls)
 
 
 def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list[Checked]:
@@ -83,7 +116,9 @@ def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list
         four = decided[4 * n : 4 * n + 4]
         by = sorted({one.by for one in four if one.by})
         name = BY_WORDS if BY_WORDS in by else "".join(by[:1])
-        checked.append(Checked(facts, own, *(one.decisions for one in four), by=name))
+        error = next((one.error for one in four if one.error), "")
+        calls = tuple(one.call for one in four if one.call)
+        checked.append(Checked(facts, own, *(one.decisions for one in four), by=name, error=error, calls=calls))
     return checked
 
 
@@ -223,10 +258,8 @@ def _reason(one: Checked, count: str, examples: Sequence[str]) -> str:
     return "; ".join(filter(None, (count, shown, one.by)))
 
 
-_BY_EXPECTED = {
+_MEASURES = {
     "fact_recall": _recall, "fact_precision": _precision, "fact_f1": _f1, "fact_contradictions": _contradictions,
-}  # fmt: skip
-_BY_PASSAGES = {
     "context_fact_recall": _context_recall, "context_utilisation": _utilisation, "hallucination": _hallucination,
     "self_knowledge": _self_knowledge, "noise_sensitivity": _noise,
 }  # fmt: skip

@@ -208,7 +208,8 @@ def bind(metric: Metric, provided: Mapping[str, object], settings: Mapping[str, 
         if key not in own:
             known = f"; it takes {', '.join(sorted(own))}" if own else "; it takes none"
             raise SettingsError(f'metric "{metric.name}" has no setting "{key}"{did_you_mean(key, own) or known}')
-    given = {key: provided[key] for key in keywords if key in provided} | dict(settings)
+    unused = {"judge"} if "by_judge" in keywords and not settings.get("by_judge") else set[str]()
+    given = {key: provided[key] for key in keywords if key in provided and key not in unused} | dict(settings)
     missing = [key for key, must in keywords.items() if must and key not in given and key != "names"]
     if missing:
         raise SettingsError(f'metric "{metric.name}" needs {_HOW_TO_GIVE.get(missing[0], missing[0])}')

@@ -167,8 +167,12 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names:
     if ("embed" in wanted or local) and (embed := _embedder(suite.embedding, metrics, notes)) is not None:
         provided["embed"] = embed
         embedding = f"{embed.name} {embed.digest[:16]} {embed.precision}"
-    must_judge = any(metric.keywords().get("judge") for metric in metrics) or any(
-        each.judged for each in suite.criteria
+    settings = {**(profile.settings if profile else {}), **suite.settings}
+    of_facts = [metric.name for metric in metrics if metric.family == "facts" and "facts" in settings]
+    must_judge = (
+        any(metric.keywords().get("judge") for metric in metrics)
+        or any(each.judged for each in suite.criteria)
+        or bool(of_facts)
     )
     if "judge" in wanted and (judge or suite.judge or must_judge):
         made = judge or _judge(suite, provided.get("embed"))
@@ -177,8 +181,8 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names:
         closing.append(made)
     if local:
         notes.append("judged by `local`, a deterministic judge with no language model")
-    settings = {**(profile.settings if profile else {}), **suite.settings}
     settings |= {name: settings["criteria"] for name in own if "criteria" in settings}
+    settings |= {name: {**settings.get(name, {}), **settings["facts"]} for name in of_facts}
     plan = make_plan(names, provided, settings)
     return Scorer(profile, plan, judge_name, embedding, tuple(notes), tuple(closing))
 

@@ -142,7 +142,7 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
         criteria=read_criteria(read.criteria),
         retrieval=read.retrieval,
         statistics=read.statistics,
-        settings=read.settings,
+        settings={**read.settings, "facts": {"by_judge": True}} if read.facts.judge else read.settings,
     )
 
 

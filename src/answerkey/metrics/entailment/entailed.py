@@ -7,8 +7,8 @@ names, negations and directions, which overrule it; a judge model may decide ins
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -98,10 +98,15 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The decisions for one question, in the order of its statements, and what decided."""
+    """The decisions for one question, in the order of its statements, and what decided.
+
+    Of a judge model `call` is what it used, and `error` why there are no decisions.
+    """
 
     decisions: tuple[Decision, ...] = ()
     by: str = ""
+    error: str = ""
+    call: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 class Decider(Protocol):
