@@ -172,7 +172,7 @@ class TestSums:
     @pytest.mark.parametrize("by_model", [pytest.param(True, marks=needs_model), False])
     def test_the_shipped_numbers_load_and_are_plain(self, by_model: bool) -> None:
         detector = load_detector(by_model)
-        assert all(len(model.trees) > 20 for model in detector.coverage)
+        assert all(len(model.roots) > 20 for model in detector.coverage)
         assert detector.answer_curve[0] > 0
         assert any(name.startswith("model_") for name in detector.coverage[0].features) == by_model
 
