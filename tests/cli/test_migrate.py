@@ -138,8 +138,8 @@ def test_page_34_is_not_page_340_and_places_without_an_id_keep_their_rank(cli: C
 def test_f1_over_shifted_pages_is_explained(write: Write, cli: Cli) -> None:
     rows = "".join(f"{n},\"['{n}', '{n + 50}']\",['{n + 1}']\n" for n in range(20, 40))
     shown = cli("diagnose", "--run", write("shifted.csv", f"query_id,retrieved_pages,relevant_pages\n{rows}"))
-    assert "f1@5 is 0.000" in shown.out
-    assert re.search(r"gain: +f1@5 0\.000 → 0\.333", shown.out), shown.out
+    assert "ndcg@5 is 0.000" in shown.out
+    assert re.search(r"gain: +ndcg@5 0\.000 → 1\.000", shown.out), shown.out
 
 
 @pytest.mark.usefixtures("world")

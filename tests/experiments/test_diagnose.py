@@ -116,7 +116,7 @@ def test_nothing_found_is_never_healthy() -> None:
     diagnosis = diagnose(RetrievalEvidence(labels, {q: ["elsewhere"] for q in labels}))
     assert diagnosis.findings == ()
     assert not diagnosis.healthy
-    assert sentence(diagnosis).startswith("not one relevant page is found; f1@5 is 0.000")
+    assert sentence(diagnosis).startswith("not one relevant page is found; ndcg@5 is 0.000")
 
 
 def test_absent_pages_are_named(healthy: RetrievalEvidence) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answerkey import rank
 from answerkey.errors import SettingsError
 from answerkey.profiles import builtin_names, decide, load_profile
 from answerkey.types import Case, Response, Score
@@ -100,9 +101,14 @@ def test_a_criterion_of_one_group_of_routes_can_be_left_out():
     assert "executive_format" not in {c.metric for c in profile.rules_for("sales_kpi").criteria}
 
 
-@pytest.mark.parametrize(("hits", "relevant", "passed"), [(1, 1, True), (2, 2, True), (2, 3, True), (1, 2, False), (0, 1, False)])  # fmt: skip
-def test_a_ranking_passes_that_found_the_one_relevant_page(hits, relevant, passed):
-    assert verdict("retrieval", {"f1@5": 2 * hits / (5 + relevant)}).passed == passed
+@pytest.mark.parametrize(("relevant", "ranking", "passed"), [("a", "xxa", True), ("a", "xxxa", False), ("ab", "axxxx", True), ("ab", "xaxxx", False), ("a", "x", False)])  # fmt: skip
+def test_a_ranking_passes_by_its_ndcg(relevant: str, ranking: str, passed: bool) -> None:
+    ndcg = rank(
+        {"q": list(relevant)},
+        {"q": [f"{letter}{n}" if letter == "x" else letter for n, letter in enumerate(ranking)]},
+        ["ndcg@5"],
+    )
+    assert verdict("retrieval", dict(ndcg.mean)).passed == passed
 
 
 def test_zero_not_applicable_and_broken_are_three_things():

@@ -19,7 +19,7 @@ from answerkey.retrieval.rankings import read_configurations, read_labels
 from answerkey.runs.suite import load_suite
 
 MEASURE_K = 5
-MEASURE = f"f1@{MEASURE_K}"
+MEASURE = f"ndcg@{MEASURE_K}"
 DEEP = 100
 
 
