@@ -23,8 +23,7 @@ from answerkey.calibrate.calibration import (
     calibration_text,
 )
 from answerkey.calibrate.label_order import label_order, rate_of_cases
-from answerkey.calibrate.labelled import measure, read_labelled
-from answerkey.calibrate.labels import all_labels
+from answerkey.calibrate.labels import all_labels, measure, read_labelled
 from answerkey.cli.output import COUNT, done, json_option, print_json, say, show
 from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
 from answerkey.config.declare import TomlTable

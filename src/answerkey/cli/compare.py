@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import asdict, dataclass
+from os.path import relpath
 from pathlib import Path
 
 import click
 
 from answerkey.cli.output import done, end, json_option, print_json, say, show
 from answerkey.cli.scoring_options import judge_model_option, judge_option, judge_settings
-from answerkey.comparison.baseline import find_baseline, set_baseline
 from answerkey.comparison.comparison import compare_runs, comparison_json
 from answerkey.comparison.prefer import prefer_runs, preference_text
 from answerkey.comparison.verdict import CompareGate, end_of_comparison, gate_failures
+from answerkey.errors import InputError, StorageError
 from answerkey.files import json_text, write_file
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.reports.comparison import comparison_markdown, comparison_text
 from answerkey.reports.write import write_comparison
-from answerkey.runs.store import is_run, read_manifest
+from answerkey.runs.store import DAMAGED, is_run, read_manifest
 
 
 @click.command("compare")
@@ -68,7 +72,7 @@ def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats
             raise click.UsageError(f"{name} needs --gate", ctx)
     rules = CompareGate(margin, max_new_failures, max_errors or 0)
     if run_b is None:
-        run_a, run_b = _baseline(run_a), run_a
+        run_a, run_b = _find_baseline(run_a), run_a
     comparison = compare_runs(run_a, run_b, repeats)
     failures = gate_failures(comparison, rules) if gate else []
     ending = end_of_comparison(comparison, failures if gate else None)
@@ -86,7 +90,7 @@ def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats
     ctx.exit(ending.code)
 
 
-def _baseline(run: Path) -> Path:
+def _find_baseline(run: Path) -> Path:
     path, _ = find_baseline(Path(), run.parent)
     say(f"comparing with the baseline {path}")
     return path
@@ -174,3 +178,47 @@ def show_command(folder: Path, as_json: bool) -> None:
         print_json({"run": str(path), "name": kept.name, "created": kept.created, "exists": there})
     else:
         show(f"{path}  {kept.name}, created {kept.created}{'' if there else '; the folder no longer exists'}")
+
+
+WHERE = Path(".answerkey") / "baseline.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """`run` is relative to the folder that contains `.answerkey`, so that a checkout can be moved."""
+
+    run: str
+    name: str
+    created: str
+    fingerprint: Mapping[str, str]
+
+
+def set_baseline(run: Path, folder: Path) -> Path:
+    """Record the run as the baseline of a folder; returns the file."""
+    manifest, path = read_manifest(run), folder / WHERE
+    if manifest.partial.startswith(DAMAGED):
+        raise StorageError(f"{run}: {manifest.partial}; resume it first, or choose another run")
+    kept = Baseline(relpath(run, folder), manifest.name, manifest.created, manifest.fingerprint)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(kept), indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    return path
+
+
+def find_baseline(*folders: Path) -> tuple[Path, Baseline]:
+    """The run folder and what was recorded about it, from the first of the folders that has a baseline."""
+    for folder in folders:
+        if (folder / WHERE).is_file():
+            kept = _read_baseline(folder / WHERE)
+            return Path(relpath(folder / kept.run)), kept
+    looked = ", ".join(str(folder / WHERE) for folder in folders)
+    raise InputError(f"no baseline in {looked}; set one with `answerkey baseline set RUN`, or name both runs")
+
+
+def _read_baseline(path: Path) -> Baseline:
+    try:
+        return Baseline(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: not a baseline ({error}); set it again with `answerkey baseline set RUN`") from None

@@ -27,13 +27,13 @@ from answerkey.comparison.comparison import Comparison, Flip, Move
 from answerkey.files import write_file
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
-from answerkey.reports.charts.comparison_charts import comparison_charts
 from answerkey.reports.charts.run_charts import run_charts
 from answerkey.reports.charts.style import Spec, config
 from answerkey.reports.comparison import (
     COLUMNS,
     SHOWN_CASES,
     case_lists,
+    comparison_charts,
     flip_lists,
     metric_rows,
     move_status,

@@ -11,7 +11,7 @@ from answerkey.experiments.grid import METRICS, NAMED
 from answerkey.experiments.sweep import Sweep
 from answerkey.experiments.sweep_files import times, write_files
 from answerkey.files import write_file
-from answerkey.reports.markdown import cell
+from answerkey.reports.text import cell
 from answerkey.retrieval.bm25 import AUTO
 
 REPORT_TEXT, REPORT_MARKDOWN = "report.txt", "report.md"

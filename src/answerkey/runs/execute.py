@@ -1,4 +1,4 @@
-"""The engine: ask or look up, score in batches, decide, and store each outcome before the next one."""
+"""The engine: ask or look up, score in batches, decide, and store each outcome before the next one; rescore an earlier run."""
 
 from __future__ import annotations
 
@@ -9,17 +9,28 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-from answerkey.errors import IncompleteError
+from answerkey.config.declare import TomlTable
+from answerkey.errors import IncompleteError, InputError
 from answerkey.runs.ask import Answered, Numbered, answer_of, ask_all, resume_conversations
 from answerkey.runs.control import Budget, ErrorStreak, Finished, Options, Selection, Stop, Watch
 from answerkey.runs.engines.jobs import ScoringProcesses, start_processes
 from answerkey.runs.journal import ANSWERED, ASK, FINISHED, STOPPED, RunState
-from answerkey.runs.manifest import write_manifest
+from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.prepare import Prepared, prepare, selected
-from answerkey.runs.resume import Resumed, finished_before, new_manifest, resume, still_stopping
+from answerkey.runs.resume import Resumed, finished_before, new_manifest, resume, run_to_resume, still_stopping
 from answerkey.runs.score import LARGEST_BATCH, cost_of, in_chunks
-from answerkey.runs.store import FolderStore, MemoryStore, Scored, Store, locked, new_folder, sealed
-from answerkey.runs.suite import Suite
+from answerkey.runs.store import (
+    FolderStore,
+    MemoryStore,
+    Scored,
+    Store,
+    locked,
+    new_folder,
+    open_index,
+    read_manifest,
+    sealed,
+)
+from answerkey.runs.suite import Suite, load_suite, suite_of
 from answerkey.targets.resolve import Recorded
 from answerkey.text import counted
 from answerkey.types import Case, Outcome, Status
@@ -233,3 +244,70 @@ def _why_partial(run: _Execution) -> str:
     if run.options.resume_limit is not None:
         return f"{counted(left, what)} left after --resume-limit {run.options.resume_limit}"
     return f"{counted(left, what)} ended in an error"
+
+
+def rescore(
+    folder: Path,
+    changes: TomlTable,
+    out: Path | None = None,
+    watch: Watch | None = None,
+    stop: Stop | None = None,
+    *,
+    resume: bool = False,
+) -> Finished:
+    """`changes` are suite settings by name (profile, judge, embedding, metrics); the rest stays as it was.
+
+    With `resume`, the newest unfinished rescore of this run is continued; `folder` may be that rescore itself.
+    """
+    manifest = read_manifest(folder)
+    resumed = folder if resume and manifest.rescore_of and manifest.partial else None
+    source = Path(manifest.rescore_of) if resumed and manifest.rescore_of else folder
+    suite = _suite_to_rescore(folder, manifest, changes, as_stored=resumed is not None)
+    suite = suite.writing_to(out or folder.parent)
+    if resume and resumed is None:
+        resumed = run_to_resume(suite, rescored=source)
+    index = open_index(source)
+
+    def answered() -> Iterator[tuple[int, Case]]:
+        for n, outcome in enumerate(index.outcomes(unscored=True)):
+            yield n, replace(outcome.case, recorded=outcome.response)
+
+    def attempts() -> Iterator[tuple[int, Case]]:
+        times = suite.run.repeats
+        for n, outcome in enumerate(index.outcomes(unscored=True)):
+            for repeat, attempt in enumerate(outcome.attempts):
+                yield n * times + repeat, replace(attempt.case, recorded=attempt.response)
+
+    with closing(prepare(suite, cases=answered, new=False)) as made:
+        # The answers come from the target of the earlier run, and so does the hash of its settings.
+        made.fingerprint["settings"] = manifest.fingerprint.get("settings", "none")
+        stored = attempts if suite.run.repeats > 1 else None
+        prepared = replace(made, rescore_of=str(source.resolve()), stored=stored)
+        return run_prepared(prepared, Options(resume=resumed), watch or Watch(), Stop() if stop is None else stop)
+
+
+def _suite_to_rescore(folder: Path, manifest: Manifest, changes: TomlTable, *, as_stored: bool) -> Suite:
+    """The suite as run.json has it; modules with the user's own metrics come from the suite's file, if it still exists."""
+    path = Path(manifest.suite) if manifest.suite else None
+    beside = load_suite(path) if path and path.is_file() else None
+    settings, profile = manifest.settings, manifest.load_profile()
+    judged = settings if as_stored or beside is None else beside
+    table = {
+        "name": manifest.name,
+        "cases": list(settings.cases) or ["-"],
+        "profile": manifest.profile,
+        "metrics": [name for name in manifest.metrics if profile is None or name not in profile.metrics],
+        "judge": judged.judge,
+        "embedding": judged.embedding or {},
+        "modules": list(beside.modules) if beside else [],
+        "gate": {"require": list(manifest.gate)},
+        "statistics": {"cluster": settings.statistics.cluster},
+        **{key: value for key, value in changes.items() if value is not None},
+        "run": {"repeats": settings.run.repeats, "require": settings.run.require, **changes.get("run", {})},
+    }
+    if not table["metrics"] and table["profile"] is None:
+        raise InputError(f"{folder}: this run has no profile; give one with --profile")
+    given = {key: value for key, value in table.items() if value is not None}
+    suite = suite_of(given, beside.folder if beside else Path.cwd())
+    criteria = {each.name: each for each in (*manifest.criteria, *(beside.criteria if beside else ()))}
+    return replace(suite, path=path, settings=beside.settings if beside else {}, criteria=tuple(criteria.values()))

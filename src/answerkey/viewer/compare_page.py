@@ -13,9 +13,8 @@ from starlette.responses import Response
 from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
 from answerkey.comparison.prefer import PreferenceHead, PreferredCase, read_preference
 from answerkey.errors import InputError, did_you_mean
-from answerkey.reports.charts.comparison_charts import comparison_charts
 from answerkey.reports.charts.style import Spec
-from answerkey.reports.comparison import COLUMNS, metric_rows, notes, table_rows
+from answerkey.reports.comparison import COLUMNS, comparison_charts, metric_rows, notes, table_rows
 from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
 from answerkey.reports.word_diff import LONGEST, Piece, word_diff
 from answerkey.runs.store import open_index

@@ -29,10 +29,9 @@ from answerkey.reports.word_diff import Piece, marked_answer
 from answerkey.runs.records import result_line
 from answerkey.runs.store import profile_of, read_manifest
 from answerkey.types import Outcome, Profile
-from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select
+from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select, write_search_text
 from answerkey.viewer.library import RunLibrary, state_of, summary_of_run
 from answerkey.viewer.render import respond
-from answerkey.viewer.search_text import write_search_text
 
 TABS = ("cases", "charts", "tables", "about")
 MOST_COLUMNS = 7

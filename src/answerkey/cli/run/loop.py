@@ -21,11 +21,10 @@ from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_INTERRUPTED, EXIT_OK, InputError, SettingsError
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.runs.control import Finished, Options, Stop, Watch
-from answerkey.runs.execute import ask_once, run_suite
+from answerkey.runs.execute import ask_once, rescore, run_suite
 from answerkey.runs.prepare import Prepared, prepare
 from answerkey.runs.progress import make_progress
 from answerkey.runs.records import result_line
-from answerkey.runs.rescore import rescore
 from answerkey.runs.resume import AlreadyFinished
 from answerkey.runs.store import last_stop, profile_of
 from answerkey.runs.suite import Suite
