@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from answerkey.cache import DiskCache
-from answerkey.embed.embedder import CachedEmbedder
+from answerkey.embed import CachedEmbedder
 
 
 class Counting:

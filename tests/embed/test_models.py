@@ -9,8 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from answerkey.embed import load_embedder
-from answerkey.embed.embedder import unit_rows
+from answerkey.embed import load_embedder, unit_rows
 from answerkey.errors import EndpointError, MissingPackage, SettingsError
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answerkey.embed.minilm import WordPiece
 from answerkey.embed.model_files import PACKAGED
-from answerkey.embed.wordpiece import WordPiece
 
 tokenizers = pytest.importorskip("tokenizers")
 PATH = PACKAGED / "tokenizer.json"
@@ -72,7 +72,7 @@ def test_any_pair(one: str, other: str, longest: int) -> None:
 
 
 def test_the_kept_words_are_bounded_and_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerkey.embed.wordpiece._MOST_KEPT", 20)
+    monkeypatch.setattr("answerkey.embed.minilm._MOST_KEPT", 20)
     small = WordPiece(PATH, 64)
     words = [str(random.Random(n).random()) for n in range(100)]
     assert [one.ids for one in small.encode(words)] == [one.ids for one in small.encode(words)]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from answerkey.coerce.values import valid_text
-from answerkey.embed.embedder import unit_rows
+from answerkey.embed import unit_rows
 from answerkey.errors import EndpointError
 from answerkey.net import HttpClient, HttpReply, NoReply, TimedOutReply, back_off, retry_after
 from answerkey.secrets import Secrets
 
 if TYPE_CHECKING:
-    from answerkey.embed.embedder import Vectors
+    from answerkey.embed import Vectors
 
 TEXTS_PER_REQUEST = 64
 ATTEMPTS = 4

@@ -14,8 +14,7 @@ from answerkey.cases import load_cases
 from answerkey.coerce.values import LIVE, as_texts
 from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
-from answerkey.embed import load_embedder
-from answerkey.embed.embedder import Embedder
+from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.experiments.grid import (
     METRICS,

@@ -20,7 +20,7 @@ from answerkey.text import counted, sentences
 from answerkey.types import Case, Pair, Passage, Response, Score
 
 if TYPE_CHECKING:
-    from answerkey.embed.embedder import Vectors
+    from answerkey.embed import Vectors
 
 log = logging.getLogger("answerkey.metrics")
 RELEVANT_FROM, SUPPORTED_FROM = 0.5, 0.4

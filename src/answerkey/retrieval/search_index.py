@@ -20,7 +20,7 @@ from answerkey.retrieval.fuse import Candidates, Ints, Top, Vectors, merge_block
 
 if TYPE_CHECKING:
     from answerkey.config.tables import RetrievalTable
-    from answerkey.embed.embedder import Embedder
+    from answerkey.embed import Embedder
 
 _STORES = "answerkey.retrieval.stores"
 _NUMBERS_AT_ONCE = 16_000_000

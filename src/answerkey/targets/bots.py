@@ -13,8 +13,7 @@ from answerkey.coerce.tables import read_rows
 from answerkey.coerce.values import as_text, as_texts
 from answerkey.config.declare import existing, read_table
 from answerkey.config.target_tables import FaqTable, FullContextTable, RagTable
-from answerkey.embed import load_embedder
-from answerkey.embed.embedder import Embedder
+from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import InputError, SettingsError
 from answerkey.llm import Chat, load_chat
 from answerkey.retrieval.retriever import Retriever, open_retriever

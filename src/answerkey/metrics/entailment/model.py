@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from answerkey.cache import DiskCache, cache_folder
-from answerkey.embed.embedder import RowCache
+from answerkey.embed import RowCache
+from answerkey.embed.minilm import Tokens, WordPiece
 from answerkey.embed.model_files import PACKAGED as TOKENIZER_FOLDER
 from answerkey.embed.model_files import open_model
-from answerkey.embed.wordpiece import Tokens, WordPiece
 from answerkey.processes import threads_to_use
 
 PACKAGED = Path(__file__).parent / "data"
