@@ -5,7 +5,7 @@ from __future__ import annotations
 from answerkey.profiles import decide, load_profile
 from answerkey.reports.text import cell, family_of, markdown_report, metric_maxima, text_report
 from answerkey.runs.summary import ProfileInfo, RunInfo, summarise
-from answerkey.types import Case, Outcome, Response, Score, Verdict
+from answerkey.types import Case, Outcome, Passage, Response, Score, Status, Verdict
 
 RUBRIC = load_profile("rubric")
 
@@ -66,3 +66,21 @@ def test_means_stand_route_beside_route_with_the_confusion_of_routes():
     text = markdown_of([outcome(1, "docs"), outcome(2, "sales"), outcome(4, "sales")])
     assert "| mean of | docs | sales |\n|---|---:|---:|\n| `recall@5` | 0.250 | 0.750 |" in text
     assert "| expected route, taken → | docs | sales |\n|---|---:|---:|\n| `sales` | 1 | 2 |" in text
+
+
+def _plain(answer: str, *passages: str) -> Outcome:
+    case = Case("c", "q?", ("a",), type="t")
+    response = Response(answer, tuple(map(Passage, passages)))
+    scores = {"context_relevance": Score(0.0), "token_f1": Score(0.25)}
+    return Outcome(case, response, scores, Verdict(Status.SCORED))
+
+
+def test_without_a_profile_types_show_the_means_of_the_metrics() -> None:
+    text = text_report(summarise([_plain("a")], None, RunInfo(name="n")), None)
+    assert "  t  1 case; context_relevance 0.000, token_f1 0.250" in text
+
+
+def test_a_bot_without_passages_is_not_called_off_topic() -> None:
+    assert "scored 1/1: no passages were given" in text_report(summarise([_plain("a")], None, RunInfo(name="n")), None)
+    with_passages = text_report(summarise([_plain("a"), _plain("b", "text")], None, RunInfo(name="n")), None)
+    assert "scored 2/2: off-topic retrieval" in with_passages

@@ -139,12 +139,16 @@ def _citations_valid(it: _Interaction) -> bool | Fired | None:
         return None
     cited = set(citations(it.answer))
     if not cited:
-        return ("the answer cites no context", f"mark each statement with its source, [1] to [{len(it.contexts)}]")
+        return ("the answer cites no context", f"mark each statement with its source, {_markers(len(it.contexts))}")
     wrong = sorted(number for number in cited if not 1 <= number <= len(it.contexts))
     if wrong:
         marks = ", ".join(f"[{number}]" for number in wrong)
-        return f"{marks} points to no context", f"cite only [1] to [{len(it.contexts)}]"
+        return f"{marks} points to no context", f"cite only {_markers(len(it.contexts))}"
     return True
+
+
+def _markers(count: int) -> str:
+    return "[1]" if count == 1 else f"[1] to [{count}]"
 
 
 def _no_fallback(it: _Interaction) -> bool | Fired | None:
@@ -176,7 +180,10 @@ def _structured(it: _Interaction) -> bool | Fired | None:
         return None
     if _LIST_ITEM.search(it.answer) or _INLINE_ITEMS.search(it.answer):
         return True
-    return "the question asks for a list, the answer is running text", "put each item on its own line, with - or 1."
+    return (
+        "the question asks for a list, the answer is running text",
+        "put each item on its own line, as a list with - or 1. in front",
+    )
 
 
 CHECKS: Mapping[str, Callable[[_Interaction], bool | Fired | None]] = {

@@ -201,10 +201,15 @@ def _bands(summary: Summary, profile: Profile | None) -> list[str]:
 
 def _groups(title: str, groups: Mapping[str, Figures]) -> list[str]:
     width = max(map(len, groups), default=0)
-    return _section(
-        title,
-        (f"{name:<{width}}  passed {passed(part)}; mean score {figure(part.score.mean)}" for name, part in groups.items()),
-    )  # fmt: skip
+    return _section(title, (f"{name:<{width}}  {_group_line(part)}" for name, part in groups.items()))
+
+
+def _group_line(part: Figures) -> str:
+    """The pass rate and mean score of a type or route; without a profile the means of its metrics."""
+    if part.pass_rate is not None or not part.average_scores:
+        return f"passed {passed(part)}; mean score {figure(part.score.mean)}"
+    means = [f"{name} {figure(entry.mean)}" for name, entry in part.average_scores.items()]
+    return f"{counted(part.totals.cases, 'case')}; {', '.join(means[:4])}{', …' if len(means) > 4 else ''}"
 
 
 def passed(part: Figures) -> str:

@@ -17,6 +17,7 @@ _DEFAULT_READINGS = {
     name: Criterion(name, floor=mark, reading=text, better="lower" if "hallucination" in name else "higher")
     for name, (mark, text) in READINGS.items()
 }
+_OF_PASSAGES = ("context_relevance", "context_sufficiency", "answer_hallucination")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,8 @@ def _repeat_figures(tally: OutcomeTally, repeats: Repeats) -> RepeatFigures:
 def _metric_mean(tally: OutcomeTally, name: str, readings: Mapping[str, Criterion] | None) -> MetricMean:
     mean = tally.scores.get(name, NumberTally()).figure(tally.count)
     reading = None if readings is None else _reading(mean.mean, readings.get(name))
+    if reading and name in _OF_PASSAGES and not tally.with_passages:
+        reading = "no passages were given"
     return MetricMean(**asdict(mean), not_applicable=tally.skipped[name], errors=tally.errors[name], reading=reading)
 
 

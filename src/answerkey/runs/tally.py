@@ -27,6 +27,7 @@ _LONGEST = 200
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _NUMBERS = (
     "count", "passed", "judged", "routed", "unrouted", "on_route", "answers", "answers_passed", "always", "ever",
+    "with_passages",
 )  # fmt: skip
 _CLUSTERED = ("count", "passed", "satisfied", "compared", "on_route", "always", "ever")
 SATISFYING = (Status.PERFECT, Status.ACCEPTABLE, Status.PASSED)
@@ -52,6 +53,7 @@ class OutcomeTally:
     answers_passed: int = 0
     always: int = 0
     ever: int = 0
+    with_passages: int = 0
     statuses: Counter[str] = field(default_factory=Counter[str])
     bands: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
@@ -66,6 +68,7 @@ class OutcomeTally:
         verdict, case, response = outcome.verdict, outcome.case, outcome.response
         self._count(outcome, cluster)
         self.statuses[verdict.status] += 1
+        self.with_passages += bool(response.passages)
         if verdict.score is not None:
             self.judged += 1
             self.bands[verdict.band] += 1
