@@ -19,6 +19,7 @@ from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import SettingsError
 
 HIDDEN = "***"
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _SHORTEST = 8  # what is shorter is no key, and taking every "1" out of an answer would change it
 
 
@@ -86,3 +87,18 @@ def _spellings(value: str) -> Iterator[str]:
         # The first and last characters mix with the neighbours; what is between is the key's alone.
         inner = whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
         yield from (inner, inner.replace("+", "-").replace("/", "_"))
+
+
+def with_variables(text: str, secrets: Secrets) -> str:
+    """`${NAME}` becomes the variable's value, which is added to `secrets` so that it can be kept out of files."""
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if not found:
+            raise SettingsError(
+                f"[target] uses ${{{match[1]}}}, but the variable {match[1]} is not set: export it first"
+            )
+        secrets.add(found)
+        return found
+
+    return _VARIABLE.sub(value, text)

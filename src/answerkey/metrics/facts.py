@@ -17,6 +17,7 @@ from answerkey.metrics.registry import Facts, metric_group
 from answerkey.text import counted, words
 from answerkey.types import Case, Pair, Response, Score
 
+LONG_FROM, LONG_TO = 15, 400  # words of an expected answer whose facts count in its agreement
 _SHOWN = 3
 _NO_CLAIM = "not applicable to an answer without a claim"
 _of_expected = partial(Facts, needs=("answer", "expected"), uses=("question",), empty="0 for an empty answer")
@@ -73,7 +74,7 @@ def _decider(judge: Judge | None, by_judge: bool) -> Decider:
     """The judge model where it is asked for; the local judge has none."""
     if not by_judge or judge is None or judge.name == "local":
         return LocalDecider()
-    from answerkey.metrics.judge.fact_judge import JudgeDecider
+    from answerkey.metrics.entailment.entailed import JudgeDecider
 
     return JudgeDecider(judge)
 

@@ -16,14 +16,13 @@ from answerkey.embed import Embedder
 from answerkey.metrics.agreement.features import compare, repeats, says_more
 from answerkey.metrics.agreement.rules import log_odds
 from answerkey.metrics.boosted_trees import load_fitted, load_numbers
-from answerkey.metrics.facts import FactSupport, fact_supports
+from answerkey.metrics.facts import LONG_FROM, LONG_TO, FactSupport, fact_supports
 from answerkey.metrics.refusal import answering_part, refusal, should_decline
 from answerkey.metrics.registry import metric
 from answerkey.metrics.sentences import language
 from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
-LONG_FROM, LONG_TO = 15, 400  # words of an expected answer of which the facts count
 LARGEST = 6.0  # log-odds of the words of a long answer that count beside its facts
 LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 ALIASES = 2  # this many more make a list of names for one thing

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from answerkey.cache import digest
 from answerkey.embed import Embedder, load_embedder
-from answerkey.metrics.agreement.answer_agreement import LONG_FROM
+from answerkey.metrics.facts import LONG_FROM
 from answerkey.metrics.judge.questions import Duel
 from answerkey.metrics.plan import make_plan
 from answerkey.metrics.refusal import refusal
