@@ -17,12 +17,13 @@ from collections.abc import Callable
 
 from answerkey.embed import load_embedder
 from answerkey.metrics.entailment import model as entailment
-from answerkey.metrics.facts import passage_fact_metrics
+from answerkey.metrics.facts import fact_metrics, passage_fact_metrics
 from answerkey.metrics.grounding.groundedness import groundedness
 from answerkey.metrics.grounding.sentence_features import rarity
 from answerkey.types import Case, Pair, Passage, Response
 
 WORDS_IN_PASSAGE, WORDS_IN_SENTENCE = 180, 18
+EXPECTED = ("fact_recall", "fact_precision", "fact_f1", "fact_contradictions")
 FACTS = ("context_fact_recall", "context_utilisation", "hallucination", "self_knowledge", "noise_sensitivity")
 
 
@@ -66,7 +67,7 @@ def main() -> None:
     print(f"embedding {len(texts) * count // sample:,} texts in fp32: {plain:.1f} s ({len(texts):,} timed)", flush=True)
     metrics: dict[str, tuple[float, Callable[[list[Pair]], object]]] = {
         "groundedness": (0.5, groundedness),
-        "facts": (1.5, lambda some: passage_fact_metrics(some, names=FACTS)),
+        "facts": (1.5, lambda some: (fact_metrics(some, names=EXPECTED), passage_fact_metrics(some, names=FACTS))),
     }
     for name, (budget, measure) in metrics.items():
         _forget()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from answerkey.metrics.agreement.comparable import Text, read
 from answerkey.metrics.agreement.replacements import swapped
-from answerkey.metrics.agreement.stance import direction, relation, sentences
+from answerkey.metrics.agreement.stance import direction, negated, relation, sentences
 from answerkey.metrics.quantities import Figure, figures, figures_agree
 from answerkey.metrics.sentences import opposites, poles, stem_list
 
 _ANSWERS = frozenset({"yes", "ye", "no"})
 _SAME_TOPIC, _SAME_WORDS = 0.5, 0.7  # shares of a statement's words that the evidence has
+
+_ONE_CLAUSE = 4  # words by which two clauses about one thing may differ
 
 
 def contradicts(statement: str, evidence: str) -> bool:
@@ -31,8 +33,11 @@ def contradicts(statement: str, evidence: str) -> bool:
         return True
     only_there = wanted.vocabulary - said.vocabulary
     turned = any(opposites().get(word, frozenset()) & only_there for word in content - wanted.vocabulary)
-    negated = (said.negations > 0) != (wanted.negations > 0)
-    if shared >= _SAME_WORDS and turned != negated:
+    if abs(len(wanted.words) - len(said.words)) <= _ONE_CLAUSE:
+        denied = (said.negations > 0) != (wanted.negations > 0)
+    else:  # a negation in another clause of a long sentence says nothing about the statement
+        denied = bool(negated(said, wanted.vocabulary)) != bool(negated(wanted, said.vocabulary))
+    if shared >= _SAME_WORDS and turned != denied:
         return True
     return swapped(said, wanted) == 1.0
 

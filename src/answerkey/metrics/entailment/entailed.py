@@ -17,6 +17,7 @@ import numpy as np
 from answerkey.cache import digest
 from answerkey.errors import SettingsError
 from answerkey.metrics.agreement.comparable import read
+from answerkey.metrics.agreement.word_match import NEAR, closest, has_root
 from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.model import Entailment, load_model, probabilities
 from answerkey.metrics.grounding.groundedness import SentenceFinding, groundedness
@@ -133,6 +134,16 @@ class LocalDecider:
         return [_decided(one, score) for one, score in zip(asked, groundedness(pairs), strict=True)]
 
 
+def _share_a_word(statement: str, texts: Sequence[str]) -> bool:
+    """Whether one of the texts has a content word of a statement, or a synonym of one."""
+    content = read(statement).content
+    return not content or any(
+        closest(word, known, known)[0] >= NEAR or has_root(word, known.vocabulary)
+        for known in map(read, texts)
+        for word in content
+    )
+
+
 def _decided(asked: Asked, score: Score) -> Decided:
     sentences: Sequence[SentenceFinding] = score.details.get("sentences", ())
     by_model = score.details.get("by_model")
@@ -147,7 +158,7 @@ def _decided(asked: Asked, score: Score) -> Decided:
             first, last = worst["span"]
             quote = asked.texts[worst["passage"]][first:last]
         supported = 1 - worst["probability"] if worst else 0.0
-        if not by_model and frozenset(read(statement).content).isdisjoint(read(quote).vocabulary):
+        if supported >= SUPPORTED_FROM and not _share_a_word(statement, asked.texts if by_model else (quote,)):
             supported = 0.0  # not a word in common
         denied = bool(worst and worst["contradicted"]) or (bool(quote) and contradicts(statement, quote))
         found.append(Decision(supported, denied, quote))
