@@ -1,4 +1,4 @@
-"""A row with our column names to a `Case`, and what it says of an answer to a `Response`"""
+"""A row with our column names to a `Case`, and what it says of an answer to a `Response`."""
 
 from __future__ import annotations
 
@@ -194,7 +194,9 @@ _CELLS = ("question", "answer", "expected")
 
 
 def spread(row: Mapping[str, object], place: Place) -> Mapping[str, object]:
-    """The row with the values of such cells in columns of their own; what the row itself gives stays.
+    """The row with cells that hold several values spread over columns; what the row itself gives stays.
+
+    Such cells are the `inputs` and `outputs` of other tools, chat messages, and answers with positions.
 
     >>> spread({"question": {"query": "How long?"}, "answer": {"output": "30 days"}}, Place("x"))
     {'question': 'How long?', 'answer': '30 days'}

@@ -113,7 +113,7 @@ def figure_line(asked: KpiQuestion, database: KpiDatabase) -> str:
 
 
 def executive_report(asked: KpiQuestion, database: KpiDatabase) -> str:
-    """Figure, benchmark, trend and insight, one a line."""
+    """Figure, benchmark, trend and insight, one per line."""
     figure = figure_line(asked, database)
     if figure.startswith("No data"):
         return figure

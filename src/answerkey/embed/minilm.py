@@ -202,7 +202,7 @@ class MiniLM:
 
 
 def batches_by_length(encodings: Sequence[Tokens]) -> Iterator[list[int]]:
-    """Numbers of texts of nearly one length, longest first: little padding, and memory is reached early."""
+    """Numbers of texts of nearly one length, longest first: little padding, and the peak of memory comes first."""
     lengths = [len(encoding) for encoding in encodings]
     batch: list[int] = []
     for n in sorted(range(len(encodings)), key=lambda n: -lengths[n]):

@@ -144,7 +144,7 @@ def int8_weights(files: ModelFiles) -> bytes:
 
 
 def quantise(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weight as int8 in −64..64 and one float32 scale a column."""
+    """The weight as int8 in −64..64 and one float32 scale per column."""
     import numpy as np
 
     full = weight.astype(np.float32)

@@ -1,4 +1,4 @@
-"""What a sweep leaves behind: every query × setting, the statistics of each setting, and a summary for programs."""
+"""The files of a sweep: every query × setting, the statistics of each setting, and a summary for programs."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Trace:
         return {**asdict(self), "not_retrieved": missing}
 
     def lines(self) -> Iterator[str]:
-        """The same for people."""
+        """The trace as lines of text."""
         expected = ", ".join(f"{page} (grade {grade:g})" for page, grade in self.expected.items())
         taken = "" if self.milliseconds is None else f", {self.milliseconds:.1f} ms"
         yield f"query    {self.id}: {self.question}"
@@ -135,7 +135,7 @@ def _figure(score: float | None) -> str:
 
 
 def _sums(values: Mapping[str, float], gains: list[float], ideal: list[float], k: int) -> dict[str, str]:
-    """Each metric as the sum that it is."""
+    """The arithmetic of each metric."""
     hits = [rank for rank, gain in enumerate(gains, start=1) if gain > 0]
     found, relevant = len(hits), len(ideal)
     first = f"1 / {hits[0]}" if hits else "no relevant page"

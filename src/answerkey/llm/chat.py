@@ -1,4 +1,4 @@
-"""Language models seen from outside: messages in, a reply out; what the calls used; many calls at once."""
+"""The interface of language models: messages in, a reply out; what calls used; many calls at once."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ R = TypeVar("R")
 
 
 def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
-    """`function` of every item, in order. The first exception is raised; what has not begun then is left.
+    """`function` of every item, in order. The first exception is raised; calls that have not begun are dropped.
 
     Calls under way get a moment to end before it is raised, but none after a Ctrl-C.
     """

@@ -74,7 +74,7 @@ class CommandTarget:
             process.kill()
             return infrastructure_error("the program ended", str(error))
         if isinstance(reply, Response):
-            process.kill()  # after a line that is no reply, which line answers which question is anybody's guess
+            process.kill()  # after a line that is no reply, later lines may answer the wrong question
             return reply
         if is_mapping(reply):
             if reply.get("id") not in (None, question_id):
@@ -116,13 +116,13 @@ def _program(given: str | list[str], folder: Path) -> list[str]:
 
 
 def kill_all() -> None:
-    """Every program that is still running, at once: for a process that is about to end without closing anything."""
+    """Kill every program that is still running: for a process that exits without closing anything."""
     for child in tuple(_running):
         _signal(child, signal.SIGKILL)
 
 
 class Died(Exception):
-    """The program ended; the message has its exit code and its last words."""
+    """The program ended; the message has its exit code and the last lines of its standard error."""
 
 
 class OutOfStep(Exception):
@@ -140,8 +140,8 @@ class Process:
         self._run, self._folder = run, folder
         self._child: subprocess.Popen[bytes] | None = None
         self._lines: SimpleQueue[bytes] = SimpleQueue()
-        self._last_words: deque[str] = deque(maxlen=3)
-        self._words = threading.Thread()
+        self._last_lines: deque[str] = deque(maxlen=3)
+        self._errors = threading.Thread()
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
         """The line that the program answers with; TimeoutError, Died, OutOfStep or LineTooLong where it does not."""
@@ -154,13 +154,13 @@ class Process:
         except Empty:
             raise TimeoutError from None
         if not reply:
-            raise Died(self._epitaph(child))
+            raise Died(self._exit_reason(child))
         if len(reply) > MAX_SIZE:
             raise LineTooLong
         return reply
 
     def kill(self) -> None:
-        """Ends it at once, with every process it started."""
+        """Kill it with every process it started."""
         child, self._child = self._child, None
         if child is not None:
             _signal(child, signal.SIGKILL)
@@ -169,7 +169,7 @@ class Process:
             _running.discard(child)
 
     def stop(self) -> None:
-        """Lets it end: end of input, then a polite signal, then kill."""
+        """Close its input, then send SIGTERM, then kill it."""
         child = self._child
         if child is not None:
             _close_input(child)
@@ -191,21 +191,23 @@ class Process:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             )  # fmt: skip
             _running.add(self._child)
-            self._lines, self._last_words = SimpleQueue(), deque(maxlen=3)
+            self._lines, self._last_lines = SimpleQueue(), deque(maxlen=3)
             lines = threading.Thread(target=_read_lines, args=(self._child.stdout, self._lines), daemon=True)
-            self._words = threading.Thread(target=_read_words, args=(self._child.stderr, self._last_words), daemon=True)
+            self._errors = threading.Thread(
+                target=_read_errors, args=(self._child.stderr, self._last_lines), daemon=True
+            )
             lines.start()
-            self._words.start()
+            self._errors.start()
         return self._child
 
-    def _epitaph(self, child: subprocess.Popen[bytes]) -> str:
+    def _exit_reason(self, child: subprocess.Popen[bytes]) -> str:
         try:
             code = child.wait(_GRACE)
         except subprocess.TimeoutExpired:
             return "it closed its output"
-        self._words.join(_GRACE)
+        self._errors.join(_GRACE)
         ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        words = environment_secrets().hide(" | ".join(self._last_words))
+        words = environment_secrets().hide(" | ".join(self._last_lines))
         return f"{ended}: {words}" if words else ended
 
 
@@ -225,7 +227,7 @@ def _write(child: subprocess.Popen[bytes], line: bytes) -> None:
 
 
 def _read_lines(stream: IO[bytes], lines: SimpleQueue[bytes]) -> None:
-    """Every line into the queue; an empty one is the end. Blank lines are nobody's reply."""
+    """Every line into the queue; an empty one is the end. Blank lines are ignored."""
     with contextlib.suppress(OSError, ValueError), stream:
         while line := stream.readline(MAX_SIZE + 1):
             if line.strip():
@@ -233,7 +235,7 @@ def _read_lines(stream: IO[bytes], lines: SimpleQueue[bytes]) -> None:
     lines.put(b"")
 
 
-def _read_words(stream: IO[bytes], words: deque[str]) -> None:
+def _read_errors(stream: IO[bytes], words: deque[str]) -> None:
     with contextlib.suppress(OSError, ValueError), stream:
         while line := stream.readline(4096):
             if text := line.decode("utf-8", "replace").strip():

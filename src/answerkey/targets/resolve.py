@@ -71,7 +71,7 @@ def check_target(table: Settings, folder: Path) -> None:
 
 
 def kind_of(table: Settings) -> str:
-    """The table's kind; where it names none, the one its other keys tell; an empty table is `recorded`."""
+    """The table's kind, or else the one that its other keys imply; an empty table is `recorded`."""
     implied = next((_IMPLIED[key] for key in table if key in _IMPLIED), "")
     kind = read_table(LiveTable, {"kind": table.get("kind", implied)}, "[target]").kind
     if not kind and table:
@@ -92,7 +92,7 @@ def _live_target(kind: str, table: Settings, folder: Path, timeout: float) -> Ta
 
 
 def _made(spec: str, table: Settings, folder: Path, timeout: float) -> Target:
-    """The maker checks its own settings: what is left of the table when ours are taken out."""
+    """The maker checks its own settings: the table without ours."""
     settings = {key: value for key, value in table.items() if key not in (*_LIVE_SETTINGS, "make")}
     return object_target(load_object(spec, folder, "[target] make")(settings, folder), timeout, spec)
 
@@ -143,7 +143,7 @@ def read_recorded(path: Path, read: ReadResponses | None) -> Recorded:
 
 
 class Live:
-    """A target asked with settings. The wait for a turn is ours and never part of `Response.seconds`."""
+    """Applies concurrency, retries and a warm-up. Waiting for a turn is never part of `Response.seconds`."""
 
     def __init__(self, target: Target, settings: LiveTable) -> None:
         self._target, self._settings = target, settings

@@ -107,7 +107,7 @@ def _reported(response: Response) -> Response:
 
 
 def _cleaned(given: Response) -> Response:
-    """A response of the bot's own making, with only what strict JSON in UTF-8 can hold."""
+    """A `Response` that the bot itself made, with only what strict JSON in UTF-8 can hold."""
     named = {
         "answer": given.answer, "contexts": given.passages, "route": given.route, "sources": given.sources,
         "retrieved": given.retrieved, "response_time": given.seconds, "prompt_tokens": given.prompt_tokens,

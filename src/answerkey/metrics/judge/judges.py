@@ -35,7 +35,7 @@ _OF_ALL = ("votes", "cache", "prompt", "context_window", "concurrency")  # of a 
 
 
 def make_judge(given: object, embed: Embedder | None, folder: Path) -> Judge:
-    """The judge that `given` names; raises SettingsError for anything that is none."""
+    """The judge that `given` names; raises SettingsError for anything else."""
     if hasattr(given, "rubric") and hasattr(given, "judge"):
         return cast("Judge", given)
     if isinstance(given, str) and ":" in given and "://" not in given:

@@ -1,4 +1,4 @@
-"""The judge that uses a language model: every question from the cache or asked now, re-asked where it takes that; votes."""
+"""The judge that uses a language model: replies come from the cache or from calls, with re-asks where needed; votes."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Frame:
 
 
 def read_frame(path: Path) -> Frame:
-    """The user's own frame: a text file with {question}, {expected}, {answer}, {contexts}, and {instructions} if it likes."""
+    """The user's own frame: a text file with {question}, {expected}, {answer}, {contexts}, and optionally {instructions}."""
     try:
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
