@@ -44,7 +44,7 @@ _SCALES = {
     "k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9,
     "tn": 1e12, "trillion": 1e12,
 }  # fmt: skip
-_FORMULA_SIGNS = frozenset("=+-@＝＋－＠")
+_FORMULA_SIGNS = tuple("=+-@＝＋－＠")
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -144,8 +144,11 @@ def spreadsheet_text(text: str) -> str:
 
     >>> spreadsheet_text("=cmd()")
     "'=cmd()"
+    >>> spreadsheet_text("")
+    ''
     """
-    return f"'{text}" if text.lstrip()[:1] in _FORMULA_SIGNS or text[:1] in "\t\r\n" else text
+    is_formula = text.lstrip().startswith(_FORMULA_SIGNS) or text.startswith(("\t", "\r", "\n"))
+    return f"'{text}" if is_formula else text
 
 
 def short_label(text: str, longest: int = 60) -> str:

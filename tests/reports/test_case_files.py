@@ -52,6 +52,7 @@ def test_a_route_score_that_broke_is_no_empty_cell():
         ("two\r\nlines", "two\nlines"),
         ("\r=1+1", "'\n=1+1"),
         ("=1+1", "'=1+1"),
+        ("", ""),
         ("\u0928\u200d\u0926", "\u0928\u200d\u0926"),  # a joiner is part of the writing
     ],
 )
