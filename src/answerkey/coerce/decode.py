@@ -21,9 +21,10 @@ log = logging.getLogger("answerkey.cases")
 _BLOCK = 1 << 20
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DEEPEST = 100
+_TOO_DEEP = f"nested more than {_DEEPEST} levels deep"
+_NESTED = frozenset({dict, list})
 _MOST_VALUES = 1_000_000  # of a YAML file, whose aliases can stand for far more than it writes
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
-_LARGE_NUMBER = re.compile(r"\d{19}|\d[eE]\+?\d{3}")
+_LARGE_NUMBER = re.compile(r"[0-9](?:[0-9]{18}|[eE]\+?[0-9]{3})")
 
 
 def encoding_of(path: Path) -> str:
@@ -107,18 +108,19 @@ def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
         return made
 
     try:
-        if text.count("[") + text.count("{") > _DEEPEST:
-            _check_depth(text)
         if _LARGE_NUMBER.search(text):
             value = json.JSONDecoder(
                 object_pairs_hook=once, parse_constant=_no_constant, parse_int=_whole, parse_float=_finite
             ).decode(text)
         else:
             value = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_constant).decode(text)
+        _check_depth(value)
     except json.JSONDecodeError as error:
         line = "" if in_line else f", line {error.lineno}"
         raise InputError(f"{where}{line}: not valid JSON: {error.msg} at column {error.colno}") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise InputError(f"{where}: not valid JSON: {_TOO_DEEP}") from None
+    except ValueError as error:
         raise InputError(f"{where}: not valid JSON: {error}") from None
     for name in dict.fromkeys(repeated):
         _announce_repeated(where, name)
@@ -130,12 +132,18 @@ def _announce_repeated(where: str, name: str) -> None:
     log.warning('%s: the key "%s" is given twice; the last value is used. Remove one of them', where, name)
 
 
-def _check_depth(text: str) -> None:
-    depth = 0
-    for match in _BRACKETS.finditer(text):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
-        if depth > _DEEPEST:
-            raise ValueError(f"nested more than {_DEEPEST} levels deep")
+def _check_depth(value: object) -> None:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            item
+            for one in level
+            for item in (one.values() if type(one) is dict else one if type(one) is list else ())
+            if type(item) in _NESTED
+        ]
+        if not level:
+            return
+    raise ValueError(_TOO_DEEP)
 
 
 def _no_constant(name: str) -> object:
@@ -179,7 +187,7 @@ def _plain(value: object, name: str, count: list[int], depth: int) -> object:
     """As JSON would hold it: keys and dates as text."""
     count[0] += 1
     if count[0] > _MOST_VALUES or depth > _DEEPEST:
-        raise ValueError(f"more than {_MOST_VALUES:,} values, or nested more than {_DEEPEST} levels deep")
+        raise ValueError(f"more than {_MOST_VALUES:,} values, or {_TOO_DEEP}")
     if is_mapping(value):
         pairs = value.items()
         return {str(key): _plain(item, name, count, depth + 1) for key, item in pairs}

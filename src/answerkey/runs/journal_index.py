@@ -121,9 +121,10 @@ class JournalIndex:
         if self.repeats.times > 1:
             yield from (LightCase.of(outcome, n, n) for n, outcome in self.numbered(stopped=True))
             return
+        responses, scores = self.folder / RESPONSES, self.folder / SCORES
         for n, answered, judged, at, scored in self._lines():
-            given = decoded(answered, self.folder / RESPONSES, at, _LightAnswered)
-            found = decoded(judged, self.folder / SCORES, scored, _LightScored) if judged else _LightScored(n, "")
+            given = decoded(answered, responses, at, _LightAnswered)
+            found = decoded(judged, scores, scored, _LightScored) if judged else _LightScored(n, "")
             yield LightCase(given.case, given.response, found.scores, found.verdict, at, scored)
 
     def _lines(self, cases: range | None = None) -> Iterator[tuple[int, bytes, bytes | None, int, int]]:
@@ -147,10 +148,11 @@ class JournalIndex:
         self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
     ) -> Iterator[tuple[int, Outcome]]:
         """As `numbered`, with an outcome per answer."""
+        responses, scores = self.folder / RESPONSES, self.folder / SCORES
         for n, answered, judged, at, scored_at in self._lines(cases):
-            scored = decoded(judged, self.folder / SCORES, scored_at, _Scored) if judged else None
+            scored = decoded(judged, scores, scored_at, _Scored) if judged else None
             if unscored or (scored is not None and (stopped or not scored.stopped)):
-                yield n, _outcome(decoded(answered, self.folder / RESPONSES, at, _Answered), scored)
+                yield n, _outcome(decoded(answered, responses, at, _Answered), scored)
 
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
         return (outcome for _, outcome in self.numbered(unscored=unscored))
