@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -66,3 +68,29 @@ def check(got: Response) -> None:
         assert got.error_name
     for number in (got.seconds, got.cost, got.prompt_tokens, got.completion_tokens):
         assert number is None or number >= 0
+
+
+TEXT = SimpleNamespace(type="text", text="Ann")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"choices": [{"message": {"content": "Ann"}}]},
+        SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="Ann"))]),
+        SimpleNamespace(content=[TEXT], usage=SimpleNamespace(input_tokens=3)),
+        SimpleNamespace(output_text="Ann", output=[TEXT]),
+        {"messages": [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ann"}]},
+        {"messages": [SimpleNamespace(content="Who?"), SimpleNamespace(content=[TEXT])]},
+        {"answer": "Ann", "messages": [{"content": "another"}]},
+        ("Ann", []),
+    ],
+)
+def test_replies_of_chat_models(reply: object) -> None:
+    response = as_response(reply)
+    assert (response.answer, response.error) == ("Ann", None)
+
+
+def test_a_reply_without_an_answer_names_what_it_has() -> None:
+    assert as_response({"reply": "Ann"}).error == "the target returned no answer; it has reply"
+    assert as_response(("Ann", ["One."])).contexts == ("One.",)

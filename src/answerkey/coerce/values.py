@@ -265,7 +265,8 @@ def message_text(content: object) -> object:
     """The text of a chat message, whose content may be a list of parts: `[{"type": "text", "text": "How long?"}]`."""
     if not is_list(content):
         return content
-    return "\n".join(str(part["text"]) for part in content if is_mapping(part) and part.get("text"))
+    texts = (part.get("text") if is_mapping(part) else getattr(part, "text", None) for part in content)
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
 def literal(cell: str, column: str, place: Place) -> object:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS
 from answerkey.coerce.rows import response_of_reply
-from answerkey.coerce.values import is_mapping, plain_json, valid_text
+from answerkey.coerce.values import is_list, is_mapping, message_text, plain_json, valid_text
 from answerkey.errors import InputError
 from answerkey.types import ErrorKind, Response
 
@@ -67,15 +68,45 @@ def _read(value: object) -> Response:
         return response_of_reply({"answer": value})
     if isinstance(value, Response):
         return _cleaned(value)
+    if is_list(value) and isinstance(value, tuple) and len(value) == 2 and is_list(value[1]):
+        return response_of_reply({"answer": value[0], "contexts": value[1]})
     if is_mapping(value):
-        return _reported(response_of_reply(value))
+        return _reported(response_of_reply(_with_chat_answer(value, value)))
     # An object of a framework: LangChain's messages have `content`, LlamaIndex's responses `response` and `source_nodes`.
     named = {name: getattr(value, name, None) for name in _ATTRIBUTES} if hasattr(value, "__dict__") else {}
     given = {name: found for name, found in named.items() if found is not None and not callable(found)}
+    usage = given.get("usage")
+    given = _with_chat_answer(given | ({"usage": vars(usage)} if hasattr(usage, "__dict__") else {}), value)
     if not given:
         kind = type(value).__name__
         raise InputError(f"the target returned {kind}, expected text, a dict or a Response")
     return _reported(response_of_reply(given))
+
+
+def _with_chat_answer(given: Mapping[str, object], reply: object) -> Mapping[str, object]:
+    """What was given, and where it has no text of an answer that of a chat model's reply."""
+    if any(isinstance(given.get(name), str) for name in (*COLUMNS["answer"], *LIVE_ANSWERS)):
+        return given
+    text = _chat_answer(reply)
+    return (
+        {**{name: found for name, found in given.items() if name not in COLUMNS["answer"]}, "answer": text}
+        if text
+        else given
+    )
+
+
+def _chat_answer(reply: object) -> str | None:
+    """The text of a chat model's reply: `choices` of OpenAI, `messages` of LangGraph, `content` in parts of Anthropic."""
+    choices, messages = _field(reply, "choices"), _field(reply, "messages")
+    message = _field(choices[0], "message") if is_list(choices) and choices else reply
+    message = messages[-1] if is_list(messages) and messages else message
+    content = _field(message, "content")
+    text = message_text(content) if is_list(content) or message is not reply else _field(reply, "output_text")
+    return text if isinstance(text, str) and text else None
+
+
+def _field(value: object, name: str) -> object:
+    return value.get(name) if is_mapping(value) else getattr(value, name, None)
 
 
 def flagged(response: Response, case_id: str) -> Response:
@@ -127,7 +158,8 @@ def _checked(response: Response) -> Response:
         return response if named else replace(response, error_kind="content", error_name=response.error or "")
     answer = response.answer
     if answer is None and response.retrieved is None and not response.passages:
-        raise InputError("the target returned no answer")
+        keys = f"; it has {', '.join(response.extra)}" if response.extra else ""
+        raise InputError(f"the target returned no answer{keys[:100]}")
     if answer is not None and not answer.strip():
         raise InputError("the target returned an empty answer")
     size = len(answer or "") + sum(len(passage.text) for passage in response.passages)
