@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -11,29 +9,29 @@ from random import Random
 from typing import Any, get_args, get_origin
 
 import click
-import yaml
+from tests.fuzz.file_surfaces import (
+    argument,
+    beir,
+    calibrate,
+    check,
+    command_input,
+    diagnose,
+    often,
+    profile,
+    rank,
+    readers,
+    score,
+    table_file,
+)
 from tests.fuzz.harness import FuzzInput
 from tests.fuzz.mutate import NUMBERS, TEXTS, change, dumps, garble, number, text_bytes, value
-from tests.fuzz.world import CHECK, MARKDOWN, PROFILE, QRELS, RANK_CSV, REPLIES, ROWS, RUN, SHAPES, parquet, toml
+from tests.fuzz.world import PROFILE, REPLIES, ROWS, toml
 
 from answerkey.cli.main import COMMANDS, load_command
 from answerkey.config import tables, target_tables
 from answerkey.config.declare import Setting, choices_of, settings_of
 
 Surface = Callable[[Random, Path], FuzzInput]
-METRICS = (
-    "ndcg@10",
-    "recall@5",
-    "precision@1",
-    "mrr",
-    "map",
-    "f1@3",
-    "hit_rate@5",
-    "ndcg@0",
-    "recall@99999999999999999999",
-    "x@5",
-    "",
-)
 TARGETS: dict[str, Any] = {
     "recorded": target_tables.RecordedTable, "python": target_tables.PythonTable, "http": target_tables.HttpTable,
     "command": target_tables.CommandTable, "rag": target_tables.RagTable, "faq": target_tables.FaqTable,
@@ -51,141 +49,6 @@ def generate(seed: int, index: int, world: Path) -> FuzzInput:
             return surface(rng, world)
         except Exception:  # nobody can write such a file
             continue
-
-
-def _command(surface: str, args: list[str], files: dict[str, bytes], stdin: bytes = b"", base: str = "") -> FuzzInput:
-    return FuzzInput("command", surface, [_argument(arg) for arg in args], files, stdin, base)
-
-
-def _argument(text: str) -> str:
-    """As a shell can pass it: without NUL, and without half characters."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
-
-
-def _often(rng: Random, data: bytes, share: float = 0.5) -> bytes:
-    return garble(rng, data) if rng.random() < share else data
-
-
-def table_file(rng: Random, rows: Any, ending: str) -> bytes:
-    """The rows in a format, changed as values, as bytes, or both."""
-    made = change(rng, rows) if rng.random() < 0.7 else rows
-    listed = [row for row in made if isinstance(row, dict)] if isinstance(made, list) else []
-    if ending == ".jsonl":
-        data = "\n".join(dumps(rng, row) for row in (made if isinstance(made, list) else [made]))
-    elif ending in (".csv", ".tsv"):
-        data = _csv(rng, listed, "\t" if ending == ".tsv" else rng.choice(",,,;"))
-    elif ending in (".yaml", ".yml"):
-        try:
-            data = yaml.safe_dump(made, allow_unicode=rng.random() < 0.5)
-        except (yaml.YAMLError, RecursionError, ValueError):
-            data = "- &a [x]\n" + "".join(f"- &a{n} [*a, *a, *a]\n" for n in range(9))
-    elif ending == ".parquet":
-        return _often(rng, parquet(listed or ROWS), 0.6)
-    else:
-        data = dumps(rng, made)
-    return _often(rng, text_bytes(data), 0.4)
-
-
-def _csv(rng: Random, rows: list[dict[str, Any]], delimiter: str) -> str:
-    file = io.StringIO()
-    names = list(dict.fromkeys(str(name) for row in rows for name in row)) or ["question"]
-    writer = csv.writer(file, delimiter=delimiter, escapechar="\\")
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow(
-            [item if isinstance(item, str) else dumps(rng, item) for item in (row.get(name, "") for name in names)]
-        )
-    return file.getvalue()
-
-
-def readers(rng: Random, world: Path) -> FuzzInput:
-    ending = rng.choice(
-        (".json", ".jsonl", ".csv", ".tsv", ".yaml", ".md", ".parquet", ".qrels", ".json", ".jsonl", ".csv", ".ndjson")
-    )
-    if ending == ".md":
-        data = garble(rng, MARKDOWN.encode())
-    elif ending == ".qrels":
-        data = garble(rng, QRELS.encode())
-    else:
-        data = table_file(rng, rng.choice(SHAPES) if ending in (".json", ".yaml") else ROWS, ending)
-    files = {f"cases{ending}": data}
-    if rng.random() < 0.1:
-        files["cases2.jsonl"] = table_file(rng, [{"id": "q1", "expected": "x"}], ".jsonl")
-    return _command(f"reader {ending}", ["cases", *files, *rng.choice((["--json"], []))], files)
-
-
-def beir(rng: Random, world: Path) -> FuzzInput:
-    files = {
-        "b/queries.jsonl": b'{"_id": "q1", "text": "Open?"}\n{"_id": "q2", "text": "Who?"}\n',
-        "b/corpus.jsonl": b'{"_id": "d1", "title": "t", "text": "x"}\n{"_id": "d2", "text": "y"}\n',
-        "b/qrels/test.tsv": b"query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t0\n",
-    }
-    name = rng.choice(list(files))
-    return _command("reader BEIR", ["cases", "b", "--json"], {**files, name: garble(rng, files[name])})
-
-
-def score(rng: Random, world: Path) -> FuzzInput:
-    ending = rng.choice((".json", ".jsonl", ".csv", ".parquet"))
-    files = {f"c{ending}": table_file(rng, ROWS, ending), "p.toml": toml(PROFILE).encode()}
-    args = ["score", f"c{ending}", "--profile", "p.toml", "--no-charts", "--out", "out"]
-    if rng.random() < 0.3:
-        files["answers.jsonl"] = table_file(rng, [{"id": row["id"], "answer": "At nine."} for row in ROWS], ".jsonl")
-        args += ["--answers", "answers.jsonl"]
-    return _command("score", [*args, *rng.choice((["--json"], []))], files)
-
-
-def profile(rng: Random, world: Path) -> FuzzInput:
-    made = change(rng, PROFILE)
-    data = toml(made).encode("utf-8", "replace") if isinstance(made, dict) else b"x"
-    files = {"c.jsonl": dumps(rng, ROWS[0]).encode(), "p.toml": _often(rng, data, 0.2)}
-    return _command(
-        "profile", ["score", "c.jsonl", "--profile", "p.toml", "--no-charts", "--out", "out", "--json"], files
-    )
-
-
-def rank(rng: Random, world: Path) -> FuzzInput:
-    metrics = ",".join(rng.sample(METRICS, rng.randrange(1, 4)))
-    if rng.random() < 0.3:
-        files = {"r.csv": garble(rng, RANK_CSV.encode())}
-        args = ["rank", "--run", "r.csv", "--metrics", metrics]
-    else:
-        labels: Any = rng.choice(({"q1": ["d1"], "q2": {"d3": 2}}, {"q1": {"d1": 1, "d2": 0}}))
-        ranked: Any = rng.choice(({"q1": ["d1", "d2", "d1"], "q2": ["d3"]}, {"q1": {"d1": 0.5, "d2": 0.25}}))
-        files = {
-            "q.json": dumps(rng, change(rng, labels)).encode("utf-8", "replace"),
-            "r.json": dumps(rng, change(rng, ranked)).encode("utf-8", "replace"),
-        }
-        if rng.random() < 0.4:
-            files = {"q.qrels": _often(rng, QRELS.encode()), "r.run": garble(rng, RUN.encode())}
-        args = ["rank", "--qrels", next(iter(files)), "--run", list(files)[-1], "--metrics", metrics]
-    unit = rng.choice(([], ["--unit", "chunk"], ["--unit", "page"]))
-    return _command("rank", [*args, *unit, *rng.choice((["--json"], []))], files)
-
-
-def calibrate(rng: Random, world: Path) -> FuzzInput:
-    rows = [{**ROWS[n % 2], "id": f"q{n}", "label": n % 3 % 2, "expected": "At nine."} for n in range(8)]
-    ending = rng.choice((".jsonl", ".csv"))
-    return _command(
-        "calibrate",
-        ["calibrate", f"l{ending}", "--metric", "token_f1", "--json"],
-        {f"l{ending}": table_file(rng, rows, ending)},
-    )
-
-
-def diagnose(rng: Random, world: Path) -> FuzzInput:
-    files = {
-        "q.qrels": _often(rng, QRELS.encode()),
-        "r.run": _often(rng, RUN.encode()),
-        "ids.txt": _often(rng, b"d1\nd2\nd9\n"),
-    }
-    return _command(
-        "diagnose", ["diagnose", "--qrels", "q.qrels", "--run", "r.run", "--index-ids", "ids.txt", "--json"], files
-    )
-
-
-def check(rng: Random, world: Path) -> FuzzInput:
-    stdin = _often(rng, text_bytes(dumps(rng, change(rng, CHECK))), 0.3)
-    return _command("check", ["check", "--json"] if rng.random() < 0.7 else ["check"], {}, stdin)
 
 
 def a_setting(rng: Random, setting: Setting) -> Any:
@@ -238,8 +101,8 @@ def dry_run(rng: Random, world: Path) -> FuzzInput:
         suite[name] = a_table(rng, more[name], 3)
     if rng.random() < 0.3:
         suite |= a_table(rng, tables.SuiteTable, 2)
-    data = _often(rng, toml(suite).encode("utf-8", "replace"), 0.2)
-    return _command("settings", ["run", "suite/suite.toml", "--dry-run"], {"suite/suite.toml": data}, base="suite")
+    data = often(rng, toml(suite).encode("utf-8", "replace"), 0.2)
+    return command_input("settings", ["run", "suite/suite.toml", "--dry-run"], {"suite/suite.toml": data}, base="suite")
 
 
 def a_run(rng: Random, world: Path) -> FuzzInput:
@@ -260,7 +123,7 @@ def a_run(rng: Random, world: Path) -> FuzzInput:
     files = {"suite/suite.toml": toml(suite).encode("utf-8", "replace")}
     if rng.random() < 0.6:
         files["suite/cases.jsonl"] = table_file(rng, ROWS, ".jsonl")
-    return _command(
+    return command_input(
         "run",
         ["run", "suite/suite.toml", "--no-charts", *rng.choice((["--json"], ["--quiet"], []))],
         files,
@@ -283,7 +146,7 @@ def sweep(rng: Random, world: Path) -> FuzzInput:
     command = rng.choice(
         (["sweep", "suite/suite.toml", "--no-plots", "--json"], ["diagnose", "suite/suite.toml", "--json"])
     )
-    return _command("sweep", command, files, base="suite")
+    return command_input("sweep", command, files, base="suite")
 
 
 def damage(rng: Random, world: Path) -> FuzzInput:
@@ -321,7 +184,7 @@ def damage(rng: Random, world: Path) -> FuzzInput:
             ["report", good],
         )
     )  # fmt: skip
-    return _command(f"damage {name}", args, {f"{good}/{name}": made, profile: toml(PROFILE).encode()}, base="runs")
+    return command_input(f"damage {name}", args, {f"{good}/{name}": made, profile: toml(PROFILE).encode()}, base="runs")
 
 
 def viewer(rng: Random, world: Path) -> FuzzInput:
@@ -380,7 +243,7 @@ def viewer(rng: Random, world: Path) -> FuzzInput:
     files: dict[str, bytes] = {}
     if rng.random() < 0.4:
         files = damage(rng, world).files
-    return FuzzInput("request", "viewer", [method, _argument(address), host, origin], files, body, "runs")
+    return FuzzInput("request", "viewer", [method, argument(address), host, origin], files, body, "runs")
 
 
 def reply(rng: Random, world: Path) -> FuzzInput:
@@ -460,7 +323,7 @@ def options(rng: Random, world: Path) -> FuzzInput:
     files = {
         path.relative_to(world).as_posix(): path.read_bytes() for path in (world / "suite").rglob("*") if path.is_file()
     }
-    return _command(f"options {' '.join(name)}", args, files, rng.choice((b"", b"{}")), base="runs")
+    return command_input(f"options {' '.join(name)}", args, files, rng.choice((b"", b"{}")), base="runs")
 
 
 SURFACES: dict[Surface, int] = {

@@ -1,12 +1,15 @@
-"""Ask the viewer's application directly, without a socket."""
+"""Ask the viewer's application directly, without a socket, or look at a page in a browser."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
+
+Watch = Callable[..., Any]  # the fixture `watch`
 
 
 @dataclass(frozen=True)
@@ -64,3 +67,13 @@ def ask(
 
     anyio.run(run)
     return Reply(start["status"], {name.decode(): value.decode() for name, value in start["headers"]}, b"".join(parts))
+
+
+def charts_are_drawn(page: Any) -> None:
+    """Parts of the page that hold a chart are opened; the policy of a report allows no polling inside the page."""
+    page.evaluate(
+        "document.querySelectorAll('details').forEach(part => { if (part.querySelector('.chart')) part.open = true })"
+    )
+    for figure in page.locator(".chart").all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(".plot svg").wait_for()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 import os
 import re
@@ -16,16 +14,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-import numpy as np
 import pytest
-from scipy.stats import ttest_rel
 from tests.support.viewer_asking import ask
 from tests.support.viewer_world import make_run, outcome, plain
 
-from answerkey.comparison.significance import holm
 from answerkey.errors import InputError
 from answerkey.reports.rows import read_rows
-from answerkey.reports.word_diff import Piece, marked_answer, word_diff
 from answerkey.types import Case, Outcome, Response, Score, Verdict
 from answerkey.viewer.app import make_app
 from answerkey.viewer.guard import Rules
@@ -76,50 +70,6 @@ def test_json_of_a_case_says_everything(app: Any) -> None:
             "reasoning": ["Mostly right, says the judge."],
         }
     ]
-
-
-@pytest.mark.parametrize(
-    ("wish", "first"),
-    [
-        ("", "case-007"),  # an error comes first
-        ("?status=FAILED", "case-019"),
-        ("?sort=keyword_recall&down=1", "case-027"),
-        ("?sort=seconds&down=1", "case-039"),
-        ("?q=NUMBER+17+", "case-017"),
-        ("?q=closed+on+day+9.", "case-008"),
-        ("?route=sales&sort=order", "case-001"),
-        ("?type=kind+2&sort=order", "case-002"),
-        ("?metric=keyword_recall&under=0.05&sort=order", "case-000"),
-        ("?sort=id&down=1", "case-039"),
-    ],
-)
-def test_filter_sort_and_search(wish: str, first: str, app: Any) -> None:
-    page = ask(app, f"/run/bot_1{wish}{'&' if wish else '?'}format=json").json()
-    assert page["cases"][0]["id"] == first
-
-
-def test_filters_join_and_pages_split(viewed: Path, tmp_path: Path) -> None:
-    make_run(tmp_path / "results" / "many", map(plain, range(250)), "many", reports=False)
-    app = make_app(tmp_path / "results", Rules())
-    seen: list[str] = []
-    for page in (1, 2, 3):
-        told = ask(app, f"/run/many?page={page}&sort=order&format=json").json()
-        assert (told["pages"], told["found"]) == (3, 250)
-        seen += [case["id"] for case in told["cases"]]
-    assert seen == [f"case-{n:03}" for n in range(250)]
-    told = ask(app, "/run/many?status=FAILED&route=sales&type=kind+1&format=json").json()
-    assert told["found"] == sum(
-        (o := plain(n)).verdict.status == "FAILED" and o.response.route == "sales" and o.case.type == "kind 1"
-        for n in range(250)
-    )
-    assert ask(app, "/run/many?page=99&format=json").json()["page"] == 3
-
-
-def test_case_keeps_the_filter(app: Any) -> None:
-    told = ask(app, "/run/bot_1/case/19?status=FAILED&format=json").json()
-    assert (told["place"], told["previous"]) == (0, None)
-    assert told["query"] == "?status=FAILED"
-    assert f"/run/bot_1/case/{told['next']}?status=FAILED" in ask(app, "/run/bot_1/case/19?status=FAILED").text
 
 
 @pytest.mark.parametrize(
@@ -212,28 +162,6 @@ def test_an_acceptable_route_is_not_called_wrong(viewed: Path, tmp_path: Path) -
     assert '<span class="bad">(expected sales_kpi)</span>' in ask(app, "/run/routes/case/1").text
 
 
-def test_an_export_of_a_run_with_a_damaged_case_is_an_error_page(tmp_path: Path) -> None:
-    make_run(tmp_path / "bot", map(plain, range(5)), "bot")
-    path = tmp_path / "bot" / "responses.jsonl"
-    lines = path.read_text().splitlines(keepends=True)
-    record = json.loads(lines[-1])
-    record["response"]["answer"] = ["not", "text"]
-    path.write_text("".join(lines[:-1]) + json.dumps(record) + "\n")
-    app = make_app(tmp_path, Rules())
-    for kind in ("csv", "jsonl"):
-        reply = ask(app, f"/run/bot/export/{kind}")
-        assert reply.status in (404, 422), reply.status
-        assert "damaged record" in reply.text
-
-
-def test_the_filtered_cases_can_be_exported(app: Any) -> None:
-    lines = ask(app, "/run/bot_1/export/jsonl?status=ERROR&sort=id").body.splitlines()
-    assert [json.loads(line)["id"] for line in lines] == ["case-007", "case-018", "case-029"]
-    table = list(csv.reader(io.StringIO(ask(app, "/run/bot_1/export/csv?status=ERROR&sort=id").text)))
-    assert [row[0] for row in table] == ["id", "case-007", "case-018", "case-029"]
-    assert ask(app, "/run/bot_1/export/exe").status == 404
-
-
 @pytest.mark.parametrize(
     "damage", ["empty manifest", "no json", "odd types", "half a journal", "odd summary", "binary"]
 )
@@ -260,21 +188,6 @@ def test_an_odd_host_header_is_refused_quietly(host: str, app: Any) -> None:
     assert ask(app, "/", host=host).status in (200, 421)
 
 
-@pytest.mark.parametrize(
-    "query", ["page=9999999999999999999999", "page=%C2%B2", "under=nan", "sort=%00", "q=%ff%fe", "tab=x", "down=down"]
-)
-def test_an_odd_query_is_answered(query: str, app: Any) -> None:
-    assert ask(app, f"/run/bot_1?{query}").status < 500
-
-
-def test_the_answer_is_marked_against_the_expected_one() -> None:
-    expected, answer = marked_answer("It opens at 9 on Monday.", "On Monday, it opens at 8.")
-    assert [piece.text for piece in expected if piece.kind == "missing"] == ["9"]
-    assert [piece.text for piece in answer if piece.kind == "other"] == ["8."]
-    assert "".join(piece.text for piece in expected) == "It opens at 9 on Monday."
-    assert marked_answer("", "7 days")[1] == [Piece("7 days")]
-
-
 def test_facts_and_criteria_are_on_the_case_page_and_in_the_report(app: Any, viewed: Path) -> None:
     case = ask(app, "/run/bot_1/case/3?format=json").json()["case"]
     assert [fact["state"] for fact in case["facts"]] == ["contradicted", "missing", "found"]
@@ -288,51 +201,6 @@ def test_facts_and_criteria_are_on_the_case_page_and_in_the_report(app: Any, vie
         assert "Expected facts: 1 contradicted, 1 found, 1 missing" in page
         assert '<q class="quote" dir="auto">It is closed on day 4.</q>' in page
         assert "Criteria: 1 met, 1 not met" in page
-
-
-def test_runs_of_a_suite_have_a_trend_and_a_previous_run(app: Any) -> None:
-    runs = {run["run"]: run for run in ask(app, "/?format=json").json()["runs"]}
-    newer, older = sorted(("bot_1", "bot_2"), key=lambda name: runs[name]["previous"] is None)
-    assert runs[newer]["previous"] == older
-    assert runs[newer]["trend"] == [runs[older]["pass_rate"], runs[newer]["pass_rate"]]
-    told = ask(app, "/trend?suite=bot&format=json").json()
-    assert [run["run"] for run in told["runs"]] == [newer, older]
-    assert "keyword_recall" in told["metrics"]
-    chosen = ask(app, "/compare?format=json").json()
-    assert (chosen["a"], chosen["b"]) == (older, newer)
-
-
-def test_a_sweep_is_shown_by_metric_type_and_k(app: Any) -> None:
-    told = ask(app, "/sweep/bot_sweep_1?metric=recall&k=3&format=json").json()
-    assert [row["k"] for row in told["rows"]] == [3, 3, 3]
-    assert [row["type"] for row in told["rows"]] == ["dense", "hybrid", "sparse"]
-    assert len(told["chosen_charts"]["chosen"]["data"]["values"]) == 3
-    assert len(ask(app, "/sweep/bot_sweep_1?type=hybrid&format=json").json()["rows"]) == 2
-    assert "recall of the chosen settings" in ask(app, "/sweep/bot_sweep_1?metric=recall").text
-    assert ask(app, "/sweep/bot_sweep_1?metric=recal").status == 404
-    assert "did you mean" in html.unescape(ask(app, "/sweep/bot_sweep_1?metric=recal").text)
-
-
-def test_the_best_run_per_metric_and_its_ties_are_marked(tmp_path: Path) -> None:
-    random = np.random.default_rng(3)
-    shifts = (0.0, 0.3, 0.31, 0.05)
-    values = [np.clip(random.normal(0.4 + shift, 0.15, 60), 0, 1) for shift in shifts]
-    for n, column in enumerate(values):
-        cases = [Case(f"c{i}", "q?") for i in range(60)]
-        outcomes = [
-            outcome(c, Response("a"), {"keyword_recall": Score(float(v))}) for c, v in zip(cases, column, strict=True)
-        ]
-        make_run(tmp_path / f"bot_{n}", outcomes, "bot", reports=None)
-    app = make_app(tmp_path, Rules())
-    runs = {run["run"]: run["marks"] for run in ask(app, "/trend?suite=bot&format=json").json()["runs"]}
-    best = max(range(4), key=lambda n: values[n].mean())
-    others = [n for n in range(4) if n != best]
-    expected = holm([float(ttest_rel(values[best], values[n])[1]) for n in others])
-    assert runs[f"bot_{best}"]["keyword_recall"] == "best"
-    for n, p in zip(others, expected, strict=True):
-        assert runs[f"bot_{n}"].get("keyword_recall") == ("tie" if p >= 0.05 else None)
-    assert {mark.get("keyword_recall") for mark in runs.values()} == {"best", "tie", None}
-    assert "≈" in ask(app, "/trend?suite=bot").text
 
 
 def test_a_judges_preferences_stand_beside_the_answers(cli: Any, tmp_path: Path) -> None:
@@ -368,18 +236,6 @@ def test_the_label_desk_is_blind(app: Any) -> None:
 def test_no_such_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such folder"):
         make_app(tmp_path / "none", Rules())
-
-
-def test_word_diff_gives_both_texts_back() -> None:
-    a, b = "The fee is 5 % of the sum.\n\n- due now", "The fee is 7 % of the whole sum.\n- due now"
-    left, right = word_diff(a, b)
-    assert "".join(piece.text for piece in left) == a
-    assert "".join(piece.text for piece in right) == b
-    assert next(p.text.strip() for p in left if p.kind == "removed") == "5"
-    assert word_diff("", "") == ([], [])
-    assert [p.kind for p in word_diff("", "new words")[1]] == ["added"]
-    long_a, long_b = "word " * 300_000, "other " * 300_000
-    assert len("".join(p.text for p in word_diff(long_a, long_b)[0])) <= 20_000
 
 
 @pytest.mark.network

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
-from tests.support.viewer_world import ARTIFACTS, HOSTILE, hostile, make_run, plain
+from tests.support.viewer_asking import Watch, charts_are_drawn
+from tests.support.viewer_world import ARTIFACTS
 
 from answerkey.calibrate.labels import read_labels
-from answerkey.comparison.comparison import compare_runs
-from answerkey.reports.write import write_comparison
 from answerkey.runs.control import Options
 from answerkey.runs.execute import run_suite
 from answerkey.runs.suite import load_suite
@@ -41,15 +38,8 @@ PAGES = {
     "live": "/run/bot_1/live",
     "problem": "/run/none",
 }
-HOSTILE_PAGES = [
-    "/", "/run/hostile_1", "/compare?a=hostile_1&b=hostile_1&show=all", "/run/hostile_1/live", "/sweep/bot_sweep_1",
-    "/run/hostile_1?tab=charts", "/run/hostile_1?tab=tables", "/run/hostile_1?tab=about", "/label/hostile_1", "/trend?suite=bot",
-    "/compare", f"/trend?suite={quote(HOSTILE[0])}", "/label/hostile_1?case=0&decide=1", f"/run/hostile_1?q={quote(HOSTILE[2])}",
-    *(f"/run/hostile_1/case/{n}" for n in range(len(HOSTILE))), f"/run/hostile_1/case/{2 * len(HOSTILE)}",
-]  # fmt: skip
 TIGHT_CARDS = """[...document.querySelectorAll('.card:not(.flush, .case)')]
     .filter(card => parseFloat(getComputedStyle(card).paddingLeft) < 5).map(card => card.outerHTML.slice(0, 80))"""
-Watch = Callable[..., Any]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -59,7 +49,7 @@ def test_page(name: str, scheme: str, served: str, viewed: Path, watch: Watch) -
     files = {"report": "bot_1/report.html", "comparison": "comparison/comparison.html"}
     address = f"file://{viewed}/{files[name]}" if name in files else f"{served}{PAGES[name]}"
     watched = watch(address, scheme)
-    _charts_are_drawn(watched.page)
+    charts_are_drawn(watched.page)
     assert watched.page.evaluate(TIGHT_CARDS) == []
     ARTIFACTS.mkdir(parents=True, exist_ok=True)
     watched.page.screenshot(path=ARTIFACTS / f"{name}-{scheme}.png", full_page=True)
@@ -72,16 +62,6 @@ def test_page(name: str, scheme: str, served: str, viewed: Path, watch: Watch) -
     assert _serious(watched.page) == []
     if name != "problem":  # whose 404 the console rightly names
         assert watched.quiet()
-
-
-def _charts_are_drawn(page: Any) -> None:
-    """Parts of the page that hold a chart are opened; the policy of a report allows no polling inside the page."""
-    page.evaluate(
-        "document.querySelectorAll('details').forEach(part => { if (part.querySelector('.chart')) part.open = true })"
-    )
-    for figure in page.locator(".chart").all():
-        figure.scroll_into_view_if_needed()
-        figure.locator(".plot svg").wait_for()
 
 
 def _serious(page: Any) -> list[str]:
@@ -301,48 +281,6 @@ def test_live_page_follows_a_run(served: str, viewed: Path, watch: Watch) -> Non
     assert watched.quiet()
 
 
-def test_hostile_text_is_inert(served: str, watch: Watch) -> None:
-    watched = watch(f"{served}/")
-    for address in HOSTILE_PAGES:
-        watched.said.clear()
-        watched.page.goto(f"{served}{address}")
-        _charts_are_drawn(watched.page)
-        _inert(watched)
-
-
-def test_hostile_text_is_inert_in_the_comparison(viewed: Path, tmp_path: Path, watch: Watch) -> None:
-    folder = tmp_path / "other"
-    make_run(folder, (plain(n) if n % 2 else hostile(n) for n in range(len(HOSTILE))), HOSTILE[2])
-    write_comparison(compare_runs(viewed / "hostile_1", folder), tmp_path / "comparison")
-    watched = watch(f"file://{tmp_path}/comparison/comparison.html")
-    _charts_are_drawn(watched.page)
-    _inert(watched)
-
-
-def test_hostile_text_is_inert_in_the_report(viewed: Path, watch: Watch) -> None:
-    watched = watch(f"file://{viewed}/hostile_1/report.html")
-    watched.page.get_by_role("button", name="Open all").click()
-    _inert(watched)
-    assert (viewed / "hostile_1" / "report.html").stat().st_size < 3_000_000
-
-
-def _inert(watched: Any) -> None:
-    page = watched.page
-    page.mouse.move(300, 500)  # a tooltip of a chart is text too
-    assert page.evaluate("window.hacked") is None
-    assert (
-        page.locator(
-            "main script, main style, main base, main [onerror], main [onload], a[href^='javascript:' i]"
-        ).count()
-        == 0
-    )
-    assert page.locator("img:not([src^='data:'])").count() == 0
-    assert page.locator("form[action*='evil'], a[href*='evil']").count() == 0
-    text = page.evaluate("document.documentElement.outerHTML")
-    assert not set(text) & set("\x1b\x07\x00\u202e\u2066\ufeff"), "a control character reached the page"
-    assert watched.quiet()
-
-
 def test_report_page_filters_and_prints(viewed: Path, watch: Watch) -> None:
     watched = watch(f"file://{viewed}/bot_1/report.html")
     page = watched.page
@@ -354,7 +292,7 @@ def test_report_page_filters_and_prints(viewed: Path, watch: Watch) -> None:
     page.fill("#search", "")
     page.select_option("#status", "ERROR")
     assert page.locator("#shown").inner_text() == "3 of 40 shown"
-    _charts_are_drawn(page)
+    charts_are_drawn(page)
     assert page.locator(".chart svg").count() >= 6
     page.emulate_media(media="print", color_scheme="dark")
     assert (
