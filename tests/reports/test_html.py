@@ -12,11 +12,11 @@ from tests.support.viewer_world import PROFILE, make_run, plain
 
 from answerkey.errors import SettingsError
 from answerkey.profiles import load_profile
-from answerkey.reports.charts.run_charts import run_charts
-from answerkey.reports.charts.style import DARK, LIGHT, config, scale_of
+from answerkey.reports.chart_style import DARK, LIGHT, config, scale_of
 from answerkey.reports.explain import explain
 from answerkey.reports.html import MOST_CASES
 from answerkey.reports.rows import read_rows, worst_first
+from answerkey.reports.run_charts import run_charts
 from answerkey.reports.write import write_reports
 from answerkey.runs.store import profile_of
 from answerkey.runs.summary import Summary
@@ -149,7 +149,7 @@ def test_charts_have_a_light_and_a_dark_background() -> None:
 
 
 def test_image_files_without_the_extra_name_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerkey.reports.charts.style.can_draw", lambda: False)
+    monkeypatch.setattr("answerkey.reports.chart_style.can_draw", lambda: False)
     with pytest.raises(SettingsError, match=r"pip install 'answerkey\[charts\]'"):
         make_run(tmp_path / "run", map(plain, range(3)), "run", reports=True)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from answerkey.comparison.comparison import compare_runs
 from answerkey.profiles import decide, load_profile
-from answerkey.reports.charts.style import titled
+from answerkey.reports.chart_style import titled
 from answerkey.reports.write import write_comparison, write_reports
 from answerkey.runs.journal import Journal
 from answerkey.runs.records import scores_to_json, to_json

@@ -34,7 +34,7 @@ from answerkey.metrics.judge.exam import CalibrationResult, remember
 from answerkey.metrics.judge.judged_metrics import load_judge
 from answerkey.metrics.registry import find
 from answerkey.profiles.load import load_profile, with_floor
-from answerkey.reports.charts.style import BLUE, GREY, RED, Spec, layer, number, over, png, titled
+from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, layer, number, over, png, titled
 from answerkey.reports.rows import excerpt, read_outcomes_at, read_rows
 from answerkey.reports.text import corrected_line
 from answerkey.runs.store import is_run, read_manifest

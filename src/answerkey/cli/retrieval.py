@@ -10,7 +10,7 @@ import click
 from answerkey.cli.output import collection_option, done, end, json_option, print_json, say, show
 from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
-from answerkey.reports.charts.style import INSTALL
+from answerkey.reports.chart_style import INSTALL
 from answerkey.runs.store import is_run, new_folder
 from answerkey.runs.suite import load_suite
 

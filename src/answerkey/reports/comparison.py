@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from answerkey.comparison.comparison import Comparison, Flip, Move
 from answerkey.comparison.significance import Difference, effect_size
 from answerkey.comparison.verdict import beyond, plain
-from answerkey.reports.charts.style import BLUE, GREY, RED, Spec, layer, number, titled
-from answerkey.reports.charts.style import name as category
+from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, layer, number, titled
+from answerkey.reports.chart_style import name as category
 from answerkey.reports.text import cell, code, figure
 from answerkey.text import printable, short_label
 

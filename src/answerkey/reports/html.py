@@ -27,8 +27,7 @@ from answerkey.comparison.comparison import Comparison, Flip, Move
 from answerkey.files import write_file
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
-from answerkey.reports.charts.run_charts import run_charts
-from answerkey.reports.charts.style import Spec, config
+from answerkey.reports.chart_style import Spec, config
 from answerkey.reports.comparison import (
     COLUMNS,
     SHOWN_CASES,
@@ -42,6 +41,7 @@ from answerkey.reports.comparison import (
 )
 from answerkey.reports.explain import explain
 from answerkey.reports.rows import Rows, excerpt, read_outcome, read_rows, worst_first
+from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import figure, figure_notes
 from answerkey.reports.word_diff import Piece, word_diff
 from answerkey.runs.store import is_run, profile_of

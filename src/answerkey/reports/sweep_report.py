@@ -34,7 +34,7 @@ def write_sweep(sweep: Sweep, found: Conclusions, folder: Path, plots: bool = Tr
     write_file(folder / REPORT_MARKDOWN, "\n".join(_markdown(sections)) + "\n")
     if not plots:
         return True
-    from answerkey.reports.charts.sweep_charts import write_sweep_charts
+    from answerkey.reports.sweep_charts import write_sweep_charts
 
     return write_sweep_charts(sweep, found, folder)
 

@@ -14,11 +14,11 @@ from answerkey.errors import StorageError
 from answerkey.files import json_text, remove_strays, replacing, write_file
 from answerkey.processes import Processes, jobs_for
 from answerkey.reports.case_files import CaseRows, JunitFile, ResultsCsv, case_rows
-from answerkey.reports.charts.run_charts import run_charts
-from answerkey.reports.charts.style import can_draw, write_plots
+from answerkey.reports.chart_style import can_draw, write_plots
 from answerkey.reports.comparison import SHOWN_CASES, comparison_charts, comparison_markdown, comparison_text
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.reports.rows import read_rows
+from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import markdown_report, text_report
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, worst_positions
 from answerkey.runs.gates import answer_gates, parse_gates

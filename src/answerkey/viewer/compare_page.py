@@ -13,7 +13,7 @@ from starlette.responses import Response
 from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
 from answerkey.comparison.prefer import PreferenceHead, PreferredCase, read_preference
 from answerkey.errors import InputError, did_you_mean
-from answerkey.reports.charts.style import Spec
+from answerkey.reports.chart_style import Spec
 from answerkey.reports.comparison import COLUMNS, comparison_charts, metric_rows, notes, table_rows
 from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
 from answerkey.reports.word_diff import LONGEST, Piece, word_diff

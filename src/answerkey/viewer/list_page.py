@@ -19,7 +19,7 @@ from answerkey.comparison.significance import holm, t_test_p
 from answerkey.errors import AnswerkeyError, InputError, StorageError, did_you_mean
 from answerkey.files import read_json
 from answerkey.metrics.registry import find
-from answerkey.reports.charts.style import AMBER, BLUE, Spec, layer, name, number, over, titled
+from answerkey.reports.chart_style import AMBER, BLUE, Spec, layer, name, number, over, titled
 from answerkey.reports.rows import Rows, journal_state, read_rows
 from answerkey.text import short_label
 from answerkey.viewer.library import SWEEP, RunEntry, RunLibrary

@@ -20,10 +20,10 @@ from answerkey.files import json_line
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.case_files import ResultsCsv
-from answerkey.reports.charts.run_charts import run_charts
-from answerkey.reports.charts.style import Spec
+from answerkey.reports.chart_style import Spec
 from answerkey.reports.html import weighed_criteria
 from answerkey.reports.rows import Rows, Value, excerpt, read_outcome, read_outcomes_at, read_rows
+from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import figure_notes
 from answerkey.reports.word_diff import Piece, marked_answer
 from answerkey.runs.records import result_line

@@ -12,7 +12,7 @@ from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Sweep
 from answerkey.experiments.sweep_files import intervals
 from answerkey.files import json_text, write_file
-from answerkey.reports.charts.style import (
+from answerkey.reports.chart_style import (
     BLUE,
     GREY,
     RED,

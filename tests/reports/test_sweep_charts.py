@@ -12,7 +12,7 @@ from tests.support.made_documents import WordEmbedder, write_suite
 
 from answerkey.experiments.choice import conclude
 from answerkey.experiments.sweep import prepare, run_sweep
-from answerkey.reports.charts.sweep_charts import spread_labels, sweep_charts
+from answerkey.reports.sweep_charts import spread_labels, sweep_charts
 from answerkey.runs.suite import load_suite
 
 

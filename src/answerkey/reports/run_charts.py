@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from answerkey.reports.charts.style import BLUE, COUNTS, GREEN, RED, Spec, beside, layer, name, number, scale_of, titled
+from answerkey.reports.chart_style import BLUE, COUNTS, GREEN, RED, Spec, beside, layer, name, number, scale_of, titled
 from answerkey.reports.rows import Rows
 from answerkey.runs.figures import Figures, MetricMean, Times
 from answerkey.runs.summary import Summary
