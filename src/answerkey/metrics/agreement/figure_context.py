@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from answerkey.metrics.agreement.comparable import Text, read
 from answerkey.metrics.agreement.stance import RISE, marks, word_order
 from answerkey.metrics.quantities import Figure, figures, figures_agree
-from answerkey.metrics.sentences import bounds, stem_list
+from answerkey.metrics.sentences import bounds, poles, stem_list
 
 _BOUNDS = [
     (re.compile(rf"\b(?:{before})\s*#|#\s*(?:{after})", re.IGNORECASE), side)
@@ -102,9 +102,15 @@ def figures_exchanged(said: Text, wanted: Text) -> bool:
 
 
 def _label(one: _Labelled, side: str) -> frozenset[str]:
-    """The words on one side of a figure; years and short ones ("to", "FY") are no labels."""
+    """The words on one side of a figure; years, short ones ("to", "FY") and directions are no labels."""
     words = (one.before if side == "before" else one.after).content
-    return frozenset(word for word in words if len(word) > 2 and not any(sign.isdigit() for sign in word))
+    return frozenset(
+        word
+        for word in words
+        if len(word) > 2
+        and not any(sign.isdigit() for sign in word)
+        and not any(axis == RISE for axis, _ in poles().get(word, ()))
+    )
 
 
 def differences(text: Text) -> list[float]:

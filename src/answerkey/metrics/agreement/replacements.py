@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from rapidfuzz import fuzz
+from rapidfuzz.distance import DamerauLevenshtein
 
 from answerkey.metrics.agreement.comparable import Text, Word
 from answerkey.metrics.agreement.word_match import NEAR, closest, has_root
@@ -17,6 +17,7 @@ _NAMES_READ = 40
 _NOT_NAMES = frozenset(stem(word) for word in MONTHS)
 _BULLET = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
 _CODE = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b\w{2,}(?:[._]\w{2,})+\b|\b[A-Za-z]{1,4}-?\d{2,}\w*\b")
+_VOWELS = re.compile(r"[aeiouyh]|(.)(?=\1)")
 _ITEM = re.compile(r",\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
 
 
@@ -49,12 +50,18 @@ def _full_names(text: Text) -> list[list[str]]:
     return [run for run in runs if len(run) >= 2][:_NAMES_READ]
 
 
+def _one_name(one: str, other: str) -> bool:
+    """Two spellings of a name: a typo apart, or with the same consonants, as `Mohammed` and `Muhammad`."""
+    bones, others = (_VOWELS.sub("", name) for name in (one, other))
+    return DamerauLevenshtein.distance(one, other) <= 1 or (len(bones) > 2 and bones == others)
+
+
 def other_person(said: Text, wanted: Text, asked: Text) -> bool:
     """The same surname with another first name, or the reverse, and the expected one nowhere in the answer."""
 
     def differs(one: str, other: str) -> bool:
-        alike = one.startswith(other) or other.startswith(one) or fuzz.ratio(one, other) >= 100 * NEAR
-        return not alike and other not in wanted.vocabulary and closest(one, said, wanted)[0] < NEAR
+        alike = one.startswith(other) or other.startswith(one) or _one_name(one, other)
+        return not alike and other not in wanted.vocabulary and one not in said.vocabulary
 
     pairs = [(ours, theirs) for ours in _full_names(wanted) for theirs in _full_names(said)]
     return any(

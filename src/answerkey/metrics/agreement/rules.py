@@ -36,7 +36,7 @@ SAME_QUANTITY = 5.0  # for the expected figures in an expected answer that says 
 SAME_FACTS = 1.5  # for the expected figures, whatever their unit, or all the expected names, in an expected sentence
 RIGHT_FIGURES = 1.5  # for the first expected figure and no wrong one, in an expected sentence of several
 OTHER_NAME = 0.5  # against another name next to an expected one; the fitted data is more lenient than quizzes
-OTHER_PERSON = 4.0  # against `David Coleman` for `David Vine`
+OTHER_PERSON = 5.0  # against `David Coleman` for `David Vine`
 OTHER_NAMES = 3.5  # against other names in place of all the expected ones, in an expected sentence
 OTHER_CODE = 5.0  # against another file name, address or part number than the expected one
 OTHER_NUMBER = 2.0  # against `James V` for `James IV`
@@ -117,7 +117,7 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], sp
         "items_found": 1 - len(missing) / len(listed) if listed else 1.0,
         "item_replaced": float(bool(missing and extra)),
         "item_added": float(bool(listed and extra) and not missing),
-        "other_reason": float(_other_reason(said, wanted)),
+        "other_reason": float(_other_reason(said, wanted, asked)),
         "other_way_to": float(bool(sought) and all(found) and _other_way_to(said, wanted, asked)),
     }
 
@@ -181,13 +181,14 @@ def _other_way_to(said: Text, wanted: Text, asked: Text) -> bool:
     return len(own) >= 2 and not any(_has(said, word) for word in own)
 
 
-def _other_reason(said: Text, wanted: Text) -> bool:
-    """Whether both give a reason, and no word of one is in the other."""
-    given, sought = _REASON.search(said.plain), _REASON.search(wanted.plain)
-    if not (given and sought):
+def _other_reason(said: Text, wanted: Text, asked: Text) -> bool:
+    """Whether the answer has none of the words of the expected reason, and a reason or several words of its own."""
+    sought = _REASON.search(wanted.plain)
+    content = read(sought[1]).content if sought else ()
+    if not content or any(_has(said, word) for word in content):
         return False
-    ours, theirs = read(sought[1]), read(given[1])
-    return bool(ours.content and theirs.content) and not any(_has(said, word) for word in ours.content)
+    own = {word.stem for word in said.words if word.content} - asked.vocabulary - wanted.vocabulary - {"yes", "no"}
+    return bool(_REASON.search(said.plain)) or len(own) >= 2
 
 
 def _same_limit(said: Text, wanted: Text, asked: Text) -> bool:

@@ -99,12 +99,22 @@ def marks(plain: str) -> tuple[Mark, ...]:
             continue
         flip = -1 if _is_negated(words, at) else 1
         must_not = word.stem in {"must", "mustn"} and _negated_after(words, at)
-        left, right = _around(words, at)
+        left, right = _beside_than(words, at) or _around(words, at)
         if must_not:
             found.append(Mark(word.stem, _ALLOW, -1, left, right))
             continue
         found += [Mark(word.stem, axis, side * flip, left, right) for axis, side in places]
     return tuple(found)
+
+
+def _beside_than(words: Sequence[Word], at: int) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Of a comparison the content words before and after its `than`: `higher in A than in B`."""
+    inside = [n for n, word in enumerate(words) if word.sentence == words[at].sentence]
+    than = next((n for n in inside if n > at and words[n].stem == "than"), None)
+    if than is None:
+        return None
+    before = frozenset(words[n].stem for n in inside if n < than and n != at and words[n].content)
+    return before, frozenset(words[n].stem for n in inside if n > than and words[n].content)
 
 
 def _around(words: Sequence[Word], at: int) -> tuple[frozenset[str], frozenset[str]]:

@@ -8,6 +8,7 @@ How well both agree with people, per data set, is in docs/validity.md.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +31,8 @@ from answerkey.metrics.grounding.sentence_features import (
     read_answers,
     unnumbered,
 )
-from answerkey.metrics.quantities import FREQUENCY, Figure, figures, figures_agree
+from answerkey.metrics.number_words import in_digits
+from answerkey.metrics.quantities import FREQUENCY, Figure, figures, figures_agree, within
 from answerkey.metrics.refusal import refusal
 from answerkey.metrics.registry import metric
 from answerkey.text import numbers
@@ -46,6 +48,10 @@ SURE, LIKELY = (
 RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 CONTRADICTED_FROM = 0.5  # log-odds of "contradicted" from which a flagged sentence is called that
 HOURS = 8766.0  # of a year: every 8 hours is 8 hours apart
+_ROUGHLY = re.compile(
+    r"\b(?:about|nearly|almost|roughly|around|approximately|some|close to|just (?:under|over))\s+\S?$", re.IGNORECASE
+)
+_ROUGH = 0.05  # share by which a figure after "about" may differ from that of a passage
 SHORT = 14  # words: of a short sentence the figures are most of what it says
 _NO_CLAIM = frozenset({"yes", "no", "correct", "sure", "ye", "right", "exact", "inde", "of", "cours"})
 LONG_ANSWER = 1.0  # log-odds: how much less often an answer of four sentences or more is unsupported
@@ -184,8 +190,11 @@ def _overruled(detector: Detector, answer: ReadAnswer, question: str, scores: Fl
 
 def _is_unknown(text: str, known: Sequence[Figure], days: Sequence[Date]) -> bool:
     """Whether the sentence has a figure or a date that none of the texts has."""
+    plain = in_digits(text)
     for figure in figures(text):
-        if not figure.count and not any(figures_agree(figure, other) for other in known):
+        if figure.count or any(figures_agree(figure, other) for other in known):
+            continue
+        if not (_ROUGHLY.search(plain[: figure.span[0]]) and any(within(other, figure, _ROUGH) for other in known)):
             return True
     return any(date.month and date.day and all(date.agrees(other) == 0.0 for other in days) for date in dates(text))
 
