@@ -24,7 +24,7 @@ from answerkey.calibrate.calibration import (
 )
 from answerkey.calibrate.label_order import label_order, rate_of_cases
 from answerkey.calibrate.labels import all_labels, measure, read_labelled
-from answerkey.cli.output import COUNT, done, json_option, print_json, say, show
+from answerkey.cli.output import COUNT, done, json_option, print_result, say
 from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
 from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError, SettingsError, StorageError, did_you_mean
@@ -108,11 +108,9 @@ def calibrate_command(**given: Any) -> None:
         raise click.UsageError("--plot and --write-threshold need exactly one --metric")
     calibrations = _calibrations(options)
     first = calibrations[0]
-    if options.as_json:
-        rows = {calibration.metric: calibration_json(calibration) for calibration in calibrations}
-        print_json(rows[first.metric] if len(rows) == 1 else {"metrics": rows})
-    else:
-        show("\n".join(map(calibration_text, calibrations)).rstrip("\n"))
+    rows = {calibration.metric: calibration_json(calibration) for calibration in calibrations}
+    text = "\n".join(map(calibration_text, calibrations)).rstrip("\n")
+    print_result(rows[first.metric] if len(rows) == 1 else {"metrics": rows}, text, options.as_json)
     if options.plot:
         _plot(first, options.plot)
     if options.profile:
@@ -273,12 +271,8 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
         for n, answer in zip(order, answers, strict=True)
     ]
     rate = rate_of_cases(rows.id, rows.quality, rows.passed, known)
-    if as_json:
-        print_json(
-            {"labels": len(places), "corrected": asdict(rate) if rate else None, "next": [asdict(c) for c in cases]}
-        )
-    else:
-        for case in cases:
-            show(f"{case.id}  {'passed' if case.passed else 'failed'}  {case.question[:80]}  →  {case.answer[:80]}")
-        show(corrected_line(rate) if rate else "two labels are needed for a corrected pass rate")
+    record = {"labels": len(places), "corrected": asdict(rate) if rate else None, "next": [asdict(c) for c in cases]}
+    lines = [f"{c.id}  {'passed' if c.passed else 'failed'}  {c.question[:80]}  →  {c.answer[:80]}" for c in cases]
+    corrected = corrected_line(rate) if rate else "two labels are needed for a corrected pass rate"
+    print_result(record, "\n".join([*lines, corrected]), as_json)
     done(f"{len(places)} of {len(rows)} cases are labelled; label these with `answerkey view --label {run}`")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import done, end, json_option, print_json, say, show
+from answerkey.cli.output import done, end, json_option, print_result, say
 from answerkey.cli.scoring_options import judge_model_option, judge_option, judge_settings
 from answerkey.comparison.comparison import compare_runs, comparison_json
 from answerkey.comparison.prefer import prefer_runs, preference_text
@@ -76,13 +76,10 @@ def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats
     comparison = compare_runs(run_a, run_b, repeats)
     failures = gate_failures(comparison, rules) if gate else []
     ending = end_of_comparison(comparison, failures if gate else None)
-    if as_json:
-        verdict = {"gate": {"passed": not failures, "reasons": failures, "margin": margin}} if gate else {}
-        print_json(comparison_json(comparison, cases) | verdict | {"ending": ending.line})
-    elif markdown:
-        show(comparison_markdown(comparison, cases).rstrip("\n"))
-    else:
-        show(comparison_text(comparison, cases).rstrip("\n"))
+    verdict = {"gate": {"passed": not failures, "reasons": failures, "margin": margin}} if gate else {}
+    record = comparison_json(comparison, cases) | verdict | {"ending": ending.line}
+    text = (comparison_markdown if markdown else comparison_text)(comparison, cases)
+    print_result(record, text.rstrip("\n"), as_json)
     if out:
         write_comparison(comparison, out, cases)
         say(f"wrote comparison.html, .md, .txt, .json and plots/ to {out}")
@@ -123,10 +120,7 @@ def prefer_command(
         preference = prefer_runs(run_a, run_b, opened)
     if out:
         write_file(out, json_text(preference.to_json()))
-    if as_json:
-        print_json(preference.to_json())
-    else:
-        show(preference_text(preference, cases))
+    print_result(preference.to_json(), preference_text(preference, cases), as_json)
 
 
 _folder_option = click.option(
@@ -174,10 +168,9 @@ def show_command(folder: Path, as_json: bool) -> None:
     """
     path, kept = find_baseline(folder)
     there = is_run(path)
-    if as_json:
-        print_json({"run": str(path), "name": kept.name, "created": kept.created, "exists": there})
-    else:
-        show(f"{path}  {kept.name}, created {kept.created}{'' if there else '; the folder no longer exists'}")
+    record = {"run": str(path), "name": kept.name, "created": kept.created, "exists": there}
+    gone = "" if there else "; the folder no longer exists"
+    print_result(record, f"{path}  {kept.name}, created {kept.created}{gone}", as_json)
 
 
 WHERE = Path(".answerkey") / "baseline.json"

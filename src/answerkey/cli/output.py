@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from contextlib import suppress
-from typing import Any
 
 import click
 
@@ -20,10 +19,18 @@ collection_option = click.option(
 )
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print strict JSON; NaN raises, because it would be a bug."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     _echo(json.dumps(value, ensure_ascii=not utf8, allow_nan=False, indent=2))
+
+
+def print_result(value: object, text: str, as_json: bool) -> None:
+    """The data of a command on standard output: JSON for programs, otherwise text."""
+    if as_json:
+        print_json(value)
+    else:
+        show(text)
 
 
 def say(text: str = "") -> None:

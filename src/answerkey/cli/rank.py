@@ -62,8 +62,8 @@ def rank_command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as
     if len(results) > 1:
         compared = _compared(results, names)
         if as_json:
-            told = {setup: _as_json(result) for setup, result in results.items()}
-            return print_json({"configurations": told, "comparison": asdict(compared)})
+            found = {setup: _as_json(result) for setup, result in results.items()}
+            return print_json({"configurations": found, "comparison": asdict(compared)})
         return _show_configurations(results, compared)
     result = next(iter(results.values()))
     if as_json:

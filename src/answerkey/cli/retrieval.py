@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from answerkey.cli.output import collection_option, done, end, json_option, print_json, say, show
+from answerkey.cli.output import collection_option, done, end, json_option, print_json, print_result, say, show
 from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
 from answerkey.reports.chart_style import INSTALL
@@ -118,10 +118,7 @@ def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_js
             raise SettingsError(f"--k {k}: expected one of {', '.join(map(str, sweep.ks))}; add others with --ks")
         column = sweep.ks.index(k)
     traced = trace(sweep, query, (row, column))
-    if as_json:
-        print_json(traced.as_json())
-    else:
-        show("\n".join(traced.lines()))
+    print_result(traced.as_json(), "\n".join(traced.lines()), as_json)
 
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

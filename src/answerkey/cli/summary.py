@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import end, json_option, print_json, show
+from answerkey.cli.output import end, json_option, print_result
 from answerkey.cli.scoring_options import charts_option
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import read_json
@@ -17,8 +17,9 @@ from answerkey.reports.write import write_reports
 from answerkey.runs.conclusion import end_of_reading
 from answerkey.runs.store import profile_of, read_manifest, read_outcomes
 from answerkey.runs.summary import Summary
+from answerkey.runs.tally import OutcomeTally
 from answerkey.text import counted
-from answerkey.types import Outcome, Status
+from answerkey.types import Outcome
 
 COLUMNS: dict[str, Callable[[Outcome], str | None]] = {
     "route": lambda outcome: outcome.response.route,
@@ -30,35 +31,17 @@ COLUMNS: dict[str, Callable[[Outcome], str | None]] = {
 }
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class GroupFigures:
     """The cases with one value of the column; `name` is None where they have none. Means are of the known values."""
 
     name: str | None
-    cases: int = 0
-    scored: int = 0
-    passed: int = 0
-    errors: int = 0
-    mean_score: float | None = None
-    mean_response_time: float | None = None
-    timed: int = 0
-
-    def add(self, outcome: Outcome) -> None:
-        verdict, seconds = outcome.verdict, outcome.response.seconds
-        self.cases += 1
-        self.passed += verdict.passed
-        self.errors += verdict.status == Status.ERROR
-        if verdict.score is not None:
-            self.scored += 1
-            self.mean_score = _moved(self.mean_score, verdict.score, self.scored)
-        if seconds is not None:
-            self.timed += 1
-            self.mean_response_time = _moved(self.mean_response_time, seconds, self.timed)
-
-
-def _moved(mean: float | None, value: float, count: int) -> float:
-    """The mean after one more value; the sum is never held, so that many small values keep their digits."""
-    return value if mean is None else mean + (value - mean) / count
+    cases: int
+    scored: int
+    passed: int
+    errors: int
+    mean_score: float | None
+    mean_response_time: float | None
 
 
 def group_by(folder: Path, column: str) -> list[GroupFigures]:
@@ -70,12 +53,15 @@ def group_by(folder: Path, column: str) -> list[GroupFigures]:
     if column not in COLUMNS:
         known = ", ".join(COLUMNS)
         raise SettingsError(f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}')
-    groups: dict[str | None, GroupFigures] = {}
-    value_of = COLUMNS[column]
+    tallies: dict[str | None, OutcomeTally] = {}
     for outcome in read_outcomes(folder):
-        name = value_of(outcome)
-        groups.setdefault(name, GroupFigures(None if name is None else str(name))).add(outcome)
-    return sorted(groups.values(), key=lambda group: (-group.cases, group.name is None, group.name or ""))
+        name = COLUMNS[column](outcome)
+        tallies.setdefault(None if name is None else str(name), OutcomeTally()).add(outcome)
+    groups = [
+        GroupFigures(name, each.count, each.judged, each.passed, each.error_count, each.overall.mean, each.seconds.mean)
+        for name, each in tallies.items()
+    ]
+    return sorted(groups, key=lambda group: (-group.cases, group.name is None, group.name or ""))
 
 
 def grouped_text(groups: list[GroupFigures], column: str) -> str:
@@ -107,10 +93,7 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
     partial = read_manifest(run).partial
     if by is not None:
         groups = group_by(run, by)
-        if as_json:
-            print_json([{key: value for key, value in asdict(group).items() if key != "timed"} for group in groups])
-        else:
-            show(grouped_text(groups, by))
+        print_result([asdict(group) for group in groups], grouped_text(groups, by), as_json)
         raise click.exceptions.Exit(end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}")))
     path = run / "summary.json"
     if not path.is_file():
@@ -120,10 +103,7 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
         summary = Summary.of_json(record)
     except (ValueError, LookupError, TypeError, AttributeError):
         raise InputError(f"{path}: not a summary of this version; rewrite it with `answerkey report {run}`") from None
-    if as_json:
-        print_json(record)
-    else:
-        show(text_report(summary, profile_of(run)))
+    print_result(record, "" if as_json else text_report(summary, profile_of(run)), as_json)
     raise click.exceptions.Exit(end(end_of_reading(partial, f"the summary of {run}")))
 
 
@@ -139,8 +119,5 @@ def report_command(run: Path, charts: bool | None, as_json: bool) -> None:
       answerkey report results/support-bot_20260102_030405
     """
     summary = write_reports(run, charts=charts)
-    if as_json:
-        print_json(summary.to_json())
-    else:
-        show(text_report(summary, profile_of(run)))
+    print_result(summary.to_json(), text_report(summary, profile_of(run)), as_json)
     raise click.exceptions.Exit(end(end_of_reading(summary.run.partial, f"reports written to {run}")))

@@ -35,7 +35,7 @@ from answerkey.types import Verdict
 from answerkey.viewer.case_page import case_page, default_run, label_case, label_page, label_start
 from answerkey.viewer.compare_page import compare_page
 from answerkey.viewer.guard import Guard, Rules, is_loopback
-from answerkey.viewer.library import RunLibrary, state_of
+from answerkey.viewer.library import RunLibrary, requested_run, state_of
 from answerkey.viewer.list_page import runs_page, sweep_file, sweep_page, trend_page
 from answerkey.viewer.render import problem, respond
 from answerkey.viewer.run_page import export_cases, run_file, run_page
@@ -244,14 +244,12 @@ _HEARTBEAT = 20  # looks without news after which a comment keeps the line open
 
 
 def live_page(request: Request) -> Response:
-    library: RunLibrary = request.app.state.library
-    folder = library.run(request.path_params["run"])
+    library, folder = requested_run(request)
     return respond(request, "live.html", LivePage(library.key(folder), LiveRun(folder).look()))
 
 
 async def live_events(request: Request) -> Response:
-    library: RunLibrary = request.app.state.library
-    folder = library.run(request.path_params["run"])
+    _, folder = requested_run(request)
     headers = {"X-Accel-Buffering": "no"}
     return StreamingResponse(_events(request, folder), media_type="text/event-stream", headers=headers)
 

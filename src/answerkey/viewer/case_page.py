@@ -22,7 +22,7 @@ from answerkey.reports.explain import ExplainedCase, ShownCase, blind, explain
 from answerkey.reports.rows import Rows, read_outcome, read_rows
 from answerkey.runs.store import profile_of
 from answerkey.viewer.case_query import read_query, select
-from answerkey.viewer.library import RunLibrary
+from answerkey.viewer.library import RunLibrary, requested_run
 from answerkey.viewer.render import respond, wants_json
 
 LONGEST = 20_000
@@ -72,8 +72,7 @@ def case_page(request: Request) -> Response:
 
 def requested_case(request: Request) -> tuple[Path, Rows, int]:
     """The run, its rows and the position of the case in the address."""
-    library: RunLibrary = request.app.state.library
-    folder, n = library.run(request.path_params["run"]), int(request.path_params["n"])
+    (_, folder), n = requested_run(request), int(request.path_params["n"])
     rows = read_rows(folder)
     if n >= len(rows):
         raise InputError(f"no case {n} here: the run has {len(rows)}")
@@ -118,7 +117,7 @@ _LEAST_PER_SIDE = 2  # of right and of wrong labels, before a metric can be comp
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
+class OpenDisagreement:
     n: int
     id: str
 
@@ -150,7 +149,7 @@ class LabelPage:
     given: Mapping[str, float]
     done: int
     total: int
-    disagreements: list[Disagreement]
+    disagreements: list[OpenDisagreement]
     people: list[str]
     alpha: float | None
     pairs: list[AgreeingPair]
@@ -160,8 +159,7 @@ class LabelPage:
 
 def label_page(request: Request) -> Response:
     """The next case for this person, or the one asked for; with `decide` a disagreement is settled."""
-    library: RunLibrary = request.app.state.library
-    folder = library.run(request.path_params["run"])
+    library, folder = requested_run(request)
     if "as" in request.query_params:
         return _named(request, request.query_params["as"])
     rows, labels, by = read_rows(folder), read_labels(folder), person(request)
@@ -183,7 +181,7 @@ def label_page(request: Request) -> Response:
         given=labels.given(rows.id[n]) if deciding and n is not None else {},
         done=sum(by in labels.given(case) for case in rows.id),
         total=len(rows),
-        disagreements=[Disagreement(places[case], case) for case in open_cases if case in places],
+        disagreements=[OpenDisagreement(places[case], case) for case in open_cases if case in places],
         people=labels.people(),
         alpha=between.alpha,
         pairs=[AgreeingPair(a or "unnamed", b or "unnamed", n, kappa) for a, b, n, kappa in between.pairs],

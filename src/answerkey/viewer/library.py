@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
+from starlette.requests import Request
+
 from answerkey.coerce.values import is_list
 from answerkey.errors import AnswerkeyError, InputError
 from answerkey.files import read_json
@@ -217,3 +219,9 @@ def summary_of_run(folder: Path, manifest: Manifest, profile: Profile | None) ->
 
 
 _counted: dict[Path, tuple[tuple[int, ...], Summary]] = {}
+
+
+def requested_run(request: Request) -> tuple[RunLibrary, Path]:
+    """All runs, and the folder of the one in the address."""
+    library: RunLibrary = request.app.state.library
+    return library, library.run(request.path_params["run"])

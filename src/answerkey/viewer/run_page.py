@@ -30,7 +30,7 @@ from answerkey.runs.records import result_line
 from answerkey.runs.store import profile_of, read_manifest
 from answerkey.types import Outcome, Profile
 from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select, write_search_text
-from answerkey.viewer.library import RunLibrary, state_of, summary_of_run
+from answerkey.viewer.library import requested_run, state_of, summary_of_run
 from answerkey.viewer.render import respond
 
 TABS = ("cases", "charts", "tables", "about")
@@ -109,8 +109,7 @@ class RunPage:
 
 def run_page(request: Request) -> Response:
     """The page of a run; with `part=cases` only its table, for the search while typing."""
-    library: RunLibrary = request.app.state.library
-    folder = library.run(request.path_params["run"])
+    library, folder = requested_run(request)
     tab = request.query_params.get("tab", TABS[0])
     manifest, profile, rows = read_manifest(folder), profile_of(folder), read_rows(folder)
     summary, labels = summary_of_run(folder, manifest, profile), read_labels(folder).resolved()
@@ -199,8 +198,7 @@ def _turned(query: CaseQuery, name: str) -> str:
 
 def export_cases(request: Request) -> Response:
     """The cases of the present filter, in its order, as results.csv or results.jsonl would hold them."""
-    library: RunLibrary = request.app.state.library
-    folder, kind = library.run(request.path_params["run"]), request.path_params["kind"]
+    (_, folder), kind = requested_run(request), request.path_params["kind"]
     if kind not in ("csv", "jsonl"):
         raise InputError(f'no export "{kind}": csv and jsonl are available')
     rows, chosen = read_rows(folder), select(folder, read_query(request.query_params))
@@ -236,8 +234,7 @@ def _csv_lines(outcomes: Iterator[Outcome], metrics: list[str]) -> Iterator[byte
 
 def run_file(request: Request) -> Response:
     """A report of the run as a download, or a chart. No other file of the folder is served."""
-    library: RunLibrary = request.app.state.library
-    return send_file(library.run(request.path_params["run"]), request.path_params["name"])
+    return send_file(requested_run(request)[1], request.path_params["name"])
 
 
 def send_file(folder: Path, name: str) -> Response:
