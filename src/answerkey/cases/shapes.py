@@ -71,14 +71,12 @@ def _without_categories(data: object) -> object:
         return data
     single = len(groups) == 1 and any(not is_list(value) for value in data.values())
     return [
-        item if single or not is_mapping(item) or "type" in _names(item) else {**item, "type": group}
+        {**item, "type": group}
+        if not single and is_mapping(item) and "type" not in canonical_columns(list(item)).values()
+        else item
         for group, items in groups.items()
         for item in items
     ]
-
-
-def _names(item: Mapping[str, object]) -> Iterable[str]:
-    return canonical_columns(list(item)).values()
 
 
 def _conversation(row: Mapping[str, object], place: Place, stem: str) -> Iterator[Case]:

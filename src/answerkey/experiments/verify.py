@@ -131,7 +131,8 @@ def verify(chunks: Sequence[Chunk], pages: Mapping[PageKey, str]) -> Verificatio
         key, shares = _key(chunk, known.only), known.shares(chunk.text)
         best = max(shares, key=lambda page: shares[page], default=None)
         share = shares[best] if best is not None else 0.0
-        about = WrongPage(chunk.id, chunk.page, _name(best) if best and share >= _HELD else "", share, chunk.text[:120])
+        found = f"{best[0]}#{best[1]}" if best and share >= _HELD else ""
+        about = WrongPage(chunk.id, chunk.page, found, share, chunk.text[:120])
         if key is None or key not in known.words:
             unreadable.append(about)
         elif known.stands(key, chunk.text, shares):
@@ -156,10 +157,6 @@ def _key(chunk: Chunk, only: str | None) -> PageKey | None:
     if not re.fullmatch(r"\d{1,18}", page) or stem is None:
         return None
     return (only if only is not None and not document else stem), int(page)
-
-
-def _name(key: PageKey) -> str:
-    return f"{key[0]}#{key[1]}"
 
 
 def _joined(text: str) -> str:

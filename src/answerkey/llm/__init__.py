@@ -15,9 +15,9 @@ from answerkey.llm.chat import CallFailed, Chat, Message, Reply
 __all__ = ["CallFailed", "Chat", "Message", "Reply", "load_chat"]
 
 
-def load_chat(settings: Mapping[str, object] | str, where: str = "[target.llm]") -> Chat:
+def load_chat(settings: Mapping[str, object] | str) -> Chat:
     """A chat client from a settings table, or from the name of a preset."""
     from answerkey.config.tables import ChatTable
     from answerkey.llm.endpoint import Endpoint, read_chat
 
-    return Endpoint(read_chat(settings, ChatTable, where))
+    return Endpoint(read_chat(settings, ChatTable, "[target.llm]"))

@@ -121,6 +121,7 @@ class Usage:
             return CallTotals(len(self._replies), self._failed, self._cached, *map(total, amounts))
 
 
+_MOMENT = 1.0  # seconds that calls under way get to end
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -154,18 +155,14 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
             n, future = done.get()
             if error := future.exception():
                 ended.set()
-                _give_a_moment(threads)
+                until = time.monotonic() + _MOMENT
+                for thread in threads:
+                    thread.join(max(0.0, until - time.monotonic()))
                 raise error
             results[n] = future.result()
     finally:
         ended.set()
     return [results[n] for n in range(len(items))]
-
-
-def _give_a_moment(threads: Sequence[threading.Thread], seconds: float = 1.0) -> None:
-    until = time.monotonic() + seconds
-    for thread in threads:
-        thread.join(max(0.0, until - time.monotonic()))
 
 
 class ReplyCache:
