@@ -1,7 +1,8 @@
 """Every benchmark, one after the other, each in a process of its own; writes benchmarks/RESULTS.md.
 
     make bench                                   # or: python -m benchmarks
-    python -m benchmarks --quick                 # smaller sizes, minutes instead of an hour
+    python -m benchmarks --full                  # the sizes of the targets: 1,000,000 cases; hours
+    python -m benchmarks --quick                 # small sizes, minutes
     python -m benchmarks --only ranking,sweep    # some of them; the others keep the result they had
     python -m benchmarks --data DIR              # with the public collections that `retrieval` needs
 
@@ -27,8 +28,10 @@ KEPT = ROOT / "benchmarks" / "results.json"
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", default=",".join(BENCHMARKS), help="names, parted by commas")
+    sizes = parser.add_mutually_exclusive_group()
+    sizes.add_argument("--quick", action="store_const", const="quick", dest="size", default="sizes")
+    sizes.add_argument("--full", action="store_const", const="full", dest="size")
+    parser.add_argument("--only", default=",".join(BENCHMARKS), help="names, comma-separated")
     parser.add_argument("--data", type=Path, help="a folder with public collections")
     asked = parser.parse_args()
     unknown = [name for name in asked.only.split(",") if name not in BENCHMARKS]
@@ -37,7 +40,7 @@ def main() -> int:
     kept = json.loads(KEPT.read_text()) if KEPT.is_file() else {}
     for name in asked.only.split(","):
         print(f"{name} …", file=sys.stderr, flush=True)
-        result = run(name, BENCHMARKS[name], quick=asked.quick, data=asked.data and asked.data.resolve())
+        result = run(name, BENCHMARKS[name], size=asked.size, data=asked.data and asked.data.resolve())
         print("\n".join(f"  {line}" for line in (result["lines"] or [result["problem"]])), file=sys.stderr, flush=True)
         kept[name] = result
         KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -45,9 +48,10 @@ def main() -> int:
     return 1 if any(kept[name]["state"] == "failed" for name in asked.only.split(",")) else 0
 
 
-def run(name: str, benchmark: Benchmark, *, quick: bool, data: Path | None) -> Result:
+def run(name: str, benchmark: Benchmark, *, size: str, data: Path | None) -> Result:
     """What a benchmark printed; or why it was left out or failed."""
-    words = list(benchmark.quick if quick else benchmark.full)
+    words = list(getattr(benchmark, size))
+    minutes = benchmark.full_minutes if size == "full" else benchmark.minutes
     command = ["python", "-m", f"benchmarks.{name}", *words]
     about = {"command": " ".join(command), "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "machine": machine()}
     if benchmark.needs_data and data is None:
@@ -61,11 +65,11 @@ def run(name: str, benchmark: Benchmark, *, quick: bool, data: Path | None) -> R
     try:
         done = subprocess.run(
             [sys.executable, "-m", f"benchmarks.{name}", *words],
-            cwd=ROOT, capture_output=True, text=True, timeout=benchmark.minutes * 60, check=False,
+            cwd=ROOT, capture_output=True, text=True, timeout=minutes * 60, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        late = f"it took longer than {benchmark.minutes} minutes"
-        return Result(**about, state="failed", problem=late, lines=[], seconds=benchmark.minutes * 60.0)
+        late = f"it took longer than {minutes} minutes"
+        return Result(**about, state="failed", problem=late, lines=[], seconds=minutes * 60.0)
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     problem = (
         "" if done.returncode == 0 else (done.stderr.strip().splitlines() or lines or [f"code {done.returncode}"])[-1]

@@ -36,14 +36,13 @@ def write_results(path: Path, results: dict[str, Result]) -> None:
 
 
 def _page(results: dict[str, Result]) -> list[str]:
-    quick = sorted({name for name, result in results.items() if _is_quick(name, result)})
     page = [
         "# Benchmarks",
         "",
         "Written by `python -m benchmarks` (`make bench`), some benchmarks at a time: each says below when, and on what machine;",
         "one that was not run by that command says so. Each line is what a command printed; ratios compare",
         "two things measured in one run, most of them in processor time, so that other work on the machine changes little.",
-        f"Smaller sizes than the full ones (`--quick`): {', '.join(quick) or 'none'}.",
+        "The commands state the sizes; `--full` gives those of the targets.",
         "",
         "| benchmark | shows | beside | ratios | command |",
         "|---|---|---|---|---|",
@@ -107,10 +106,6 @@ def _quicker_peer(name: str, result: Result) -> list[str]:
         for start in lines
     )
     return [f"- {name}: {peer[1]} {peer[2]} s, {ours[1]} {ours[2]} s"] if float(peer[2]) < float(ours[2]) else []
-
-
-def _is_quick(name: str, result: Result) -> bool:
-    return bool(BENCHMARKS[name].quick) and " ".join(BENCHMARKS[name].quick) in result["command"]
 
 
 def _cell(text: str) -> str:

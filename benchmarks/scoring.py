@@ -1,11 +1,12 @@
 """Recorded cases with every deterministic metric, beside pydantic-evals. Prints cases a second, the ratio and memory.
 
-    python benchmarks/scoring.py [--cases N] [--peer-cases N]
+    python -m benchmarks.scoring [--cases N] [--peer-cases N]
 
 Ours is the whole command: read, score, journal, summary, every report. The peer runs two ways: with evaluators as
 its users write them (sacrebleu, rouge-score), and with our own metric functions, so that only the harness differs.
 It is timed on fewer cases. Ratios are of the time a case takes once the program runs: each side is timed on two sizes
-and the start, which is the same for both, taken out.
+and the start, which is the same for both, taken out. The lines on the clock compare whole runs on the clock: ours with a process
+per core, as it is by default, and the peer, which has one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import random
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from benchmarks.peers import ROOT, peer_python, processor_seconds, version_of
@@ -50,8 +52,9 @@ def main() -> None:
     few, peer_few = max(asked.cases // 10, 1), max(asked.peer_cases // 10, 1)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        seconds, memory = measure_ours(home, asked.cases)
-        few_seconds, few_memory = measure_ours(home, few)
+        seconds, memory, _ = measure_ours(home, asked.cases, "--jobs", "1")
+        few_seconds, few_memory, _ = measure_ours(home, few, "--jobs", "1")
+        clock = measure_ours(home, asked.cases)[2] - measure_ours(home, few)[2]
         each = (seconds - few_seconds) / (asked.cases - few)
         print(f"{asked.cases:,} recorded cases, {len(METRICS)} metrics, processor time")
         print(
@@ -62,25 +65,32 @@ def main() -> None:
         version = version_of(python, "pydantic-evals")
         for how, told in HOWS.items():
             many, start = (measure_peer(python, make_cases(home, n), how) for n in (asked.peer_cases, peer_few))
-            peer_each = (many - start) / (asked.peer_cases - peer_few)
+            peer_each, peer_clock = ((a - b) / (asked.peer_cases - peer_few) for a, b in zip(many, start, strict=True))
             print(
                 f"pydantic-evals {version}, {told}: {1 / peer_each:,.0f} cases/s without its start "
                 f"({asked.peer_cases:,} timed)   {peer_each / each:.1f} times as fast"
             )
+            print(
+                f"on the clock, with a process per core: {(asked.cases - few) / clock:,.0f} cases/s beside "
+                f"{1 / peer_clock:,.0f}   {peer_clock * (asked.cases - few) / clock:.1f} times as fast"
+            )
 
 
-def measure_peer(python: Path, cases: Path, how: str) -> float:
+def measure_peer(python: Path, cases: Path, how: str) -> tuple[float, float]:
+    """Seconds of processor time and on the clock."""
     script = ROOT / "benchmarks" / "peer_pydantic_evals.py"
     env = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin"}
-    return processor_seconds([python, script, cases, how], env=env)[0]
+    began = time.perf_counter()
+    return processor_seconds([python, script, cases, how], env=env)[0], time.perf_counter() - began
 
 
-def measure_ours(home: Path, count: int) -> tuple[float, int]:
-    """Processor seconds and the most memory, in MB, of `answerkey score` on so many cases."""
+def measure_ours(home: Path, count: int, *more: str) -> tuple[float, int, float]:
+    """Processor seconds, the most memory in MB, and seconds on the clock of `answerkey score` on so many cases."""
     path = make_cases(home, count)
     command = ["score", path, "--metrics", ",".join(METRICS), "--quiet", "--no-charts", "--out", home / "results"]
-    seconds, shown = processor_seconds([sys.executable, "-c", PROGRAM, *command])
-    return seconds, int(shown.strip().splitlines()[-1])
+    began = time.perf_counter()
+    seconds, shown = processor_seconds([sys.executable, "-c", PROGRAM, *command, *more])
+    return seconds, int(shown.strip().splitlines()[-1]), time.perf_counter() - began
 
 
 def make_cases(home: Path, count: int) -> Path:
