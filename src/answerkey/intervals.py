@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from answerkey.distributions import normal_cdf, t_quantile
@@ -47,7 +48,14 @@ def mean_interval(values: Iterable[float]) -> Interval | None:
         return interval_from_moments(numbers.size, float(numbers.mean()), float(numbers.std(ddof=1)))
     if np.ptp(numbers) == 0.0:  # the mean of equal floats can be off by a rounding
         return Interval(float(numbers[0]), float(numbers[0]), "bootstrap")
-    low, high = np.percentile(bootstrap_means(numbers), [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
+    return _bootstrap_interval(numbers.tobytes())
+
+
+@lru_cache(maxsize=256)  # a summary is made before the gates are known, and again with them
+def _bootstrap_interval(numbers: bytes) -> Interval:
+    import numpy as np
+
+    low, high = np.percentile(bootstrap_means(np.frombuffer(numbers)), [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
     return Interval(float(low), float(high), "bootstrap")
 
 
