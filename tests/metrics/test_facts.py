@@ -66,6 +66,23 @@ def test_other_languages_never_fail(text):
     assert found["fact_recall"].value == 1
 
 
+@pytest.mark.parametrize(
+    ("expected", "answer"),
+    [
+        ("Le musée ouvre à 9 heures.", "Le musée ouvre à 11 heures."),
+        ("Het museum opent om 9 uur.", "Het museum opent om 11 uur."),
+        ("Il museo apre alle 9.", "Il museo apre alle 11."),
+        ("O museu abre às 9 horas.", "O museu abre às 11 horas."),
+        ("Muzium dibuka pada pukul 9 pagi.", "Muzium dibuka pada pukul 11 pagi."),
+        ("博物馆9点开门。", "博物馆11点开门。"),
+    ],
+)
+def test_another_figure_in_another_language_is_seen_by_words_only(expected, answer):
+    found = score(answer, expected, (expected,))["fact_recall"]
+    assert found.value == 0
+    assert found.reason.endswith("by words only")
+
+
 def test_completeness_follows_the_number_of_facts_that_are_right():
     pairs = [(Case(row["id"], row["question"], expected=(row["expected"],)), Response(row["answer"])) for row in ROWS]
     found = make_plan(["fact_recall"], {}).score(pairs)

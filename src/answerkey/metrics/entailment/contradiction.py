@@ -5,7 +5,7 @@ from __future__ import annotations
 from answerkey.metrics.agreement.comparable import Text, read
 from answerkey.metrics.agreement.replacements import swapped
 from answerkey.metrics.agreement.stance import direction, negated, relation, sentences
-from answerkey.metrics.quantities import Figure, figures, figures_agree
+from answerkey.metrics.quantities import Figure, figures_agree
 from answerkey.metrics.sentences import opposites, poles, stem_list
 
 _ANSWERS = frozenset({"yes", "ye", "no"})
@@ -27,7 +27,7 @@ def contradicts(statement: str, evidence: str) -> bool:
     shared = len(content & wanted.vocabulary) / len(content)
     if shared < _SAME_TOPIC:
         return False
-    if _other_figure(statement, evidence, shared >= _SAME_WORDS) or other_date(said, wanted):
+    if _other_figure(said, wanted, shared >= _SAME_WORDS) or other_date(said, wanted):
         return True
     if direction(said) * direction(wanted) < 0:
         return True
@@ -59,13 +59,12 @@ def surely_contradicts(statement: str, evidence: str) -> bool:
     return False
 
 
-def _other_figure(statement: str, evidence: str, counts: bool) -> bool:
+def _other_figure(said: Text, wanted: Text, counts: bool) -> bool:
     """A figure of the statement differs from all of its kind in the evidence; of `counts` only in nearly the same words."""
-    given = figures(evidence)
-    for figure in figures(statement):
-        if (figure.count and not counts) or any(figures_agree(figure, other) for other in given):
+    for figure in said.figures:
+        if (figure.count and not counts) or any(figures_agree(figure, other) for other in wanted.figures):
             continue
-        if any(_kind(figure) == _kind(other) for other in given):
+        if any(_kind(figure) == _kind(other) for other in wanted.figures):
             return True
     return False
 

@@ -123,9 +123,12 @@ def unnumbered(text: str) -> str:
 
 
 def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
-    """Of the answer and of the passages; an unclear one is taken to be the other's, two unclear ones to be English."""
-    own, given = language(text), language(" ".join(contexts)[:LANGUAGE_FROM])
-    clear = [found for found in (own, given) if found != "unclear"] or ["english"]
+    """Of the answer and of the passages; an unclear one is taken to be the other's, two unclear ones that of both together,
+    otherwise English."""
+    passages = " ".join(contexts)[:LANGUAGE_FROM]
+    own, given = language(text), language(passages)
+    both = "english" if own != "unclear" or given != "unclear" else language(f"{text} {passages}")
+    clear = [found for found in (own, given) if found != "unclear"] or [both if both != "unclear" else "english"]
     return (clear[0] if own == "unclear" else own), (clear[-1] if given == "unclear" else given)
 
 
