@@ -231,7 +231,7 @@ def duplicate_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     return RetrievalFinding(
         "duplicate_chunks",
         f"{share(again, len(texts))} chunks repeat the text of another",
-        f'one text is there {most} times: "{copied[:60]}…"; the index has {_chunks_a_page(evidence)} chunks a page',
+        f'one text is there {most} times: "{copied[:60]}…"; the index has {_chunks_per_page(evidence)} chunks per page',
         "remove the copies: index each document once, and drop headers and footers",
     )
 
@@ -325,6 +325,6 @@ def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     )
 
 
-def _chunks_a_page(evidence: RetrievalEvidence) -> str:
+def _chunks_per_page(evidence: RetrievalEvidence) -> str:
     ids = evidence.index_ids or ()
     return f"{len(ids) / len(set(ids)):.1f}" if ids else "an unknown number of"

@@ -89,8 +89,6 @@ class HybridRetriever:
             return reciprocal_scores(candidates)
         alphas = [self._settings.alpha] * len(questions)
         if self._settings.route:
-            from answerkey.retrieval.retriever import classify
-
             alphas = [self._settings.route.get(classify(text).type, self._settings.alpha) for text in questions]
         once = list(dict.fromkeys(alphas))
         scores = dict(zip(once, weighted_scores(candidates, once), strict=True))
