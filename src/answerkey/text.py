@@ -128,6 +128,10 @@ def has_any(text: str, needles: Iterable[str]) -> bool:
     return any(fold(needle) in folded for needle in needles)
 
 
+def capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def printable(text: str) -> str:
     """The text made inert for a terminal or a page: what could steer or deceive the reader becomes `�`.
 

@@ -252,11 +252,19 @@ class Profile:
         return self.rules
 
     @property
+    def all_rules(self) -> tuple[ScoringRules, ...]:
+        return (self.rules, *self.group_rules.values())
+
+    @property
+    def criteria(self) -> list[Criterion]:
+        """Those of all routes."""
+        return [criterion for rules in self.all_rules for criterion in rules.criteria]
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric the profile needs, on any route, with the informational ones."""
-        criteria = [c.metric for rules in (self.rules, *self.group_rules.values()) for c in rules.criteria]
         route = ["route_score"] if self.route_weight else []
-        return tuple(dict.fromkeys([*criteria, *route, *self.informational]))
+        return tuple(dict.fromkeys([*(c.metric for c in self.criteria), *route, *self.informational]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,8 @@ def agreement(decided: NumberArray, positive: NumberArray) -> Agreement:
     hits, rejections = int((decided & positive).sum()), int((~decided & ~positive).sum())
     positives = int(positive.sum())
     accuracy = (hits + rejections) / n
-    said = int(decided.sum())
-    by_chance = (said * positives + (n - said) * (n - positives)) / n**2
+    above = int(decided.sum())
+    by_chance = (above * positives + (n - above) * (n - positives)) / n**2
     return Agreement(
         n,
         accuracy,
@@ -129,8 +129,8 @@ def _gain(aim: Aim, hits: NumberArray, rejections: NumberArray, positives: int, 
     accuracy = (hits + rejections) / n
     if aim == "accuracy":
         return accuracy
-    said = hits + negatives - rejections
-    by_chance = (said * positives + (n - said) * negatives) / n**2
+    above = hits + negatives - rejections
+    by_chance = (above * positives + (n - above) * negatives) / n**2
     return (accuracy - by_chance) / (1 - by_chance)
 
 

@@ -117,7 +117,7 @@ class Calibration:
     metric: str
     n: int
     of: int
-    broken: int
+    errors: int
     positives: int
     label_cut: float
     direction: Direction
@@ -171,7 +171,7 @@ def calibrate_metric(
         metric=metric,
         n=len(kept),
         of=len(repeats[0]),
-        broken=sum(score.error is not None for score in repeats[0]),
+        errors=sum(score.error is not None for score in repeats[0]),
         positives=int(positive.sum()),
         label_cut=cut,
         direction=direction,
@@ -233,7 +233,7 @@ def calibration_json(c: Calibration) -> dict[str, object]:
         "metric": c.metric,
         "n": c.n,
         "labelled": c.of,
-        "broken": c.broken,
+        "broken": c.errors,
         "positives": c.positives,
         "label_cut": c.label_cut,
         "label_means": direction.label_means,
@@ -286,7 +286,7 @@ def calibration_text(c: Calibration) -> str:
         )
     grouped = f"{c.draws:,} draws" + (f" of {c.groups} groups" if c.groups else "")
     lines = [
-        f"{c.metric}: scored {c.n}/{c.of}{f', {c.broken} errors' if c.broken else ''}; {sides}; {c.direction.phrase}",
+        f"{c.metric}: scored {c.n}/{c.of}{f', {c.errors} errors' if c.errors else ''}; {sides}; {c.direction.phrase}",
         "",
         f"  AUROC                 {_figure(c.auroc)}{_interval(c.auroc_ci95)}  ({grouped})",
         f"  answer length alone   {_figure(c.length_auroc)}{_interval(c.length_auroc_ci95)}",

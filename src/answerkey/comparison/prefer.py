@@ -60,7 +60,7 @@ class Preference:
     usage: CallTotals | None = None
 
     def __repr__(self) -> str:
-        """The result in a sentence, how often the order decided, and what speaks against the judge."""
+        """The result in a sentence, how often the order decided, and reasons not to rely on the judge."""
         flips = [] if self.flip_rate is None else [f"flips: {self.flip_rate:.0%}, counted as ties"]
         return "\n  ".join([self.sentence, *flips, *self.warnings])
 
@@ -136,7 +136,7 @@ class Preference:
 
     @property
     def warnings(self) -> list[str]:
-        """What speaks against relying on this judge."""
+        """Reasons not to rely on this judge."""
         found: list[str] = []
         if (self.flip_rate or 0) >= _MANY_FLIPS:
             found.append(

@@ -46,7 +46,7 @@ from answerkey.reports.text import figure, figure_notes
 from answerkey.reports.word_diff import Piece, word_diff
 from answerkey.runs.store import is_run, profile_of
 from answerkey.runs.summary import Summary
-from answerkey.text import printable, short_label
+from answerkey.text import capitalised, printable, short_label
 from answerkey.types import Criterion, Profile
 
 MOST_CASES = 200
@@ -161,7 +161,7 @@ def environment() -> Environment:
     )
     filters: dict[str, Any] = {
         "breakable": _breakable, "count": count, "figure": figure, "heat": heat, "label": _label,
-        "moment": moment, "move_status": _move_status, "path": _path, "sentence": sentence,
+        "moment": moment, "move_status": _move_status, "path": _path, "sentence": capitalised,
         "percent": percent, "seconds": seconds, "share_tone": share_tone, "spec": _spec, "tone": tone,
     }  # fmt: skip
     made.filters.update(filters)
@@ -211,10 +211,6 @@ def moment(created: str) -> str:
     return f"{created[:16].replace('T', ' ')}{zone}"
 
 
-def sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def tone(status: str) -> str:
     return _TONES.get(status, "warn")
 
@@ -227,8 +223,7 @@ def weighed_criteria(profile: Profile | None) -> dict[str, Criterion]:
     """The metrics that the profile weighs, by name: only for these is it known which values are good."""
     if profile is None:
         return {}
-    rules = (profile.rules, *profile.group_rules.values())
-    known = {criterion.metric: criterion for rule in rules for criterion in rule.criteria if criterion.weight}
+    known = {criterion.metric: criterion for criterion in profile.criteria if criterion.weight}
     return {**known, "route_score": Criterion("route_score")} if profile.route_weight else known
 
 

@@ -12,7 +12,7 @@ from answerkey.reports.rows import Rows
 from answerkey.runs.figures import Figures, MetricMean, Times
 from answerkey.runs.summary import Summary
 from answerkey.text import short_label
-from answerkey.types import Profile, ScoringRules
+from answerkey.types import Profile
 
 _MOST_GROUPS = 24
 _MOST_ROUTES = 12  # a larger matrix is read as a table
@@ -145,7 +145,7 @@ def _pass_marks(rows: Rows, profile: Profile) -> dict[float, str]:
 
 def metric_chart(averages: Mapping[str, MetricMean], rows: Rows, profile: Profile | None) -> Spec | None:
     """One strip per metric: the distribution of its values from 0 to its maximum, with the mean and its interval."""
-    maxima = {c.metric: c.maximum for r in _all_rules(profile) for c in r.criteria}
+    maxima = {c.metric: c.maximum for c in profile.criteria} if profile else {}
     strips: list[Spec] = []
     means: list[Spec] = []
     for metric, column in rows.metrics.items():
@@ -221,7 +221,3 @@ def _round_step(least: float) -> float:
 def _bin(value: float, step: float) -> int:
     """A value on a bin's edge belongs above it, even where a sum of products came out a hair too low."""
     return min(max(int(value / step + 1e-9), 0), BINS - 1)
-
-
-def _all_rules(profile: Profile | None) -> Iterable[ScoringRules]:
-    return (profile.rules, *profile.group_rules.values()) if profile else ()

@@ -25,6 +25,7 @@ from answerkey.reports.chart_style import (
     over,
     write_plots,
 )
+from answerkey.text import capitalised
 
 CHARTS_FILE = "charts.json"
 METRIC_LABELS = {
@@ -75,7 +76,7 @@ def methods_chart(sweep: Sweep, found: Conclusions) -> Spec:
     spec = {"data": {"values": points}, "facet": facet, "spacing": 14, "spec": _intervals_panel(order, 118)}
     details = f"Mean at K = {sweep.ks[sweep.main]} with 95 % interval. {_scope(sweep)}"
     independent = {"resolve": {"scale": {"x": "independent"}}}
-    return _headed({**spec, **independent}, _capital(best.sentence), details, 110)
+    return _headed({**spec, **independent}, capitalised(best.sentence), details, 110)
 
 
 def _intervals_panel(order: Sequence[str], width: int) -> Spec:
@@ -106,7 +107,7 @@ def setups_chart(sweep: Sweep, found: Conclusions) -> Spec:
     order = [point["setting"] for point in sorted(points, key=lambda point: -point["mean"])]
     spec = {"data": {"values": points}, **_intervals_panel(order, 420)}
     details = f"Best {sweep.plan.select_name} of each chunking and model, with 95 % interval. {_scope(sweep)}"
-    return _headed(spec, _capital(found.best.sentence), details)
+    return _headed(spec, capitalised(found.best.sentence), details)
 
 
 def alpha_chart(sweep: Sweep, found: Conclusions) -> Spec:
@@ -123,7 +124,7 @@ def alpha_chart(sweep: Sweep, found: Conclusions) -> Spec:
     label = layer("text", text, align="left", dx=5, color=_QUIET, baseline="bottom")
     curves["layer"] = [{"data": note, **line}, *curves["layer"], {"data": note, **label}]
     details = f"Mean at K = {sweep.ks[sweep.main]}; bands are 95 % intervals. {_scope(sweep)}"
-    return _headed(curves, _capital(best.sentence), details)
+    return _headed(curves, capitalised(best.sentence), details)
 
 
 def topk_chart(sweep: Sweep, found: Conclusions) -> Spec:
@@ -134,7 +135,7 @@ def topk_chart(sweep: Sweep, found: Conclusions) -> Spec:
     axis = {"values": [sweep.ks[n] for n in columns], "grid": False}
     curves = _curves(points, number("k", "K   (pages retrieved)", axis=axis, scale={"zero": False}))
     details = f"Mean at {setting_name(sweep, (row, 0), with_k=False)}; bands are 95 % intervals. {_scope(sweep)}"
-    return _headed(curves, _capital(found.topk.sentence), details)
+    return _headed(curves, capitalised(found.topk.sentence), details)
 
 
 def grid_chart(sweep: Sweep, found: Conclusions) -> Spec:
@@ -143,7 +144,7 @@ def grid_chart(sweep: Sweep, found: Conclusions) -> Spec:
     panels = [_heat(sweep, found.setup, metric) for metric in (first, "ndcg" if first == "f1" else "f1")]
     spec = {"hconcat": panels, "spacing": 40, "resolve": {"scale": {"color": "independent"}}}
     return _headed(
-        spec, _capital(found.best.sentence), f"Mean of each setting; the best cell is outlined. {_scope(sweep)}", 110
+        spec, capitalised(found.best.sentence), f"Mean of each setting; the best cell is outlined. {_scope(sweep)}", 110
     )
 
 
@@ -302,7 +303,3 @@ def _radar(axes: Sequence[str], shapes: Mapping[str, Sequence[float]]) -> Spec:
 def _scope(sweep: Sweep) -> str:
     searched = f"{sweep.setups[0].source}, {len(sweep.setups[0].pages)} pages"
     return f"{int(sweep.labelled.sum())} of {len(sweep.cases)} queries scored; {searched}."
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]

@@ -177,8 +177,7 @@ def family_of(metric: str) -> str:
 
 def metric_maxima(metrics: Iterable[str], profile: Profile | None) -> dict[str, float]:
     """The largest value of each metric: of its criterion in the profile, else of the metric itself; 1 where unknown."""
-    rules = (profile.rules, *profile.group_rules.values()) if profile else ()
-    known = {criterion.metric: criterion.maximum for rule in rules for criterion in rule.criteria}
+    known = {criterion.metric: criterion.maximum for criterion in profile.criteria} if profile else {}
     for metric in metrics:
         if metric not in known and metric.startswith("rubric."):
             with suppress(AnswerkeyError):

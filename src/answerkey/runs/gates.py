@@ -278,6 +278,6 @@ def _example(
 def _verdicts(profile: Profile | None) -> list[Verdict]:
     if profile is None:
         return [Verdict(Status.SCORED), Verdict(Status.SCORED)]
-    bands = [band for rules in (profile.rules, *profile.group_rules.values()) for band in rules.bands]
+    bands = [band for rules in profile.all_rules for band in rules.bands]
     judged = [*bands, Band("", 0.0, Status.FAILED), Band("", 0.0, Status.UNSCORED)]
     return [Verdict(band.status, 1.0, 1.0, band=band.name) for band in judged]

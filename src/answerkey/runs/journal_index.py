@@ -42,6 +42,7 @@ class _LightQuestion(msgspec.Struct):
 
 
 class _LightResponse(msgspec.Struct):
+    answer: str | None = None
     route: str | None = None
     seconds: float | None = None
     error: str | None = None
@@ -243,20 +244,6 @@ class JournalTail:
         return records
 
 
-class _SearchedCase(msgspec.Struct):
-    id: str
-    question: str
-
-
-class _SearchedAnswer(msgspec.Struct):
-    answer: str | None = None
-
-
-class _Searched(NumberedRecord):
-    case: _SearchedCase
-    response: _SearchedAnswer
-
-
 CaseTexts = tuple[str, str, str]
 
 
@@ -267,5 +254,5 @@ def stored_texts(folder: Path, answered_at: Sequence[int], quick: bytes = b"") -
     for at, line in journal_lines(folder / RESPONSES):
         if at not in places or (quick and quick not in line.lower()):
             continue
-        found = decoded(line, folder / RESPONSES, at, _Searched)
+        found = decoded(line, folder / RESPONSES, at, _LightAnswered)
         yield places[at], (found.case.id, found.case.question, found.response.answer or "")

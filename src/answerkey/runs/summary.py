@@ -148,8 +148,7 @@ def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summar
     known = [band.name for band in profile.rules.bands] if profile else []
     bands = {name: tally.all.bands[name] for name in dict.fromkeys([*known, *tally.all.bands])}
     fingerprint = {**run.fingerprint, "answers": tally.answers.text()}
-    rules = (profile.rules, *profile.group_rules.values()) if profile else ()
-    statuses = {band.status for each in rules for band in each.bands}
+    statuses = {band.status for rules in profile.all_rules for band in rules.bands} if profile else set[str]()
     about = replace(run.profile, satisfaction=bool(statuses & {Status.PERFECT, Status.ACCEPTABLE}))
     repeats = Repeats.of_table(run.settings.run)
     return Summary(

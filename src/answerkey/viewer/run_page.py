@@ -167,8 +167,7 @@ def _row(n: int, outcome: Outcome, rows: Rows, profile: Profile | None, labels: 
 
 def metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
     """The metrics that get a column: those the profile weighs, then others, as many as fit."""
-    rules = (profile.rules, *profile.group_rules.values()) if profile else ()
-    weighed = [criterion.metric for rule in rules for criterion in rule.criteria]
+    weighed = [criterion.metric for criterion in profile.criteria] if profile else []
     return [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS]
 
 
