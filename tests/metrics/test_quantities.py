@@ -59,3 +59,15 @@ def test_number_close_knows_units(expected, answer, value):
     assert found.value == value
     if "USD" in answer:
         assert "the unit differs" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given", "agree"),
+    [
+        ("4711234", "4711243", False), ("10115", "10117", False), ("99.99", "99.95", False), ("12.14 million", "12.15 million", False),
+        ("83,149,300", "83,000,000", True), ("45,678", "45,700", True), ("12,145,231.87", "12,145,231.88", True),
+        ("12,145,231.87", "12.1 million", True), ("99,852.83", "99,853", True), ("99.99", "100", True),
+    ],
+)  # fmt: skip
+def test_figures_of_one_precision_agree_only_where_they_are_the_same(wanted: str, given: str, agree: bool) -> None:
+    assert figures_agree(figures(wanted)[0], figures(given)[0]) is agree

@@ -300,12 +300,21 @@ def figures_agree(wanted: Figure, given: Figure) -> bool:
     if a == b:
         return True
     exact = wanted.whole and given.whole and max(a, b) < 10_000 and not (wanted.percent or given.percent)
-    if exact or min(a, b) == 0:
+    if exact or min(a, b) == 0 or _as_precise(wanted, given):
         return False
     scales = (1.0,) if wanted.scaled and given.scaled else (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9)
     if wanted.percent != given.percent:
         scales = (*scales, 100.0, 0.01)
     return any(_near(a, wanted.step, b * scale, given.step * scale) for scale in scales)
+
+
+def _as_precise(wanted: Figure, given: Figure) -> bool:
+    """Whether two figures of about the same size differ though neither is rounded: 4711234 and 4711243, 99.99 and 99.95."""
+    if wanted.step != given.step or wanted.percent != given.percent:
+        return False
+    a, b, step = abs(wanted.value), abs(given.value), wanted.step
+    rounded = step >= 1 and (a % (100 * step) == 0 or b % (100 * step) == 0)
+    return not rounded and (1.0001 if step < 1 else 0) * step < abs(a - b) < 0.05 * max(a, b)
 
 
 def _same_time(wanted: Figure, given: Figure) -> bool:

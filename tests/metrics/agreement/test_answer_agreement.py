@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import answerkey as ak
 from answerkey.metrics.agreement.answer_agreement import answer_agreement, references
 from answerkey.metrics.plan import make_plan
 from answerkey.types import Case, Response, Score
@@ -232,3 +233,17 @@ def test_of_a_very_long_answer_the_beginning_and_the_end_are_read() -> None:
     found = [score.value for score in answer_agreement([(case, Response(text)) for text in at_both_ends])]
     nowhere = answer_agreement([(case, Response(filler))])[0].value
     assert min(value or 0.0 for value in found) > (nowhere or 0.0)
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "right"),
+    [
+        ("+49 30 1234567", "+49 30 1234576", False),
+        ("DE89370400440532013000", "DE89370400440532013001", False),
+        ("83,149,300", "83,000,000", True),
+    ],
+)
+def test_every_digit_of_a_number_that_is_not_rounded_counts(expected: str, answer: str, right: bool) -> None:
+    value = ak.score("answer_agreement", question="Which number is it?", expected=expected, answer=answer).value
+    assert value is not None
+    assert (value > 0.54) is right

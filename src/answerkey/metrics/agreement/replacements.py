@@ -18,7 +18,7 @@ _NOT_NAMES = frozenset(stem(word) for word in MONTHS)
 _BULLET = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
 _CODE = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b\w{2,}(?:[._]\w{2,})+\b|\b[A-Za-z]{1,4}-?\d{2,}\w*\b")
 _VOWELS = re.compile(r"[aeiouyh]|(.)(?=\1)")
-_ITEM = re.compile(r",\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
+_ITEM = re.compile(r",(?!(?<=\d,)\d{3}(?!\d))\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
 
 
 def names_of(words: Sequence[Word], asked: Text) -> list[str]:

@@ -65,7 +65,7 @@ def _near_spelling(token: str, have: frozenset[str], names: frozenset[str]) -> t
 
 
 def _alike(one: str, other: str) -> float:
-    if one in _SCALES or other in _SCALES:
+    if one in _SCALES or other in _SCALES or _digits(one) != _digits(other):
         return 0.0
     if _nations().get(one, -1) == _nations().get(other, -2):
         return 0.85
@@ -73,6 +73,11 @@ def _alike(one: str, other: str) -> float:
     kin = len(short) >= _ROOT and long.startswith(short)
     likeness = fuzz.ratio(one, other) / 100 if len(long) - len(short) <= 2 + kin else 0.0
     return likeness if one[0] == other[0] or likeness >= SURE else 0.0
+
+
+def _digits(token: str) -> str:
+    """Those of a code or number, in which each counts: `DE893704` is no spelling of `DE893705`."""
+    return "" if token.isalpha() else "".join(filter(str.isdigit, token))
 
 
 @lru_cache(maxsize=8192)
@@ -84,7 +89,7 @@ def has_root(token: str, words: frozenset[str]) -> bool:
         same = max(4, math.ceil(0.8 * shorter))
         return shorter >= 4 and token[:same] == word[:same]
 
-    return not token[0].isdigit() and any(alike(word) for word in words)
+    return not _digits(token) and any(alike(word) for word in words)
 
 
 @cache
