@@ -43,6 +43,26 @@ _DOZEN = re.compile(rf"\b(?:(an?|{_UNDER_TEN})\s)?dozen\b", re.IGNORECASE)
 _QUARTER = re.compile(r"\b(?:(first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter\b|Q(?=[1-4]\b))", re.IGNORECASE)
 _POINTS = re.compile(r"(\d[\d.,]*)\s?(?:basis points?|bps)\b", re.IGNORECASE)
 _PERCENTAGE_POINTS = re.compile(r"(?<=\d)\s?(?:percentage points?|per cent|pct)\b", re.IGNORECASE)
+# From two upwards, in the order of the refusals' languages; read only before a unit: `once` is eleven before `meses` alone.
+_ELSEWHERE = {
+    word: value
+    for counts in (
+        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn",
+        "deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze",
+        "dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince",
+        "dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze",
+        "due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici",
+        "twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien",
+        "dua tiga empat lima enam tujuh lapan sembilan sepuluh sebelas",
+    )
+    for value, word in enumerate(counts.split(), start=2)
+} | {"duas": 2, "delapan": 8, "zwanzig": 20, "vingt": 20, "veinte": 20, "vinte": 20, "venti": 20, "twintig": 20}
+_UNITS_ELSEWHERE = (
+    r"jahre?n?|monate?n?|wochen|tage?n?|stunden|minuten|prozent|euro|ans|années|mois|semaines|jours|heures|minutes|euros"
+    r"|años|meses|semanas|días|horas|minutos|anos|dias|anni|mesi|settimane|giorni|ore|minuti|jaar|maanden|weken|dagen|uur"
+    r"|tahun|bulan|minggu|hari|jam|minit|menit"
+)
+_COUNT_ELSEWHERE = re.compile(rf"\b({'|'.join(_ELSEWHERE)})(?=\s(?:{_UNITS_ELSEWHERE})\b)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
@@ -52,6 +72,7 @@ def in_digits(text: str) -> str:
     >>> in_digits("Twenty-seven people waited an hour and a half for a fifth of the price")
     '27 people waited 1.5 hour for 20 % of the price'
     """
+    text = _COUNT_ELSEWHERE.sub(lambda m: str(_ELSEWHERE[m[1].lower()]), text)
     text = _COMPOUND.sub(lambda m: str(_TENS[m[1].lower()] + (COUNTED[m[2].lower()] if m[2] else 0)), text)
     text = _QUARTER.sub(lambda m: f"quarter {COUNTED.get(m[1].lower(), m[1][0])}" if m[1] else "quarter ", text)
     text = _HUNDREDS.sub(lambda m: str(100 * _count(m[1]) + (_count(m[2]) if m[2] else 0)), text)

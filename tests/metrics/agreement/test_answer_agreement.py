@@ -241,6 +241,11 @@ def test_of_a_very_long_answer_the_beginning_and_the_end_are_read() -> None:
         ("+49 30 1234567", "+49 30 1234576", False),
         ("DE89370400440532013000", "DE89370400440532013001", False),
         ("83,149,300", "83,000,000", True),
+        ("zwei Jahre", "Die Garantie beträgt 24 Monate.", True),
+        ("zwei Jahre", "Die Garantie beträgt drei Jahre.", False),
+        ("quatorze jours", "deux semaines", True),
+        ("dos años", "tres años", False),
+        ("tiga hari", "lima hari", False),
     ],
 )
 def test_every_digit_of_a_number_that_is_not_rounded_counts(expected: str, answer: str, right: bool) -> None:
