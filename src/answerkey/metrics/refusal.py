@@ -121,19 +121,25 @@ def _clauses(sentence: str) -> list[str]:
 
 def _matches(kind: str, clause: str) -> bool:
     latin = any("a" <= ch <= "z" for ch in clause)
-    plain, in_any_order = _patterns(kind, latin)
-    return plain.search(clause) is not None or any(
+    plain, first_parts, in_any_order = _patterns(kind, latin)
+    if plain.search(clause):
+        return True
+    return first_parts.search(clause) is not None and any(
         rules.match(clause[: end.start()] if (end := that.search(clause)) else clause) for that, rules in in_any_order
     )
 
 
 @cache
-def _patterns(kind: str, latin: bool) -> tuple[re.Pattern[str], list[tuple[re.Pattern[str], re.Pattern[str]]]]:
-    """The rules of all languages, or of those in other scripts: the plain ones as one expression; then per language the
-    expression that ends what is searched, and its rules of several parts."""
+def _patterns(
+    kind: str, latin: bool
+) -> tuple[re.Pattern[str], re.Pattern[str], list[tuple[re.Pattern[str], re.Pattern[str]]]]:
+    """The rules of all languages, or of those in other scripts: the plain ones as one expression; the first parts of all
+    others as one, which few clauses have; then per language the expression that ends what is searched, and its rules of
+    several parts."""
     data = (files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8")
     tables: dict[str, dict[str, Any]] = tomllib.loads(data)
     plain: list[str] = []
+    first_parts: list[str] = []
     in_any_order: list[tuple[re.Pattern[str], re.Pattern[str]]] = []
     for table in (table for language, table in tables.items() if latin or language in {"zh", "hi"}):
         names = {f"{{{name}}}": str(value) for name, value in table.items() if isinstance(value, str)}
@@ -142,8 +148,10 @@ def _patterns(kind: str, latin: bool) -> tuple[re.Pattern[str], list[tuple[re.Pa
         ]
         plain += [rule for rule in rules if " & " not in rule]
         if joined := [rule.split(" & ") for rule in rules if " & " in rule]:
+            first_parts += [first for first, *_ in joined]
             in_any_order.append((re.compile(names["{that}"]), re.compile(_any_order(joined))))
-    return re.compile(_behind_anchors(plain)), in_any_order
+    firsts = _behind_anchors(list(dict.fromkeys(first_parts))) if first_parts else "(?!)"
+    return re.compile(_behind_anchors(plain)), re.compile(firsts), in_any_order
 
 
 def _any_order(rules: Sequence[Sequence[str]]) -> str:
