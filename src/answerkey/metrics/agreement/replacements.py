@@ -16,7 +16,12 @@ from answerkey.metrics.sentences import stem, stem_list, synonyms, word_groups, 
 _NAMES_READ = 40
 _NOT_NAMES = frozenset(stem(word) for word in MONTHS)
 _BULLET = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
-_CODE = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b\w{2,}(?:[._]\w{2,})+\b|\b[A-Za-z]{1,4}-?\d{2,}\w*\b")
+_CODE = re.compile(
+    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b\w{2,}(?:[._]\w{2,})+\b|\b[A-Za-z]{1,4}-?\d{2,}\w*\b|\bv?\d+(?:\.\d+){2,}\b"
+)
+_VERSION = re.compile(
+    r"v?(?!\d{1,2}\.\d{1,2}\.\d{2,4}\b)\d{1,4}(?:\.\d{1,4}){2,}"
+)  # no date, and no thousands with dots
 _VOWELS = re.compile(r"[aeiouyh]|(.)(?=\1)")
 _ITEM = re.compile(r",(?!(?<=\d,)\d{3}(?!\d))\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
 
@@ -72,9 +77,13 @@ def other_person(said: Text, wanted: Text, asked: Text) -> bool:
 
 
 def other_code(said: Text, wanted: Text, asked: Text) -> bool:
-    """Another file name, address or part number in place of the expected one."""
+    """Another file name, address, version or part number in place of the expected one."""
     ours, theirs, known = (
-        {re.sub(r"\W", "", code).lower() for code in _CODE.findall(text.plain) if any(ch.isalpha() for ch in code)}
+        {
+            code.lower().removeprefix("v") if _VERSION.fullmatch(code) else re.sub(r"\W", "", code).lower()
+            for code in _CODE.findall(text.plain)
+            if any(ch.isalpha() for ch in code) or _VERSION.fullmatch(code)
+        }
         for text in (wanted, said, asked)
     )
     return bool(ours - known and theirs - ours - known) and not ours & theirs - known
