@@ -17,7 +17,7 @@ _NAMES_READ = 40
 _NOT_NAMES = frozenset(stem(word) for word in MONTHS)
 _BULLET = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
 _CODE = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b\w{2,}(?:[._]\w{2,})+\b|\b[A-Za-z]{1,4}-?\d{2,}\w*\b|\bv?\d+(?:\.\d+){2,}\b"
+    r"\bv?\d+(?:\.\d+){2,}\b|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b\w{2,}(?:[._]\w{2,})+\b|\b[A-Za-z]{1,4}-?\d{2,}\w*\b"
 )
 _VERSION = re.compile(
     r"v?(?!\d{1,2}\.\d{1,2}\.\d{2,4}\b)\d{1,4}(?:\.\d{1,4}){2,}"
