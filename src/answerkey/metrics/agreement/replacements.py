@@ -22,6 +22,7 @@ _CODE = re.compile(
 _VERSION = re.compile(
     r"v?(?!\d{1,2}\.\d{1,2}\.\d{2,4}\b)\d{1,4}(?:\.\d{1,4}){2,}"
 )  # no date, and no thousands with dots
+_WHO = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 _VOWELS = re.compile(r"[aeiouyh]|(.)(?=\1)")
 _ITEM = re.compile(r",(?!(?<=\d,)\d{3}(?!\d))\s*(?:and\s+|or\s+|und\s+|et\s+|y\s+)?|\s+(?:and|or|und|et|y)\s+")
 
@@ -65,9 +66,11 @@ def other_person(said: Text, wanted: Text, asked: Text) -> bool:
     """The same surname with another first name, or the reverse, and the expected one nowhere in the answer."""
 
     def differs(one: str, other: str) -> bool:
-        alike = one.startswith(other) or other.startswith(one) or _one_name(one, other)
-        return not alike and other not in wanted.vocabulary and one not in said.vocabulary
+        if one in other or other in one or other in wanted.vocabulary or one in said.vocabulary:
+            return False
+        return not _one_name(one, other) if person else closest(one, said, wanted)[0] < NEAR
 
+    person = _WHO.search(asked.plain) is not None
     pairs = [(ours, theirs) for ours in _full_names(wanted) for theirs in _full_names(said)]
     return any(
         ours[same] == theirs[same] and ours[same] not in asked.vocabulary and differs(ours[other], theirs[other])
