@@ -39,7 +39,7 @@ from answerkey.text import numbers
 from answerkey.types import Pair, Score
 
 EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
-MODEL_WEIGHT, MODEL_FEATURE = 1.0, "model_top"  # of the entailment model's own log-odds, beside the trees that use them
+MODEL_WEIGHT, MODEL_FEATURE = 1.0, "model_and_claims"  # of the entailment model's own log-odds, beside the trees that use them
 FLAG_AT = 0.5
 SURE, LIKELY = (
     0.9,

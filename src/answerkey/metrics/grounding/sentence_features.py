@@ -15,8 +15,9 @@ from functools import cache
 import numpy as np
 
 from answerkey.metrics.boosted_trees import load_numbers
+from answerkey.metrics.claims import claims
 from answerkey.metrics.entailment.contradiction import contradicts
-from answerkey.metrics.entailment.model import EntailmentModel, Logits, contradicted_odds, supported_odds
+from answerkey.metrics.entailment.model import EntailmentModel, Logits, TextPair, contradicted_odds, supported_odds
 from answerkey.metrics.grounding.word_support import PassageIndex, Support, lexical, without_english
 from answerkey.metrics.sentences import Piece, language, pieces
 from answerkey.types import Pair
@@ -134,19 +135,16 @@ def languages(text: str, contexts: Sequence[str]) -> tuple[str, str]:
 
 def _by_model(answers: Sequence[ReadAnswer], model: EntailmentModel) -> Iterator[ReadAnswer]:
     """The answers with the model's features, from one batch of pairs for all of them."""
-    asked = [[_windows(answer, sentence) for sentence in answer.sentences] for answer in answers]
-    wanted = [
-        (window.text, unnumbered(answer.sentence_text(sentence)))
-        for answer, rows in zip(answers, asked, strict=True)
-        for sentence, windows in zip(answer.sentences, rows, strict=True)
-        for window in windows
-    ]
-    logits = iter(model.logits(wanted))
-    for answer, rows in zip(answers, asked, strict=True):
-        found = [
-            _with_model(sentence, windows, np.array([next(logits) for _ in windows], np.float32).reshape(-1, 3))
-            for sentence, windows in zip(answer.sentences, rows, strict=True)
-        ]
+    asked = [[_questions(answer, sentence) for sentence in answer.sentences] for answer in answers]
+    wanted = [pair for questions in asked for question in questions for pair in question.pairs]
+    logits = model.logits(wanted)
+    start = 0
+    for answer, questions in zip(answers, asked, strict=True):
+        found: list[ReadSentence] = []
+        for sentence, question in zip(answer.sentences, questions, strict=True):
+            end = start + len(question.pairs)
+            found.append(_with_model(sentence, question, logits[start:end]))
+            start = end
         yield replace(answer, sentences=tuple(found), by_model=True) if answer.suits_model else answer
 
 
@@ -156,6 +154,19 @@ class Window:
 
     text: str
     place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What the model is asked about a sentence: the whole against each window, then each of its claims against its own."""
+
+    sentence: str = ""
+    windows: Sequence[Window] = ()
+    claims: Sequence[TextPair] = ()
+
+    @property
+    def pairs(self) -> list[TextPair]:
+        return [*((window.text, self.sentence) for window in self.windows), *self.claims]
 
 
 def is_settled(features: Mapping[str, float]) -> float | None:
@@ -168,10 +179,25 @@ def is_settled(features: Mapping[str, float]) -> float | None:
     return REMARK if few and not features["numbers_missing"] and not features["names_missing"] else ABSENT
 
 
+def _questions(answer: ReadAnswer, sentence: ReadSentence) -> Questions:
+    if not answer.suits_model or is_settled(sentence.features) is not None:
+        return Questions()
+    text = unnumbered(answer.sentence_text(sentence))
+    parts = claims(text)
+    own = [(_nearest(answer.index, part), part) for part in parts] if len(parts) > 1 else ()
+    return Questions(text, _windows(answer, sentence), own)
+
+
+def _nearest(index: PassageIndex, claim: str) -> str:
+    """The sentence that shares most with the claim, each word counted by its rarity, with its neighbours."""
+    shared = np.zeros(len(index.sentences))
+    for stem in {stem for piece in pieces(claim) for stem in piece.content_stems()}:
+        shared[index.words.get(stem, [])] += rarity().get(stem, 1.0)
+    return " ".join(unnumbered(index.text_at(at)) for at in sorted(index.around(int(shared.argmax()))))
+
+
 def _windows(answer: ReadAnswer, sentence: ReadSentence) -> list[Window]:
     """The windows that share most words with the sentence, best first, then several of them joined."""
-    if not answer.suits_model or is_settled(sentence.features) is not None:
-        return []
     shares = sentence.support.windows + 0.1 * sentence.support.shared
     order = [int(place) for place in np.argsort(-shares, kind="stable")[:PLACES_JOINED]]
     chosen = order[:1]
@@ -194,13 +220,16 @@ def _window(index: PassageIndex, support: Support, places: Sequence[int], most: 
     return Window(text, max(kept, key=lambda at: support.shared[at]))
 
 
-def _with_model(sentence: ReadSentence, windows: Sequence[Window], logits: Logits) -> ReadSentence:
-    settled = is_settled(sentence.features)
+def _with_model(sentence: ReadSentence, asked: Questions, logits: Logits) -> ReadSentence:
+    windows = asked.windows
     if windows:
-        supported, contradicted = supported_odds(logits), contradicted_odds(logits)
+        whole, claimed = logits[: len(windows)], logits[len(windows) :]
+        supported, contradicted = supported_odds(whole), contradicted_odds(whole)
+        weakest = float(supported_odds(claimed).min()) if len(claimed) else float(supported.max())
     else:
-        supported = np.array([settled or 0.0] * 2)
+        supported = np.array([is_settled(sentence.features) or 0.0] * 2)
         contradicted = -np.abs(supported)
+        weakest = float(supported.max())
     apart, joined = supported[:-1], supported[-1]
     features = {
         "model_best": float(apart.max()),
@@ -208,6 +237,7 @@ def _with_model(sentence: ReadSentence, windows: Sequence[Window], logits: Logit
         "model_first": float(apart[0]),
         "model_joined": float(joined),
         "model_top": float(supported.max()),
+        "model_and_claims": (float(supported.max()) + weakest) / 2,
         "model_mean": float((apart.max() + joined) / 2),
         "contradicted_first": float(contradicted[0]),
         "contradicted_most": float(contradicted.max()),
