@@ -39,7 +39,8 @@ from answerkey.text import numbers
 from answerkey.types import Pair, Score
 
 EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
-MODEL_WEIGHT, MODEL_FEATURE = 1.0, "model_and_claims"  # of the entailment model's own log-odds, beside the trees that use them
+MODEL_FEATURE = "model_and_claims"  # the log-odds of the entailment model, beside the trees that use them
+MODEL_WEIGHT = 1.0
 FLAG_AT = 0.5
 SURE, LIKELY = (
     0.9,
