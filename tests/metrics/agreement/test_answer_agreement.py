@@ -27,6 +27,9 @@ def value(answer: str, *expected: str, question: str = "") -> float:
 
 
 RIGHT_AND_WRONG = [
+    ("Which plan has phone support?", "The Pro plan.", "Phone support comes with the Pro plan.", "The Basic plan."),
+    ("What is the mixing ratio?", "Mix water and concentrate 4:1.", "It is 4:1.", "Mix water and concentrate 1:4."),
+    ("Can I return it?", "Yes, within 30 days with a receipt.", "Yes, within 30 days; you need a receipt.", "Yes, within 30 days, no receipt needed."),
     ("who got the first nobel prize in physics", "Wilhelm Conrad Röntgen", "It went to Wilhelm Röntgen in 1901.", "It went to Marie Curie in 1903."),
     ("when was saarc formed", "8 December 1985", "SAARC was formed on December 8, 1985.", "SAARC was formed on December 8, 1995."),
     ("how long is the bridge", "12.9-kilometre", "The bridge is 12.9 km long.", "The bridge is 21.9 km long."),

@@ -18,14 +18,15 @@ _BOUNDS = [
 ]  # in a text in which the figure is a #
 _AMOUNT = r"([$€£]?\d[\d.,]*%?(?: (?:thousand|million|billion|trillion))?)"
 _FROM_TO = re.compile(rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE)
+_RATIO = re.compile(r"(?<![\d:.])(\d{1,3}) ?: ?(\d{1,3})(?![\d:])(?<!:\d\d)")  # not the time 10:30
 _TO_FROM = re.compile(rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE)
 _FIGURES_READ = 12
 _BRIEF = 4  # words of an expected answer that is little more than a figure
 
 
 def moved(text: Text) -> frozenset[tuple[float, float]]:
-    """The changes in a text as (before, after): `from 4.1 to 5.3`, `to 5.3 from 4.1`."""
-    found = [(m[1], m[2]) for m in _FROM_TO.finditer(text.plain)]
+    """The changes in a text as (before, after): `from 4.1 to 5.3`, `to 5.3 from 4.1`; and ratios, `4:1`."""
+    found = [(m[1], m[2]) for pattern in (_FROM_TO, _RATIO) for m in pattern.finditer(text.plain)]
     found += [(m[2], m[1]) for m in _TO_FROM.finditer(text.plain)]
     ends = [(figures(before), figures(after)) for before, after in found]
     return frozenset((one[0].value, other[0].value) for one, other in ends if one and other)

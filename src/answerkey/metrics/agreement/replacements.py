@@ -35,7 +35,8 @@ def names_of(words: Sequence[Word], asked: Text) -> list[str]:
             continue
         if n and words[n - 1].stem[0].isdigit():  # the GB of `5 GB`
             continue
-        first = n == 0 or words[n - 1].sentence != word.sentence
+        # After an article, which is no word here, a capital is a name's: `The Pro plan`.
+        first = (n == 0 or words[n - 1].sentence != word.sentence) and word.before != " "
         follows = n + 1 < len(words) and words[n + 1].capital and words[n + 1].before == " "
         if first and not (follows and words[n + 1].sentence == word.sentence):
             continue

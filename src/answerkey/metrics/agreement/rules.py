@@ -24,7 +24,7 @@ from answerkey.metrics.agreement.stance import RISE, direction, focus, relation,
 from answerkey.metrics.agreement.word_match import NEAR, Near, closest, has_root
 from answerkey.metrics.dates import without_dates
 from answerkey.metrics.quantities import Figure, figures, figures_agree
-from answerkey.metrics.sentences import poles, stem_list
+from answerkey.metrics.sentences import poles, stem, stem_list
 
 YES_NO = 4.0  # for the same yes or no, against the other; less where it is only implied
 OTHER_WAY = 6.0  # against the opposite: not allowed for allowed, a fall for a rise, A over B for B over A
@@ -62,6 +62,12 @@ _UNLIMITED = re.compile(
     r"\b(?:any ?time|always|whenever|everyone|anyone|everywhere|anywhere|without (?:any )?(?:limit|restriction|exception)s?)\b",
     re.IGNORECASE,
 )
+_NEGATED = re.compile(r"\b(?:not|cannot|never)\b|n['’]t\b", re.IGNORECASE)
+_WITHOUT = re.compile(r"\b(?:no|without)\s+(?:an?\s+|any\s+|the\s+)?(\w+)", re.IGNORECASE)
+_WITH = re.compile(
+    r"\b(?:with|needs?|requires?)\s+(?:an?\s+|the\s+|your\s+)?(\w+)|\b(\w+)\s+(?:(?:is|are)\s+)?(?:required|needed|necessary|mandatory)\b",
+    re.IGNORECASE,
+)
 _ASKS_WAY = re.compile(
     r"^\W*(?:how (?:do|can|should|would|to|is|are|does)|why|what (?:should|do|must))\b", re.IGNORECASE
 )
@@ -81,11 +87,15 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], sp
     side = stance(said, asked) * stance(wanted, asked)
     if side > -1 and _same_limit(said, wanted, asked):
         side = _LIMITED
+    turned = _needs_what_the_other_does_not(said, wanted)
+    side = min(side, 0.0) if turned else side
     near = focus(said, wanted, sought)
     brief = max(len(near.words), len(wanted.words)) <= _ONE_THING
     unlimited = bool(_UNLIMITED.search(said.plain)) and not _UNLIMITED.search(wanted.plain)
-    opposed = (side == 0 and brief and relation(near, wanted, asked.vocabulary) < 0) or (
-        side > 0 and unlimited and bool(wanted.vocabulary & stem_list("limits"))
+    opposed = (
+        (side == 0 and brief and relation(near, wanted, asked.vocabulary) < 0)
+        or (side > 0 and unlimited and bool(wanted.vocabulary & stem_list("limits")))
+        or turned
     )
     return {
         "plain_words": float(not (names or sought or wanted.dates or listed)),
@@ -189,6 +199,18 @@ def _other_reason(said: Text, wanted: Text, asked: Text) -> bool:
         return False
     own = {word.stem for word in said.words if word.content} - asked.vocabulary - wanted.vocabulary - {"yes", "no"}
     return bool(_REASON.search(said.plain)) or len(own) >= 2
+
+
+def _needs_what_the_other_does_not(one: Text, other: Text) -> bool:
+    """Whether one text has `with a receipt` or `a receipt is needed`, and the other `no receipt` or `without a receipt`."""
+    lacks, needs = ([_stems_of(pattern, text) for text in (one, other)] for pattern in (_WITHOUT, _WITH))
+    return bool((lacks[0] & needs[1] - lacks[1]) | (lacks[1] & needs[0] - lacks[0]))
+
+
+def _stems_of(pattern: re.Pattern[str], text: Text) -> set[str]:
+    """The words that the pattern finds in the clauses that nothing negates: not in `you can't enter without a ticket`."""
+    clauses = [clause for clause in re.split(r"[.;,]\s", text.plain) if not _NEGATED.search(clause)]
+    return {stem(match[match.lastindex or 0].lower()) for clause in clauses for match in pattern.finditer(clause)}
 
 
 def _same_limit(said: Text, wanted: Text, asked: Text) -> bool:
