@@ -61,7 +61,9 @@ def main() -> None:
             f"answerkey {seconds:.1f} s, {asked.cases / seconds:,.0f} cases/s with its start, {1 / each:,.0f} without; "
             f"most memory {memory} MB ({few_memory} MB for a tenth of them)"
         )
-        python = peer_python("pydantic-evals", ["pydantic-evals", "sacrebleu", "rouge-score", "rapidfuzz", "numpy"])
+        python = peer_python(
+            "pydantic-evals", ["pydantic-evals", "sacrebleu", "rouge-score", "rapidfuzz", "numpy", "msgspec"]
+        )
         version = version_of(python, "pydantic-evals")
         for how, told in HOWS.items():
             many, start = (measure_peer(python, make_cases(home, n), how) for n in (asked.peer_cases, peer_few))
