@@ -50,8 +50,9 @@ def test_without_an_expected_answer_accuracy_goes_by_the_passages(judge: LocalJu
     assert not rubric(judge, "The warranty lasts 24 months.", passages=())["accuracy"].applies
 
 
-def test_an_empty_answer_is_worth_nothing(judge: LocalJudge) -> None:
-    assert [rubric(judge, " ", "24 months")[name].value for name in RUBRIC] == [0, 0, 0, 0]
+@pytest.mark.parametrize("answer", [" ", "?", "´"])  # the accent alone is a word to Unicode, but no sentence
+def test_an_empty_answer_is_worth_nothing(judge: LocalJudge, answer: str) -> None:
+    assert [rubric(judge, answer, "24 months")[name].value for name in RUBRIC] == [0, 0, 0, 0]
 
 
 def test_saying_it_twice_is_less_coherent(judge: LocalJudge) -> None:

@@ -92,7 +92,7 @@ class LocalJudge:
 
 
 def _rubric(pair: Pair, scores: Mapping[str, Score]) -> dict[str, Score]:
-    if not words(pair[1].answer or ""):
+    if not sentence_spans(pair[1].answer or "", longest=10_000):
         return dict.fromkeys(RUBRIC, _score(0.0, "the answer is empty"))
     return {
         "accuracy": _accuracy(pair, scores),
