@@ -75,7 +75,7 @@ def _field(name: str, value: object) -> object:
     kind, expected = _FIELDS[name]
     try:
         return msgspec.convert(value, kind)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # half a character is no number
         raise InputError(f'field "{name}": expected {expected}, got {json.dumps(value)[:60]}') from None
 
 

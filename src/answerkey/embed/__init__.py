@@ -54,7 +54,7 @@ def unit_rows(given: object, count: int, dimension: int | None, source: str) -> 
 
     try:
         rows = np.asarray(given, dtype=np.float32)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise EndpointError(f"{source} returned something that is not a list of number lists of one length") from None
     if rows.ndim != 2 or len(rows) != count:
         raise EndpointError(f"{source} returned vectors of shape {rows.shape} for {count} texts")
