@@ -205,6 +205,21 @@ def test_a_moved_project_resumes_its_own_run(world):
     assert world.resume(moved) == world.folder / "there" / "results" / run.name
 
 
+@pytest.mark.parametrize("command", ["rescore", "run"])
+def test_a_rescore_killed_in_its_reports_gets_them_in_its_own_folder(world, command):
+    run = world.start(world.suite(), stop=False)
+    world.cli("rescore", run, "--metrics", "token_f1", "--quiet", "--no-charts")
+    (made,) = (path.parent for path in run.parent.glob("*/run.json") if path.parent != run)
+    (made / "report.txt").unlink()
+    (made / ".run.json.999999.0a1b2c3d").touch()
+    shown = world.cli(command, made, "--resume", "--quiet", "--no-charts")
+    assert shown.code == 0, shown.err
+    assert "nothing to resume" in shown.err
+    assert (made / "report.txt").is_file()
+    assert not list(made.glob(".run.json.*"))
+    assert {path.parent for path in run.parent.glob("*/run.json")} == {run, made}
+
+
 @pytest.mark.parametrize("how", ["rescore", "run the folder", "run the suite"])
 def test_a_killed_rescore_can_be_resumed(world, how):
     suite = world.suite()

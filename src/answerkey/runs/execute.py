@@ -257,15 +257,19 @@ def rescore(
 ) -> Finished:
     """`changes` are suite settings by name (profile, judge, embedding, metrics); the rest stays as it was.
 
-    With `resume`, the newest unfinished rescore of this run is continued; `folder` may be that rescore itself.
+    With `resume`, the newest unfinished rescore of this run is continued; `folder` may be that rescore itself. A finished
+    rescore without `changes` and without an unfinished one of its own raises `AlreadyFinished`.
     """
     manifest = read_manifest(folder)
-    resumed = folder if resume and manifest.rescore_of and manifest.partial else None
-    source = Path(manifest.rescore_of) if resumed and manifest.rescore_of else folder
-    suite = _suite_to_rescore(folder, manifest, changes, as_stored=resumed is not None)
-    suite = suite.writing_to(out or folder.parent)
-    if resume and resumed is None:
-        resumed = run_to_resume(suite, rescored=source)
+    source, resumed = folder, None
+    suite = _suite_to_rescore(folder, manifest, changes, as_stored=False).writing_to(out or folder.parent)
+    unfinished_itself = bool(manifest.rescore_of and manifest.partial)
+    if resume and not unfinished_itself:
+        resumed = run_to_resume(suite, rescored=folder)
+    unchanged = all(value is None for key, value in changes.items() if key != "run")
+    if resume and resumed is None and manifest.rescore_of and (unfinished_itself or unchanged):
+        source, resumed = Path(manifest.rescore_of), folder
+        suite = _suite_to_rescore(folder, manifest, changes, as_stored=True).writing_to(out or folder.parent)
     index = open_index(source)
 
     def answered() -> Iterator[tuple[int, Case]]:
