@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerkey.reports.word_diff import Piece, marked_answer, word_diff
+from answerkey.reports.word_diff import DiffPart, marked_answer, word_diff
 
 
 def test_the_answer_is_marked_against_the_expected_one() -> None:
@@ -10,7 +10,7 @@ def test_the_answer_is_marked_against_the_expected_one() -> None:
     assert [piece.text for piece in expected if piece.kind == "missing"] == ["9"]
     assert [piece.text for piece in answer if piece.kind == "other"] == ["8."]
     assert "".join(piece.text for piece in expected) == "It opens at 9 on Monday."
-    assert marked_answer("", "7 days")[1] == [Piece("7 days")]
+    assert marked_answer("", "7 days")[1] == [DiffPart("7 days")]
 
 
 def test_word_diff_gives_both_texts_back() -> None:

@@ -81,7 +81,7 @@ def outcome(case: Case, response: Response, scores: dict[str, Score]) -> Outcome
 
 
 def plain(n: int, version: int = 1) -> Outcome:
-    """Case n of a small bot. The second version mends every third answer."""
+    """Case n of a small bot. The second version gets every third answer right."""
     better = version > 1 and n % 3 == 0
     recall = 1.0 if better else (n * 37 % 100) / 100
     route = "sales" if n % 2 else "documents"
@@ -114,35 +114,22 @@ def plain(n: int, version: int = 1) -> Outcome:
         {"text": "It is closed in August", "state": "missing", "probability": 0.1, "quote": ""},
     ]
     claims = [{"text": answer[first + 1 :], "state": "not in the expected answer", "quote": ""}]
-    criteria = [
-        {
-            "name": "hour",
-            "ask": "Gives the hour",
-            "met": True,
-            "reason": "it does",
-            "quote": f"at {n} o'clock",
-            "error": None,
-        },
-        {"name": "greets", "ask": "Greets the customer", "met": False, "reason": "no greeting", "error": None},
-    ]
-    judged = Score(
-        4.0,
-        "mostly right",
-        details={
-            "raw": '{"score": 4}',
-            "reasoning": "Mostly right, says the judge.",
-            "model": "m",
-            "call": "c1",
-            "quote": "opens at",
-            "criteria": criteria,
-        },
-    )
     scores = {
         "keyword_recall": Score(recall, f"{recall:.0%} of the words", details={"facts": facts, "claims": claims}),
-        "groundedness": grounded, "rubric.accuracy": judged,
+        "groundedness": grounded, "rubric.accuracy": _judged(n),
         "exact_match": Score.not_applicable("nothing to match") if n % 2 else Score(0.0),
     }  # fmt: skip
     return outcome(case, Response(answer, passages, route, sources=(f"doc-{n}",), seconds=0.01 * n), scores)
+
+
+def _judged(n: int) -> Score:
+    criteria = [
+        {"name": "hour", "ask": "Gives the hour", "met": True, "reason": "it does", "quote": f"at {n} o'clock", "error": None},
+        {"name": "greets", "ask": "Greets the customer", "met": False, "reason": "no greeting", "error": None},
+    ]  # fmt: skip
+    details = {"raw": '{"score": 4}', "reasoning": "Mostly right, says the judge.", "model": "m", "call": "c1",
+               "quote": "opens at", "criteria": criteria}  # fmt: skip
+    return Score(4.0, "mostly right", details=details)
 
 
 def hostile(n: int) -> Outcome:

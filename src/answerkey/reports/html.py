@@ -43,7 +43,7 @@ from answerkey.reports.explain import explain
 from answerkey.reports.rows import Rows, excerpt, read_outcome, read_rows, worst_first
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import figure, figure_notes
-from answerkey.reports.word_diff import Piece, word_diff
+from answerkey.reports.word_diff import DiffPart, word_diff
 from answerkey.runs.store import is_run, profile_of
 from answerkey.runs.summary import Summary
 from answerkey.text import capitalised, printable, short_label
@@ -105,7 +105,7 @@ def _lists(comparison: Comparison) -> list[tuple[str, Sequence[Move | Flip]]]:
 
 def _with_answers(
     comparison: Comparison, moves: Sequence[Move | Flip]
-) -> list[tuple[Move | Flip, list[Piece], list[Piece]]]:
+) -> list[tuple[Move | Flip, list[DiffPart], list[DiffPart]]]:
     """Each case with the beginnings of both answers, marked where they differ; empty for a run that is gone."""
     a, b = ([_answer_of(Path(name), move.id) for move in moves] for name in (comparison.name_a, comparison.name_b))
     return [(move, *word_diff(*answers)) for move, *answers in zip(moves, a, b, strict=True)]

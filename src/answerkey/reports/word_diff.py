@@ -12,37 +12,37 @@ _SIMILAR = 0.35  # below it the few words in common are chance, and marking them
 
 
 @dataclass(slots=True)
-class Piece:
+class DiffPart:
     """Part of a text; `kind` is same, removed, added, missing or other."""
 
     text: str
     kind: str = "same"
 
 
-def word_diff(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
+def word_diff(a: str, b: str) -> tuple[list[DiffPart], list[DiffPart]]:
     """Each side in pieces with `kind` same, removed or added. Very long texts are cut before they are compared."""
     from rapidfuzz.distance import Indel
 
     left, right = _PIECES.findall(a[:LONGEST]), _PIECES.findall(b[:LONGEST])
     if Indel.normalized_similarity(left, right) < _SIMILAR:
-        return [Piece(a[:LONGEST], "removed")], [Piece(b[:LONGEST], "added")]
-    side_a: list[Piece] = []
-    side_b: list[Piece] = []
+        return [DiffPart(a[:LONGEST], "removed")], [DiffPart(b[:LONGEST], "added")]
+    side_a: list[DiffPart] = []
+    side_b: list[DiffPart] = []
     for step in Indel.opcodes(left, right):
         gone = "".join(left[step.src_start : step.src_end])
         came = "".join(right[step.dest_start : step.dest_end])
         if step.tag == "equal":
-            side_a.append(Piece(gone))
-            side_b.append(Piece(came))
+            side_a.append(DiffPart(gone))
+            side_b.append(DiffPart(came))
             continue
         if gone:
-            side_a.append(Piece(gone, "removed"))
+            side_a.append(DiffPart(gone, "removed"))
         if came:
-            side_b.append(Piece(came, "added"))
+            side_b.append(DiffPart(came, "added"))
     return side_a, side_b
 
 
-def marked_answer(expected: str, answer: str) -> tuple[list[Piece], list[Piece]]:
+def marked_answer(expected: str, answer: str) -> tuple[list[DiffPart], list[DiffPart]]:
     """The expected answer with the words that the answer lacks, and the answer with the numbers that are not expected.
 
     Wording may differ freely in a right answer; missing words and other numbers are what a reader looks for.
@@ -62,14 +62,14 @@ def _bare(piece: str) -> str:
     return _EDGES.sub("", piece).casefold()
 
 
-def _joined(pieces: list[tuple[str, bool]], kind: str) -> list[Piece]:
+def _joined(pieces: list[tuple[str, bool]], kind: str) -> list[DiffPart]:
     """Neighbours of one kind as one piece; the blank before a marked word is not marked."""
-    joined: list[Piece] = []
+    joined: list[DiffPart] = []
     for piece, marked in pieces:
         word = piece.lstrip()
         for text, here in ((piece[: len(piece) - len(word)], "same"), (word, kind if marked else "same")):
             if joined and (joined[-1].kind == here or not text):
                 joined[-1].text += text
             elif text:
-                joined.append(Piece(text, here))
+                joined.append(DiffPart(text, here))
     return joined

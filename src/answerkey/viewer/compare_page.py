@@ -16,7 +16,7 @@ from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.chart_style import Spec
 from answerkey.reports.comparison import COLUMNS, comparison_charts, metric_rows, notes, table_rows
 from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
-from answerkey.reports.word_diff import LONGEST, Piece, word_diff
+from answerkey.reports.word_diff import LONGEST, DiffPart, word_diff
 from answerkey.runs.store import open_index
 from answerkey.types import Outcome
 from answerkey.viewer.case_query import read_page
@@ -37,7 +37,7 @@ class ComparedSide:
     route: str | None
     seconds: float | None
     error: str | None
-    answer: list[Piece]
+    answer: list[DiffPart]
     length: int
 
 
@@ -167,7 +167,7 @@ def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int, preferred: Mapping[str, 
     )
 
 
-def _side(outcome: Outcome, at: int, pieces: list[Piece]) -> ComparedSide:
+def _side(outcome: Outcome, at: int, pieces: list[DiffPart]) -> ComparedSide:
     response, verdict = outcome.response, outcome.verdict
     return ComparedSide(
         at, verdict.status, verdict.score, response.route, response.seconds, response.error, pieces,

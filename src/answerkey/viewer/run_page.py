@@ -25,7 +25,7 @@ from answerkey.reports.html import weighed_criteria
 from answerkey.reports.rows import Rows, Value, excerpt, read_outcome, read_outcomes_at, read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import figure_notes
-from answerkey.reports.word_diff import Piece, marked_answer
+from answerkey.reports.word_diff import DiffPart, marked_answer
 from answerkey.runs.records import result_line
 from answerkey.runs.store import profile_of, read_manifest
 from answerkey.types import Outcome, Profile
@@ -48,8 +48,8 @@ class CaseRow:
     n: int
     id: str
     question: str
-    expected: list[Piece]
-    answer: list[Piece]
+    expected: list[DiffPart]
+    answer: list[DiffPart]
     type: str | None
     route: str | None
     expected_route: str | None
