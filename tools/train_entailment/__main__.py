@@ -20,6 +20,9 @@ def arguments() -> argparse.ArgumentParser:
         command.add_argument("--weights", type=Path, required=True, help="the folder with model.safetensors")
         command.add_argument("--work", type=Path, required=True, help="where checkpoints and logs go")
     train.add_argument("--minutes", type=float, help="stop after this time; default: when SIGTERM arrives")
+    train.add_argument("--start", type=Path, help="an exported entailment.onnx to continue from, without a checkpoint")
+    for command in (train, decay):
+        command.add_argument("--seed", type=int, default=7, help="another seed draws the rows in another order")
     decay.add_argument("--minutes", type=float, default=40)
     decay.add_argument("--name", default="decay", help="the branch's folder inside --work")
     export = commands.add_parser("export", help="a checkpoint as an int8 ONNX file")
@@ -105,9 +108,9 @@ def main() -> None:
 def run_training(options: argparse.Namespace) -> None:
     from tools.train_entailment import train
 
-    settings = train.Settings()
+    settings = train.Settings(seed=options.seed)
     if options.command == "train":
-        train.stable(options.work, options.weights, options.data, settings, options.minutes)
+        train.stable(options.work, options.weights, options.data, settings, options.minutes, options.start)
     elif options.command == "decay":
         train.decay(options.work, options.name, options.weights, options.data, settings, options.minutes)
 

@@ -109,6 +109,28 @@ def _layer_state(given: dict[str, Tensor], layer: int) -> dict[str, Tensor]:
     return state
 
 
+def from_export(path: Path, weights: Path) -> CrossEncoder:
+    """An exported int8 graph as a model to train further; the frozen matrix of words is taken from the weights."""
+    import onnx
+    from onnx import numpy_helper
+
+    given = {tensor.name: torch.tensor(numpy_helper.to_array(tensor)) for tensor in onnx.load(path).graph.initializer}
+    model = from_minilm(weights, seed=0)
+    state = {"positions.weight": given["positions"], "types.weight": given["types"]}
+    state |= {"embed.weight": given["embed.gain"], "embed.bias": given["embed.shift"]}
+    state |= {"head.weight": given["head.weight"].T, "head.bias": given["head.bias"]}
+    for layer in range(LAYERS):
+        for name in ("qkv", "out", "up", "down"):
+            whole = given[f"{layer}.{name}.weight.int8"].float() * given[f"{layer}.{name}.weight.scale"]
+            state[f"layers.{layer}.{name}.weight"] = whole.T
+            state[f"layers.{layer}.{name}.bias"] = given[f"{layer}.{name}.bias"]
+        for name in ("mid", "end"):
+            state[f"layers.{layer}.{name}.weight"] = given[f"{layer}.{name}.gain"]
+            state[f"layers.{layer}.{name}.bias"] = given[f"{layer}.{name}.shift"]
+    model.load_state_dict({**model.state_dict(), **state})
+    return model
+
+
 def batch_tensors(encodings: Sequence[tuple[list[int], list[int]]]) -> tuple[Tensor, Tensor, Tensor]:
     """ids, mask and token types of (ids, types) pairs, padded to the longest."""
     width = max(len(ids) for ids, _ in encodings)

@@ -30,7 +30,7 @@ from tools.train_entailment.data import (
     read,
     split,
 )
-from tools.train_entailment.model import CrossEncoder, batch_tensors, from_minilm, loss_of
+from tools.train_entailment.model import CrossEncoder, batch_tensors, from_export, from_minilm, loss_of
 from tools.train_entailment.sources import BY_NAME
 
 SHORT_TOKENS, LONG_TOKENS = 144, 256
@@ -205,6 +205,11 @@ class Trainer:
         for old in sorted(self.folder.glob("step-*.pt"))[:-KEPT]:
             old.unlink()
 
+    def begin_with(self, model: CrossEncoder) -> None:
+        """Start from the weights of another model, with a new optimizer."""
+        self.model.load_state_dict(model.state_dict())
+        self.ema = [p.detach().clone() for p in self.parameters]
+
     def load(self, path: Path) -> None:
         state = torch.load(path, weights_only=True)
         self.model.load_state_dict(state["model"], strict=False)
@@ -220,13 +225,17 @@ def newest(folder: Path) -> Path | None:
     return found[-1] if found else None
 
 
-def stable(work: Path, weights: Path, data: Path, settings: Settings, minutes: float | None) -> None:
-    """The constant phase, from its newest checkpoint or from the beginning."""
+def stable(
+    work: Path, weights: Path, data: Path, settings: Settings, minutes: float | None, start: Path | None = None
+) -> None:
+    """The constant phase: from its newest checkpoint, else from the exported model `start`, else from the weights."""
     trainer = Trainer(work, "stable", weights, data, settings)
     path = newest(trainer.folder)
     if path:
         trainer.load(path)
         trainer.at["spent"] = 0.0
+    elif start:
+        trainer.begin_with(from_export(start, weights))
     trainer.run(late=False, minutes=minutes)
 
 
