@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.train_entailment import changes
+from tools.train_entailment import changes, templates
 from tools.train_entailment.sources import (
     ANSWERS,
     BY_NAME,
@@ -54,12 +54,13 @@ class Mix:
     late: bool = False
     changed: float = 0.055
     copied: float = 0.035
+    templates: float = 0.12
 
     def weight(self, name: str) -> float:
         return BY_NAME[name].late if self.late else BY_NAME[name].weight
 
 
-STABLE, LATE = Mix(), Mix(late=True, changed=0.075, copied=0.045)
+STABLE, LATE = Mix(), Mix(late=True, changed=0.075, copied=0.045, templates=0.1)
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ def pools(train: dict[str, list[Row]], mix: Mix, seed: int) -> list[tuple[Pool, 
             if members:
                 pool = Pool(f"{source.name}:{part}", members, seed)
                 found.append((pool, share * mix.weight(source.name)))
-    total = sum(weight for _, weight in found) / (1 - mix.changed - mix.copied)
+    total = sum(weight for _, weight in found) / (1 - mix.changed - mix.copied - mix.templates)
     return [(pool, weight / total) for pool, weight in found]
 
 
@@ -169,6 +170,7 @@ class Stream:
         made = [self._example(row, rng) for row in self._drawn(number)]
         made += self._changed(number, rng)
         made += self._copied(number, rng)
+        made += self._from_templates(number, rng)
         return made
 
     def _numbers(self, number: int, share: float) -> range:
@@ -214,6 +216,11 @@ class Stream:
                     continue
                 premise, hypothesis, label = made
             yield Example(premise, hypothesis, CLASSES[label], long, "copied")
+
+    def _from_templates(self, number: int, rng: random.Random) -> Iterator[Example]:
+        for _ in self._numbers(number, self.mix.templates):
+            premise, hypothesis, label = templates.pair(rng)
+            yield Example(premise, hypothesis, CLASSES[label], False, "templates")
 
 
 def held_sample(held: dict[str, list[Row]], count: int, seed: int) -> list[Example]:
