@@ -37,7 +37,7 @@ from tools.local_judge.data import (  # noqa: E402
 from tools.local_judge.grounding_study import Table, answer_scores, table  # noqa: E402
 from tools.local_judge.measure import Array, Measured, accuracy, auroc, calibration_error, gain, interval  # noqa: E402
 from tools.local_judge.report import Line, filled  # noqa: E402
-from tools.local_judge.written_study import long_weights, written_lines  # noqa: E402
+from tools.local_judge.written_study import written_lines  # noqa: E402
 
 from answerkey.cache import DiskCache  # noqa: E402
 from answerkey.metrics.boosted_trees import load_fitted, load_numbers  # noqa: E402
@@ -93,15 +93,13 @@ def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
     )  # the features ask for it
     answers = correctness_study.read_answers(options.data, options.seed)
     scores = correctness_study.cross_validated(answers, options.seed)
-    written = correctness_study.written(answers, scores, options.seed)
-    _write("agreement/agreement", written)
-    weights, long = long_weights(options.seed)
-    _write("agreement/agreement", written | {"long": weights})
+    _say("asking the entailment model about the answers")
+    second = correctness_study.second(answers, scores, options.seed)
+    _write("agreement/agreement", correctness_study.written(answers, scores, second, options.seed))
     _say("measuring agreement")
     return {
-        "answer_agreement": correctness_lines(answers, scores, options.seed),
+        "answer_agreement": correctness_lines(answers, scores, second, options.seed),
         "answer_agreement_written": written_lines(options.seed),
-        "answer_agreement_long": long,
     }
 
 
@@ -216,32 +214,29 @@ def calibration_lines(tables: Mapping[str, Table], fitted: Mapping[str, Any]) ->
     return lines
 
 
-def correctness_lines(answers: correctness_study.Answers, scores: Array, seed: int) -> list[Line]:
-    others = correctness_study.other_models(answers, seed)
+def correctness_lines(
+    answers: correctness_study.Answers, by_words: Array, second: correctness_study.Second, seed: int
+) -> list[Line]:
+    """EVOUNA, whole and by answering system, and the written answers that the entailment model has not seen."""
+    scores = by_words.copy()
+    scores[second.places] = second.scores
     models = np.array(answers.models)
-    chosen = [("all", answers.real), *((name, answers.real & (models == name)) for name in others)]
+    systems = sorted(set(models[answers.real]))
+    chosen = [("all", answers.real), *((name, answers.real & (models == name)) for name in systems)]
     lines: list[Line] = []
-    for name, mask in chosen:
-        rules = answers.rules[mask]
-        labels, given = answers.labels[mask], _chance(scores[mask] + rules)
+    for name, mask in [*chosen, ("answers written for it", answers.held)]:
+        labels, given, words = answers.labels[mask], _chance(scores[mask]), _chance(by_words[mask])
         groups = [group for group, used in zip(answers.groups, mask, strict=True) if used]
         rule = np.maximum(answers.column("best_contains"), answers.column("squashed"))[mask]
-        lines.append(
-            Line(
-                name,
-                int(mask.sum()),
-                {
-                    "accuracy": (accuracy(labels, given), *interval(labels, given, groups, accuracy, seed)),
-                    "AUROC": (auroc(labels, given), *interval(labels, given, groups, auroc, seed)),
-                    "accuracy, new system": (accuracy(labels, _chance(others[name] + rules)),)
-                    if name in others
-                    else (),
-                    "rule: contains": (accuracy(labels, rule),),
-                    "always right": (float(labels.mean()),),
-                    "AUROC, length": (auroc(labels, -answers.lengths[mask]),),
-                },
-            )
-        )
+        figures = {
+            "accuracy": (accuracy(labels, given), *interval(labels, given, groups, accuracy, seed)),
+            "AUROC": (auroc(labels, given), *interval(labels, given, groups, auroc, seed)),
+            "AUROC, by words": (auroc(labels, words),),
+            "rule: contains": (accuracy(labels, rule),),
+            "always right": (float(labels.mean()),),
+            "AUROC, length": (auroc(labels, -answers.lengths[mask]),),
+        }
+        lines.append(Line(name, int(mask.sum()), figures))
     return lines
 
 

@@ -1,8 +1,9 @@
-"""Fit and measure `answer_agreement` on short answers marked right or wrong by people.
+"""Fit and measure `answer_agreement`: by words on short answers marked by people (EVOUNA) and on answers written for it.
 
-Those data expect a few words. So that long expected answers hold as well, rows are made from them and added with a small
-weight: one right answer is taken as the expected one for the others. Figures of companies come from patterns
-(made_figures.py).
+The first model goes by words. It is fitted on EVOUNA, on rows made from it (one right answer taken as the expected one for
+the others, changed digits, figures of companies), and on four fifths of the written answers. The second model adds the
+entailment model. It is fitted on the other fifth, which the entailment model has not seen, and on EVOUNA with the first model's
+cross-validated scores.
 """
 
 from __future__ import annotations
@@ -17,29 +18,35 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from tools.local_judge.data import CORRECTNESS_SET, read_lines
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
 from tools.local_judge.made_figures import made_figures
 from tools.local_judge.measure import folds
+from tools.train_entailment.written import answers_of, is_question_held_out, written_lines
 
-from answerkey.metrics.agreement.answer_agreement import BEST_OF, compared_with, features_of
+from answerkey.metrics.agreement.answer_agreement import BESIDE, BEST_OF, second_rows, word_features
 from answerkey.metrics.agreement.comparable import read
-from answerkey.metrics.agreement.rules import log_odds as by_hand
+from answerkey.metrics.agreement.model_verdict import VERDICT_FEATURES
+from answerkey.types import Case, Pair, Response
 
 UP = (
     "exact", "contains", "squashed", "inside", "recall_new", "telling", "worst_new", "last", "first", "precision_new", "opening",
     "opening_names", "partial", "token_set", "sorted", "alike", "early", "literal", "initials", "first_sentence", "figures_found",
-    "first_figure", "date", "date_shared", "period", "both_decline",
-    *(f"best_{name}" for name in BEST_OF),
+    "first_figure", "date", "date_shared", "period", "by_rules", "same_side", "same_quantity", "only_quantity", "right_figures",
+    "same_names", "items_found", *(f"best_{name}" for name in BEST_OF),
 )  # fmt: skip
 DOWN = (
-    "figures_wrong", "figures_none", "figure_gap", "years_apart", "date_extra", "declines", "negation_differs", "opposed",
-    "denied", "replaced_name", "replaced_word", "replaced_number", "missing_weight", "opening_rivals",
+    "figures_wrong", "figures_none", "figure_gap", "years_apart", "date_extra", "negation_differs", "opposed", "denied",
+    "replaced_name", "replaced_word", "replaced_number", "missing_weight", "opening_rivals", "opposed_side", "other_sign",
+    "other_bound", "reversed", "exchanged", "other_quantity", "other_figure", "swapped", "other_unit", "other_names",
+    "other_person", "other_code", "other_of_kind", "item_replaced", "item_added", "other_reason", "other_way_to",
 )  # fmt: skip
 EITHER = (
     "recall", "together", "head", "all_asked", "figures", "date_parts", "rivals", "sentence_found", "asks_who", "asks_when",
-    "asks_where", "asks_count", "answer_length", "reference_length",
+    "asks_where", "asks_count", "answer_length", "reference_length", "plain_words", "declines", "both_decline",
+    "declines_in_part", "refused", "should_refuse",
 )  # fmt: skip
 NAMES = (*UP, *DOWN, *EITHER)
 SIGNS = [1] * len(UP) + [-1] * len(DOWN) + [0] * len(EITHER)
@@ -47,26 +54,38 @@ TREES: dict[str, Any] = {
     "max_iter": 300,
     "learning_rate": 0.05,
     "max_leaf_nodes": 12,
-    "min_samples_leaf": 40,
+    "min_samples_leaf": 20,
     "max_features": 0.3,
 }
+SECOND = ("words", *VERDICT_FEATURES, *BESIDE)
+SECOND_SIGNS = [1, 1, -1, 1, -1] + [0] * len(BESIDE)
+SECOND_TREES: dict[str, Any] = {
+    "max_iter": 120,
+    "learning_rate": 0.05,
+    "max_leaf_nodes": 6,
+    "min_samples_leaf": 25,
+    "max_features": 0.5,
+}
 COMMON = 6  # a word that this many questions' answers share is common enough to be listed
-LONG_WEIGHT, FIGURES_WEIGHT = 0.05, 0.3
+LONG_WEIGHT, FIGURES_WEIGHT, WRITTEN_WEIGHT = 0.05, 0.3, 1.5
+SHORT_WEIGHT = 0.06  # of a row of EVOUNA in the second model: all of them together count as much as the written ones
 FIGURES_ASKED = 500
 WORDS_IN_LONG = (6, 80)
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """`real` rows are marked by people; the others are made from them, only to fit. `rules` is what is added by hand."""
+    """`real` rows are marked by people. `held` ones are written answers that the entailment model has not seen."""
 
+    found: list[dict[str, float]]
+    pairs: list[Pair]
     rows: Array
-    rules: Array
     labels: Array
     groups: list[str]
     models: list[str]
     lengths: Array
     weights: Array
+    held: NDArray[np.bool_]
     rarity: dict[str, float]
 
     @property
@@ -86,6 +105,7 @@ class Made:
     expected: Sequence[str]
     label: int
     weight: float = 1.0
+    held: bool = False
 
 
 def rarity(data: Path) -> dict[str, float]:
@@ -108,17 +128,32 @@ def read_answers(data: Path, seed: int) -> Answers:
     lines = read_lines(data, CORRECTNESS_SET)
     made = [Made(line, line["answer"], line["reference"], line["label"]) for line in lines]
     made += [*_long(lines, random.Random(seed)), *_other_figures(lines, random.Random(seed)), *_companies(seed)]
-    found = [features_of(compared_with(each.answer, each.expected, each.line["question"])) for each in made]
+    made += _written()
+    pairs = [(Case("", each.line["question"], expected=tuple(each.expected)), Response(each.answer)) for each in made]
+    features = [word_features(*pair) for pair in pairs]
+    kept = [n for n, found in enumerate(features) if found]
+    made, found = [made[n] for n in kept], [features[n] or {} for n in kept]
     return Answers(
-        rows=np.array([[features[name] for name in NAMES] for features in found]),
-        rules=np.array([by_hand(features) for features in found]),
+        found=found,
+        pairs=[pairs[n] for n in kept],
+        rows=np.array([[each[name] for name in NAMES] for each in found]),
         labels=np.array([each.label for each in made], dtype=float),
         groups=[each.line["group"] for each in made],
         models=[each.line["model"] for each in made],
         lengths=np.array([len(each.answer) for each in made], dtype=float),
         weights=np.array([each.weight for each in made]),
+        held=np.array([each.held for each in made]),
         rarity=rarity(data),
     )
+
+
+def _written() -> Iterator[Made]:
+    for line in written_lines("answers"):
+        question, expected = line["question"], (line["expected"],)
+        about = {"question": question, "group": question, "model": "written"}
+        held = is_question_held_out(question)
+        for right, answer in answers_of(line):
+            yield Made(about, answer, expected, int(right), WRITTEN_WEIGHT, held)
 
 
 def _long(lines: Sequence[dict[str, Any]], rng: random.Random) -> Iterator[Made]:
@@ -168,10 +203,40 @@ def fit(answers: Answers, chosen: Any, seed: int) -> HistGradientBoostingClassif
 
 
 def cross_validated(answers: Answers, seed: int) -> Array:
+    """Log-odds by words; those of the held rows from a fit on all others."""
     scores = np.zeros(len(answers.labels))
     for train, test in folds(answers.groups):
-        scores[test] = log_odds(fit(answers, train, seed), answers.rows[test])
+        scores[test] = log_odds(fit(answers, train[~answers.held[train]], seed), answers.rows[test])
+    if answers.held.any():
+        scores[answers.held] = log_odds(fit(answers, ~answers.held, seed), answers.rows[answers.held])
     return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """The rows of the second model: `places` are those of the answers it is fitted on; `scores` are cross-validated."""
+
+    places: NDArray[np.int64]
+    rows: Array
+    scores: Array
+
+
+def second(answers: Answers, by_words: Array, seed: int) -> Second:
+    chosen = np.flatnonzero(answers.held | answers.real)
+    made = second_rows(
+        [answers.found[n] for n in chosen], by_words[chosen].tolist(), [answers.pairs[n] for n in chosen]
+    )
+    known = [n for n, row in enumerate(made) if row]
+    places, rows = chosen[known], np.array([[(made[n] or {})[name] for name in SECOND] for n in known])
+    scores = np.zeros(len(places))
+    for train, test in folds([answers.groups[n] for n in places]):
+        scores[test] = log_odds(_fit_second(answers, places[train], rows[train], seed), rows[test])
+    return Second(places, rows, scores)
+
+
+def _fit_second(answers: Answers, places: NDArray[np.int64], rows: Array, seed: int) -> HistGradientBoostingClassifier:
+    weights = np.where(answers.held[places], 1.0, SHORT_WEIGHT)
+    return fit_trees(rows, answers.labels[places], weights, SECOND_SIGNS, random_state=seed, **SECOND_TREES)
 
 
 def other_models(answers: Answers, seed: int) -> dict[str, Array]:
@@ -189,8 +254,12 @@ def other_models(answers: Answers, seed: int) -> dict[str, Array]:
     return {name: found[(models == name) & answers.real] for name, found in scores.items()}
 
 
-def written(answers: Answers, scores: Array, seed: int) -> dict[str, Any]:
+def written(answers: Answers, scores: Array, with_model: Second, seed: int) -> dict[str, Any]:
     real = answers.real
     curve = calibration(scores[real], answers.labels[real], np.zeros(int(real.sum()), dtype=np.int64))
-    about = {"fitted on": "EVOUNA, Natural Questions"}
-    return exported(fit(answers, slice(None), seed), list(NAMES), curve, about) | {"rarity": answers.rarity}
+    about = {"fitted on": "EVOUNA (Natural Questions) and answers written for it"}
+    last = _fit_second(answers, with_model.places, with_model.rows, seed)
+    return exported(fit(answers, ~answers.held, seed), list(NAMES), curve, about) | {
+        "rarity": answers.rarity,
+        "with_model": exported(last, list(SECOND), (1.0, 0.0), {}),
+    }

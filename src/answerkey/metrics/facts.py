@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from answerkey.metrics.agreement.model_verdict import nearest
 from answerkey.metrics.claims import claims
 from answerkey.metrics.entailment.entailed import BY_WORDS, Asked, Decider, Decision, LocalDecider
 from answerkey.metrics.judge.judged_metrics import Judge, cost_once, of_all_calls
 from answerkey.metrics.registry import Facts, metric_group
-from answerkey.text import counted, words
-from answerkey.types import Case, Pair, Response, Score
+from answerkey.text import counted
+from answerkey.types import Pair, Score
 
 LONG_FROM, LONG_TO = 15, 400  # words of an expected answer whose facts count in its agreement
 _SHOWN = 3
@@ -101,7 +102,8 @@ def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list
     asked: list[Asked] = []
     cut: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     for case, response in pairs:
-        answer, expected = response.answer or "", _nearest(case, response)
+        answer = response.answer or ""
+        expected = nearest(answer, case.expected)
         facts, own = claims(expected), claims(answer)
         cut.append((facts, own))
         contexts = response.contexts if passages else ()
@@ -152,12 +154,6 @@ def fact_supports(pairs: Sequence[Pair]) -> list[FactSupport | None]:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
-
-
-def _nearest(case: Case, response: Response) -> str:
-    """The expected answer that shares most words with the answer."""
-    given = set(words(response.answer or ""))
-    return max(case.expected, key=lambda text: len(given & set(words(text))) / (len(set(words(text))) or 1))
 
 
 def _recall(one: Checked) -> Score:

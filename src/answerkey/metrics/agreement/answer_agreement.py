@@ -1,21 +1,22 @@
 """`answer_agreement`: does the answer agree with one of the expected answers? Local, with no model service.
 
-The value is the probability, 0 to 1, that a person would call the answer right. It is computed from words, spellings,
-figures, dates, names, refusals and negations; how well it agrees with people is in docs/validity.md.
+The value is the probability, 0 to 1, that a person would call the answer right. Two fitted models follow each other: the first
+goes by words, spellings, figures, dates, names, refusals and negations; the second adds what the entailment model says, in
+English. How well the value agrees with people is in docs/validity.md.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
-from answerkey.embed import Embedder
 from answerkey.metrics.agreement.features import compare, repeats, says_more
+from answerkey.metrics.agreement.model_verdict import VERDICT_FEATURES, model_verdicts
 from answerkey.metrics.agreement.rules import log_odds
-from answerkey.metrics.boosted_trees import load_fitted, load_numbers
+from answerkey.metrics.boosted_trees import SmallModel, from_json, load_fitted, load_numbers
 from answerkey.metrics.facts import LONG_FROM, LONG_TO, FactSupport, fact_supports
 from answerkey.metrics.refusal import answering_part, refusal, should_decline
 from answerkey.metrics.registry import metric
@@ -23,18 +24,15 @@ from answerkey.metrics.sentences import language
 from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
-LARGEST = 6.0  # log-odds of the words of a long answer that count beside its facts
 LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
-WORDS, ALONE, ASKED, MEANT = (
-    0.48,
-    2.2,
-    14.7,
-    12.85,
-)  # a logistic fit of the odds and two cosines on answers in other words
-SURE = 3.5  # log-odds that the meaning doesn't change
-BRIEF = math.log1p(40)  # words of an answer that a vector can hold
+REFUSED = {"full": 1.0, "partial": 0.5, "none": 0.0}
+# What the second model uses beside the log-odds of the first and the entailment model's: when to trust which.
+BESIDE = (
+    "exact", "contains", "squashed", "recall_new", "precision_new", "figures", "figures_found", "date", "same_side",
+    "opposed_side", "by_rules", "declines", "asks_count", "answer_length", "reference_length",
+)  # fmt: skip
 _OFFERS = re.compile(r"\bor\b", re.IGNORECASE)
 _INVERTED = re.compile(r"^([^\s,]+(?: [^\s,]+)?), ([^\s,]+(?: [^\s,]+)?)$")
 _SURNAME = re.compile(r"(?:[A-Z]\.\s?)+[A-Z][\w'’-]+$")
@@ -48,53 +46,63 @@ _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
-    version=7,
+    version=8,
 )
-def answer_agreement(pairs: Sequence[Pair], *, embed: Embedder | None = None) -> list[Score]:
-    """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`.
-
-    With an embedding model, an answer in other words is compared by its meaning.
-    """
+def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
+    """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
+    found = [word_features(*pair) for pair in pairs]
+    supports = long_supports(pairs)
+    odds = iter(agreement_odds([f for f in found if f], [pair for pair, f in zip(pairs, found, strict=True) if f]))
     return [
-        _score(pair, *found, support) if found else Score(0.0, "the answer is empty")
-        for pair, found, support in zip(pairs, odds_by_words(pairs, embed), long_supports(pairs), strict=True)
+        _score(pair, f, next(odds), support) if f else Score(0.0, "the answer is empty")
+        for pair, f, support in zip(pairs, found, supports, strict=True)
     ]
 
 
-def odds_by_words(pairs: Sequence[Pair], embed: Embedder | None = None) -> list[tuple[dict[str, float], float] | None]:
-    """For each pair its features and the log-odds without its facts; None for an empty answer."""
-    compared = [_compared(*pair) for pair in pairs]
-    rows = [features_of(each) for each in compared if each]
-    model = load_fitted("agreement/agreement")
-    matrix = np.array([[row[name] for name in model.features] for row in rows], dtype=np.float32)
-    odds = [float(fitted) + log_odds(f) for fitted, f in zip(model.log_odds(matrix) if rows else (), rows, strict=True)]
-    answered = [pair for pair, each in zip(pairs, compared, strict=True) if each]
-    given = iter(zip(rows, _by_meaning(answered, rows, odds, embed) if embed else odds, strict=True))
-    return [next(given) if each else None for each in compared]
+def word_features(case: Case, response: Response) -> dict[str, float] | None:
+    """The features against the nearest expected answer; None for an empty answer."""
+    answer = answering_part(response.answer or "")
+    if not any(ch.isalnum() for ch in answer):
+        return None
+    f = features_of(compared_with(answer, case.expected, case.question))
+    f["declines_in_part"] = float(answer != response.answer)
+    f["refused"], f["should_refuse"] = (REFUSED[refusal(text)] for text in (response.answer or "", case.expected[0]))
+    f["by_rules"] = log_odds(f)
+    return f
 
 
-def _by_meaning(
-    pairs: Sequence[Pair], rows: Sequence[Mapping[str, float]], odds: Sequence[float], embed: Embedder
-) -> list[float]:
-    """The log-odds, with the cosine of both answers, alone and after the question, where it is all a matter of words."""
-    chosen = [n for n, (f, odd) in enumerate(zip(rows, odds, strict=True)) if _is_open(f) and abs(odd) < SURE]
-    texts: list[str] = []
-    for n in chosen:
-        case, response = pairs[n]
-        answer, expected = answering_part(response.answer or ""), case.expected[0]
-        texts += [answer, expected, f"{case.question} {answer}", f"{case.question} {expected}"]
-    vectors = np.asarray(embed.embed(texts), dtype=np.float64) if texts else np.zeros((0, 1))
-    found = list(odds)
-    for place, n in enumerate(chosen):
-        one, other, asked_one, asked_other = vectors[4 * place : 4 * place + 4]
-        found[n] = float(WORDS * odds[n] + ALONE * (one @ other) + ASKED * (asked_one @ asked_other) - MEANT)
-    return found
+def agreement_odds(found: Sequence[Mapping[str, float]], pairs: Sequence[Pair]) -> list[float]:
+    """The log-odds of each answer: by words, then with the entailment model where it knows the language."""
+    by_words = load_fitted("agreement/agreement")
+    odds = by_words.log_odds(_matrix(found, by_words.features)) if found else np.zeros(0)
+    rows = second_rows(found, odds.tolist(), pairs)
+    asked = [n for n, row in enumerate(rows) if row]
+    if asked:
+        second = _second()
+        odds[asked] = second.log_odds(_matrix([rows[n] or {} for n in asked], second.features))
+    return odds.tolist()
 
 
-def _is_open(f: Mapping[str, float]) -> bool:
-    """Whether no figure, date, name, list, negation or near copy tells."""
-    told = f["exact"] or f["contains"] or f["opposed_side"] or f["same_side"] > 0 or f["other_of_kind"]
-    return bool(f["plain_words"]) and not told and f["answer_length"] <= BRIEF
+def second_rows(
+    found: Sequence[Mapping[str, float]], odds: Sequence[float], pairs: Sequence[Pair]
+) -> list[dict[str, float] | None]:
+    """What the second model is given for each answer; None where there is no entailment model for it."""
+    asked = [(case.question, answering_part(response.answer or ""), case.expected) for case, response in pairs]
+    return [
+        {name: f[name] for name in BESIDE} | {"words": odd} | dict(zip(VERDICT_FEATURES, verdict, strict=True))
+        if verdict is not None
+        else None
+        for f, odd, verdict in zip(found, odds, model_verdicts(asked), strict=True)
+    ]
+
+
+@cache
+def _second() -> SmallModel:
+    return from_json(load_numbers("agreement/agreement")["with_model"])
+
+
+def _matrix(rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> np.ndarray:
+    return np.array([[row[name] for name in names] for row in rows], dtype=np.float32)
 
 
 def long_supports(pairs: Sequence[Pair]) -> list[FactSupport | None]:
@@ -105,27 +113,6 @@ def long_supports(pairs: Sequence[Pair]) -> list[FactSupport | None]:
     for n, support in zip(long, fact_supports([pairs[n] for n in long]), strict=True):
         supports[n] = support
     return supports
-
-
-def long_features(odds: float, support: FactSupport) -> tuple[float, float, float, float]:
-    """What the fitted weights of long answers are for."""
-    return float(np.clip(odds, -LARGEST, LARGEST)), support.facts, support.claims, support.contradicted
-
-
-def _long_odds(odds: float, support: FactSupport | None) -> float:
-    if support is None:
-        return odds
-    *weights, shift = load_numbers("agreement/agreement")["long"]
-    return float(np.dot(weights, long_features(odds, support))) + shift
-
-
-def _compared(case: Case, response: Response) -> list[dict[str, float]]:
-    """The features against each expected answer; none for an empty answer."""
-    answer = answering_part(response.answer or "")
-    if not any(ch.isalnum() for ch in answer):
-        return []
-    part = float(answer != response.answer)
-    return [{**f, "declines_in_part": part} for f in compared_with(answer, case.expected, case.question)]
 
 
 def compared_with(answer: str, expected: Sequence[str], question: str) -> list[dict[str, float]]:
@@ -185,7 +172,7 @@ def _nearness(f: Mapping[str, float]) -> float:
 
 def _score(pair: Pair, f: Mapping[str, float], odds: float, support: FactSupport | None) -> Score:
     case, response = pair
-    value = round(1.0 / (1.0 + float(np.exp(-np.clip(_long_odds(odds, support), -30, 30)))), 6)
+    value = round(1.0 / (1.0 + float(np.exp(-np.clip(odds, -30, 30)))), 6)
     notes = _notes(f)
     if support:
         notes.append(f"{support.recall.value:.0%} of the expected facts are there")
