@@ -20,6 +20,7 @@ from answerkey.metrics.entailment.contradiction import contradicts
 from answerkey.metrics.entailment.model import EntailmentModel, Logits, TextPair, contradicted_odds, supported_odds
 from answerkey.metrics.grounding.word_support import PassageIndex, Support, lexical, without_english
 from answerkey.metrics.sentences import Piece, language, pieces
+from answerkey.text import CITATION
 from answerkey.types import Pair
 
 ANSWERS_AT_ONCE = 128  # answers whose pairs go to the model together
@@ -98,7 +99,7 @@ def _by_words(pair: Pair) -> ReadAnswer:
     spoken = languages(text, contexts)
     english, one_language = spoken[0] == "english", spoken[0] == spoken[1]
     found: list[ReadSentence] = []
-    for piece in pieces(text):
+    for piece in pieces(CITATION.sub(lambda mark: " " * len(mark[0]), text)):  # the 1 of [1] is no figure
         support = lexical(piece, index, asked, rarity() if english else {})
         features = support.features
         if not english or not one_language:
