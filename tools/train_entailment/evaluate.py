@@ -13,7 +13,7 @@ import numpy as np
 from tools.local_judge.report import Line
 from tools.train_entailment.data import CLASSES, LONG_WORDS, SHORT_WORDS, Example, read, split
 from tools.train_entailment.score import Scorer, probabilities
-from tools.train_entailment.sources import ANSWERS, BY_NAME, HALVED, Row, fraction, group_of
+from tools.train_entailment.sources import ANSWERS, BY_NAME, HALVED, WRITTEN, Row, fraction, group_of
 from tools.train_entailment.windows import best_windows, fit, overlap, sentences
 
 SETS = ("begin", "wice", "summedits", "factcheckgpt_stance", "ragtruth_qa")
@@ -29,7 +29,7 @@ def for_calibration(row: Row, source: str) -> bool:
 
 def examples(rows: Sequence[Row], source: str) -> list[Example]:
     """Rows as the model sees them: a long premise is cut to the windows that the hypothesis is about."""
-    words = LONG_WORDS if BY_NAME[source].kind == ANSWERS else SHORT_WORDS
+    words = LONG_WORDS if BY_NAME[source].kind in (ANSWERS, WRITTEN) else SHORT_WORDS
     return [
         Example(fit(row["premise"], row["hypothesis"], words), row["hypothesis"], CLASSES[row["label"]], False, source)
         for row in rows
