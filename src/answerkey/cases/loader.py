@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import glob
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cache
 from itertools import islice
 from pathlib import Path
 
 from answerkey.cases.qa_markdown import read_qa_markdown
 from answerkey.cases.shapes import CONVERSATIONS, cases_of_rows, cases_of_value
-from answerkey.coerce.decode import parse_json, read_lines, read_yaml
+from answerkey.coerce.decode import parse_json, read_lines, read_yaml, warn_once
 from answerkey.coerce.rows import case_of_row, response_of_row
 from answerkey.coerce.tables import ROW_READERS, Row, read_json, read_rows
 from answerkey.coerce.values import as_text, table_of
 from answerkey.errors import InputError, did_you_mean
 from answerkey.retrieval.rankings import read_figures, read_qrels, read_trec_run
 from answerkey.types import Case, Response
-
-log = logging.getLogger("answerkey.cases")
 
 _RUN_ENDINGS = (".run", ".trec", ".txt")
 ENDINGS = (*ROW_READERS, ".md", ".markdown", ".yaml", ".yml", ".qrels", ".trec")
@@ -184,15 +180,9 @@ def checked(
     if not seen:
         raise InputError(f"{where}: no case found; expected at least one question")
     if repeated:
-        _announce_repeated(where, len(repeated), ", ".join(repeated[:5]))
-
-
-@cache  # a run reads its cases more than once
-def _announce_repeated(where: str, count: int, ids: str) -> None:
-    log.warning(
-        "%s: %d cases repeat a question of an earlier case (%s%s); remove them, or keep them to weigh it more",
-        where, count, ids, ", …" if count > 5 else "",
-    )  # fmt: skip
+        ids = ", ".join(repeated[:5]) + (", …" if len(repeated) > 5 else "")
+        fix = "remove them, or keep them to weigh it more"
+        warn_once(f"{where}: {len(repeated)} cases repeat a question of an earlier case ({ids}); {fix}")
 
 
 def _place(files: Mapping[str, Path], name: str | None, number: int) -> str:
@@ -235,14 +225,8 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
         relevant, split = labels[key]
         yield Case(id=key, question=text, relevant=relevant, source_file=f"{name}/queries.jsonl", tags=(split,))
     if left_out:
-        _warn_left_out(folder.resolve(), left_out, number_of_queries)
-
-
-@cache  # a run reads its cases more than once
-def _warn_left_out(folder: Path, left_out: int, queries: int) -> None:
-    log.warning(
-        "%s/queries.jsonl: %d of %d queries have no label in qrels and are left out", folder.name, left_out, queries
-    )
+        found = f"{left_out} of {number_of_queries} queries have no label in qrels and are left out"
+        warn_once(f"{folder.name}/queries.jsonl: {found}", folder.resolve())
 
 
 def read_trec_cases(path: Path, name: str) -> Iterator[Case]:

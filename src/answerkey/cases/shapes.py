@@ -7,20 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from answerkey.cases.promptfoo import is_promptfoo, promptfoo_rows, with_expected_columns
+from answerkey.coerce import values
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import Row, rows_of_value, unwrapped
-from answerkey.coerce.values import (
-    Place,
-    as_list,
-    as_number,
-    as_turns,
-    is_list,
-    is_mapping,
-    is_number,
-    items_of,
-    unpacked,
-)
+from answerkey.coerce.values import Place, as_list, as_number, as_turns, is_list, is_mapping, is_number
 from answerkey.types import Case, Turn
 
 CONVERSATIONS = ("conversation", "messages", "sequence")
@@ -45,7 +36,7 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
         default_id = f"{path.stem}#{number}"
         for key in CONVERSATIONS:
             if key in row:
-                row[key] = unpacked(row[key], key, place)
+                row[key] = values.unpacked(row[key], key, place)
         if "messages" in row and {"question", "answer"} <= row.keys():  # a sample of Inspect, beside its transcript
             yield case_of_row(row, place, default_id)
         elif any(is_list(row.get(key)) for key in CONVERSATIONS):
@@ -110,7 +101,7 @@ def _turns(row: Mapping[str, object], kind: str, place: Place) -> Iterator[dict[
     """The turns of `conversation` or `sequence`, each as a row; a question of the row itself comes first."""
     if kind == "sequence" and row.get("question"):
         yield {key: row[key] for key in ("question", *RESPONSE_COLUMNS) if key in row}
-    turns = items_of(row[kind], kind, place)
+    turns = values.items_of(row[kind], kind, place)
     numbered = [(n, turn) for turn in turns if is_mapping(turn) and is_number(n := turn.get("turn"))]
     if len(numbered) == len(turns):
         turns = [turn for _, turn in sorted(numbered, key=lambda pair: pair[0])]

@@ -220,9 +220,7 @@ def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None)
             first = max(start - number, 0)
             kept = batch.slice(first, max(min(end - number, len(batch)) - first, 0))
             for place, row in enumerate(kept.to_pylist(), start=number + first + 1):
-                given: dict[str, object] = {
-                    columns[key]: None if value != value else value for key, value in row.items()
-                }  # NaN
+                given: dict[str, object] = {columns[k]: None if v != v else v for k, v in row.items()}  # NaN
                 yield given, Place(name, place, "row")
             number += len(batch)
     except failures as error:
@@ -284,6 +282,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 _announced: dict[str, set[str]] = {}
+_canonical = cache(canonical_columns)
 
 
 def _columns(names: tuple[str, ...], place: Place) -> dict[str, str]:
@@ -297,11 +296,6 @@ def _columns(names: tuple[str, ...], place: Place) -> dict[str, str]:
             log.warning("%s: %s", place.file, text)
         known.update(names)
     return columns
-
-
-@cache
-def _canonical(names: tuple[str, ...]) -> dict[str, str]:
-    return canonical_columns(names)
 
 
 ROW_READERS: dict[str, RowReader] = {
