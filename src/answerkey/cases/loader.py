@@ -20,6 +20,7 @@ from answerkey.types import Case, Response
 
 _RUN_ENDINGS = (".run", ".trec", ".txt")
 ENDINGS = (*ROW_READERS, ".md", ".markdown", ".yaml", ".yml", ".qrels", ".trec")
+PlaceOf = Callable[[str | None, int], str]  # where the nth case of a file stands
 DOCUMENT_ENDINGS = (".txt", ".pdf", ".rst", ".html")
 
 
@@ -69,12 +70,9 @@ def _joined(cases: Iterable[Case], truth: Mapping[str, Path]) -> Iterator[Case]:
 
 def _with(case: Case, known: Case) -> Case:
     empty = Case("", "")
-    names = [field.name for field in fields(Case) if field.name not in ("id", "question", "source_file", "extra")]
-    added = {
-        name: getattr(known, name)
-        for name in names
-        if getattr(case, name) == getattr(empty, name) and getattr(known, name) != getattr(empty, name)
-    }
+    own = ("id", "question", "source_file", "extra")
+    lacking = [each.name for each in fields(Case) if getattr(case, each.name) == getattr(empty, each.name)]
+    added = {name: getattr(known, name) for name in lacking if name not in own}
     return replace(case, **added, extra={**known.extra, **case.extra})
 
 
@@ -89,8 +87,7 @@ def read_responses(path: Path) -> Iterator[tuple[str, Response]]:
     for row, place in read_rows(path, path.name, (*ROW_READERS, *_RUN_ENDINGS)):
         key = str(row.get("id") or "").strip()
         if not key:
-            fix = "recorded answers are joined to cases by id"
-            raise place.error("id", row.get("id"), "the id of a case", fix)
+            raise place.error("id", row.get("id"), "the id of a case", "recorded answers are joined to cases by id")
         yield key, response_of_row(row, place)
 
 
@@ -108,7 +105,8 @@ def case_files(patterns: Iterable[str | Path], base: Path) -> list[Path]:
         else:
             found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
             if not found:
-                raise InputError(f"{pattern}: no such file, folder or glob{_near_file(path)}")
+                names = [near.name for near in path.parent.iterdir()] if path.parent.is_dir() else []
+                raise InputError(f"{pattern}: no such file, folder or glob{did_you_mean(path.name, names)}")
         files.update(dict.fromkeys(found))
     return list(files)
 
@@ -155,10 +153,8 @@ def shown_name(path: Path, base: Path) -> str:
         return str(path)
 
 
-def checked(
-    cases: Iterable[Case], where: str, place_of: Callable[[str | None, int], str] = "{}, case {}".format
-) -> Iterator[Case]:
-    """The same cases; a second use of an id stops with its place: `place_of` the nth case of a file."""
+def checked(cases: Iterable[Case], where: str, place_of: PlaceOf = "{}, case {}".format) -> Iterator[Case]:
+    """The same cases; a second use of an id stops with its place."""
     seen: set[int] = set()  # hashes of ids: a tenth of the memory of the texts
     asked: set[int] = set()
     repeated: list[str] = []
@@ -192,10 +188,6 @@ def _place(files: Mapping[str, Path], name: str | None, number: int) -> str:
     reader = ROW_READERS.get(ending) if ending != ".json" else None
     row = next(islice(reader(path, name or ""), number - 1, None), None) if path and reader else None
     return str(row[1]) if row else f"{name}, {'item' if ending == '.json' else 'case'} {number}"
-
-
-def _near_file(path: Path) -> str:
-    return did_you_mean(path.name, [p.name for p in path.parent.iterdir()]) if path.parent.is_dir() else ""
 
 
 def is_beir(folder: Path) -> bool:

@@ -114,9 +114,8 @@ def _is_reference(value: object) -> TypeGuard[str]:
 def _test_of_cells(row: Mapping[str | object, object]) -> dict[str, object]:
     """A row of a CSV file as a test: what is no variable begins with two underscores."""
     cells = {str(key): str(value or "") for key, value in row.items() if isinstance(key, str)}
-    asserts = [
-        _assertion_of_cell(cell) for key, cell in cells.items() if _EXPECTED_COLUMN.fullmatch(key) and cell.strip()
-    ]
+    expected = [cell for key, cell in cells.items() if _EXPECTED_COLUMN.fullmatch(key) and cell.strip()]
+    asserts = [_assertion_of_cell(cell) for cell in expected]
     own = {"description": cells.get("__description"), "threshold": cells.get("__threshold") or None}
     return {"vars": {key: cell for key, cell in cells.items() if not key.startswith("__")}, "assert": asserts, **own}
 

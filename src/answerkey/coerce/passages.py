@@ -12,6 +12,7 @@ from answerkey.coerce.values import LIVE, Place, as_number, as_text, is_list, is
 from answerkey.errors import InputError
 from answerkey.types import Passage
 
+Where = tuple[str | None, str]  # a document, if it is known, and a page
 TEXT_KEYS = ("text", "content", "page_content", "document", "chunk", "passage", "node")
 PAGE_KEYS = ("page_number", "page_label", "page")
 DOCUMENT_KEYS = ("source", "doc", "file", "filename", "file_name", "document", "document_id", "url")
@@ -240,9 +241,8 @@ def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[st
 
     A bare page means that page of the one document there is; with several documents it names none of their pages.
     """
-    found: Collection[str] = (
-        cast("dict[str, object]", retrieved) if isinstance(retrieved, dict) else dict.fromkeys(retrieved)
-    )
+    known = isinstance(retrieved, dict)
+    found: Collection[str] = cast("dict[str, object]", retrieved) if known else dict.fromkeys(retrieved)
     if all(label in found for label in labels) or not (names_pages("".join(found)) or names_pages("".join(labels))):
         return labels
     places = {one: page_parts(one) for one in found if one}
@@ -260,9 +260,7 @@ def names_pages(joined: str) -> bool:
     return "#" in joined or ":" in joined
 
 
-def _same_place(
-    wanted: tuple[str | None, str], places: Mapping[str, tuple[str | None, str]], single: bool
-) -> str | None:
+def _same_place(wanted: Where, places: Mapping[str, Where], single: bool) -> str | None:
     document, page = wanted
     for name, (other, number) in places.items():
         if page == number and (document_stem(document) == document_stem(other) if document and other else single):
@@ -270,7 +268,7 @@ def _same_place(
     return None
 
 
-def page_parts(name: str) -> tuple[str | None, str]:
+def page_parts(name: str) -> Where:
     match = _WITH_PAGE.match(name)
     return (match["document"], (match["any"] or match["digits"]).strip()) if match else (None, name)
 

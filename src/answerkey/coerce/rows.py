@@ -15,22 +15,22 @@ from answerkey.coerce.values import LIVE, Place, is_list, is_mapping, literal, t
 from answerkey.errors import InputError, did_you_mean
 from answerkey.types import AnswerCriteria, Case, Response
 
+Cells = Mapping[str, object]
 CellReader = Callable[[object, str, Place], Any]
 _CRITERIA = {field.name for field in fields(AnswerCriteria)}
 _RECORDED = frozenset(RESPONSE_COLUMNS)
+_CELLS = ("question", "answer", "expected")
 _PROMPT_TOKENS = ("prompt_tokens", "prompt", "input_tokens")
 _COMPLETION_TOKENS = ("completion_tokens", "completion", "output_tokens")
 
 
-def case_of_row(row: Mapping[str, object], place: Place, default_id: str) -> Case:
+def case_of_row(row: Cells, place: Place, default_id: str) -> Case:
     """The case of a row with canonical names; what the row says of an answer becomes its recorded response."""
     row = spread(row, place)
     question = values.as_text(row.get("question"), "question", place)
     if not question and "question" not in row:
-        near = did_you_mean("question", [name for name in row if name not in COLUMNS])
-        raise InputError(
-            f'{place}: no column "question" among {", ".join(row) or "none"}{near}; rename the column to "question"'
-        )
+        near, names = did_you_mean("question", [name for name in row if name not in COLUMNS]), ", ".join(row) or "none"
+        raise InputError(f'{place}: no column "question" among {names}{near}; rename the column to "question"')
     if not question:
         raise place.error("question", row.get("question"), "a question", "fill it in or remove the row")
     extra = {key: value for key, value in row.items() if key not in COLUMNS}
@@ -48,7 +48,7 @@ def case_of_row(row: Mapping[str, object], place: Place, default_id: str) -> Cas
     )
 
 
-def response_of_row(row: Mapping[str, object], place: Place) -> Response:
+def response_of_row(row: Cells, place: Place) -> Response:
     """The response that a row with canonical names records. No answer column, and a null answer, is no answer."""
     answer = row.get("answer")
     if place.live and isinstance(answer, str) and valid_text(answer) != answer:
@@ -83,7 +83,7 @@ def response_of_reply(reply: Mapping[str, object]) -> Response:
     return replace(response_of_row(row, LIVE), extra=values.plain_json(rest))
 
 
-def _read(readers: Mapping[str, tuple[str, CellReader]], row: Mapping[str, object], place: Place) -> dict[str, Any]:
+def _read(readers: Mapping[str, tuple[str, CellReader]], row: Cells, place: Place) -> dict[str, Any]:
     """The fields that the row gives a value for, each by its own reader."""
     given = ((readers[column], column, cell) for column, cell in row.items() if cell is not None and column in readers)
     return {name: read(cell, column, place) for (name, read), column, cell in given}
@@ -164,10 +164,7 @@ _CRITERION_READERS: dict[str, CellReader] = {
 }
 
 
-_CELLS = ("question", "answer", "expected")
-
-
-def spread(row: Mapping[str, object], place: Place) -> Mapping[str, object]:
+def spread(row: Cells, place: Place) -> Cells:
     """The row with cells that hold several values spread over columns; what the row itself gives stays.
 
     Such cells are the `inputs` and `outputs` of other tools, chat messages, and answers with positions.
@@ -211,9 +208,7 @@ def _first_choice(reply: Mapping[str, object]) -> Mapping[str, object]:
     return {**reply, "answer": values.message_text(message.get("content"))} if message else reply
 
 
-def _columns_in(
-    data: Mapping[str, object], column: str, row: Mapping[str, object], wanted: Sequence[str]
-) -> dict[str, object]:
+def _columns_in(data: Cells, column: str, row: Cells, wanted: Sequence[str]) -> dict[str, object]:
     """The values that have the name of a column; a single text, whatever its name, is that of `column`."""
     names = canonical_columns([str(key) for key in data])
     made = {names[str(key)]: value for key, value in data.items() if names[str(key)] in wanted}
@@ -222,7 +217,7 @@ def _columns_in(
     return {name: value for name, value in made.items() if name == column or name not in row}
 
 
-def _columns_in_chat(messages: Sequence[object], row: Mapping[str, object], place: Place) -> dict[str, object]:
+def _columns_in_chat(messages: Sequence[object], row: Cells, place: Place) -> dict[str, object]:
     """The last message of the user as the question, those before it as history, and a reply after it as the answer."""
     *earlier, last = values.as_turns(messages, "question", place) or (None,)
     if last is None:

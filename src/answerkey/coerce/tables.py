@@ -101,15 +101,12 @@ def _rows_by_column(data: Mapping[str, object]) -> list[dict[str, object]]:
 
 def _rows_by_id(data: Mapping[str, object]) -> list[dict[str, object]]:
     """The rows of `{id: {…}}`, and of `{id: expected}`; none where the keys are names of columns."""
-    values = list(data.values())
     if any(is_column(key) for key in data):
         return []
-    rows = [{"id": key, **value} for key, value in data.items() if is_mapping(value)]
-    if values and len(rows) == len(values):
-        return rows
-    if values and all(isinstance(value, str) for value in values):
+    if all(isinstance(value, str) for value in data.values()):
         return [{"id": key, "expected": value} for key, value in data.items()]
-    return []
+    rows = [{"id": key, **value} for key, value in data.items() if is_mapping(value)]
+    return rows if len(rows) == len(data) else []
 
 
 def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
@@ -118,9 +115,7 @@ def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
 
 
 def rows_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Row]:
-    return renamed(
-        (parse_json(line, f"{name}, line {number}", in_line=True), Place(name, number)) for number, line in lines
-    )
+    return renamed((parse_json(line, f"{name}, line {n}", in_line=True), Place(name, n)) for n, line in lines)
 
 
 def csv_rows(path: Path, name: str) -> Iterator[Row]:
@@ -139,9 +134,8 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
                 if cells == [_END]:
                     return
                 if cells and cells[-1].endswith(_END):
-                    raise InputError(
-                        f"{name}, line {lines.open_quote}: a quoted cell begins here and does not end; close the quote"
-                    )
+                    begins = f"{name}, line {lines.open_quote}"
+                    raise InputError(f"{begins}: a quoted cell begins here and does not end; close the quote")
                 place = Place(name, reader.line_num + skipped)
                 lines.begin(place.line + 1)
                 if not any(cell.strip() for cell in cells):

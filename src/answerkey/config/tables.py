@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from answerkey.config import declare
-from answerkey.config.declare import Table, TomlTable, about, one_line, sorted_values, variable_name
+from answerkey.config.declare import Table, TomlTable, about, sorted_values, web_address
 from answerkey.errors import SettingsError
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -30,9 +30,9 @@ Bm25Formula = Literal["robertson", "lucene", "atire", "bm25l", "bm25+"]
 AtLeast0 = Annotated[int, about("", ge=0)]
 AtLeast1 = Annotated[int, about("", ge=1)]
 Share = Annotated[float, about("", ge=0, le=1)]
-Line = Annotated[str, one_line]
-OptionalLine = Annotated[str | None, one_line]
-Variable = Annotated[str, variable_name]
+Line = Annotated[str, declare.one_line]
+OptionalLine = Annotated[str | None, declare.one_line]
+Variable = Annotated[str, declare.variable_name]
 
 
 class RunTable(Table, frozen=True):
@@ -43,9 +43,7 @@ class RunTable(Table, frozen=True):
     jobs: (
         Annotated[int, about("Processes for the metrics. Default: one per core for many cases.", ge=1, le=256)] | None
     ) = None
-    stop_below: Annotated[float | None, about("Stop at the first case below this score, on the profile's scale.")] = (
-        None
-    )
+    stop_below: Annotated[float | None, about("Stop at the first case below this score of the profile's scale.")] = None
     stop_on_fail: Annotated[bool, about("Stop at the first case that fails, as `--stop-on-fail` does.")] = False
     out: Annotated[str, about("Folder for the run folders, relative to the suite.")] = "results"
     max_cost: Annotated[float, about("Stop when answers and judge together have cost this much.", ge=0)] | None = None
@@ -77,10 +75,10 @@ class GateTable(Table, frozen=True):
 class ChatTable(Table, frozen=True):
     """A language model: where it is and how it is asked."""
 
-    preset: Annotated[
-        str | None, about("`groq`, `openai`, `ollama`, `vllm` or `llama-cpp`; for a judge also `local`.")
-    ] = None
-    base_url: Annotated[str, about("Address of an OpenAI-compatible endpoint, up to `/v1`."), declare.web_address] = ""
+    preset: Annotated[str | None, about("`groq`, `openai`, `ollama`, `vllm`, `llama-cpp`; a judge also `local`.")] = (
+        None
+    )
+    base_url: Annotated[str, about("Address of an OpenAI-compatible endpoint, up to `/v1`."), web_address] = ""
     model: Annotated[Line, about("The model's name; overrides the preset's model.")] = ""
     api_key_env: Annotated[Variable, about("Name of the environment variable with the key, never the key itself.")] = ""
     concurrency: Annotated[int, about("Requests at the same time.", ge=1)] = 20
@@ -121,9 +119,7 @@ class EmbeddingTable(Table, frozen=True):
     backend: Annotated[
         Literal["minilm", "sentence-transformers", "http"] | None, about("Default: chosen by the model's name.")
     ] = None
-    base_url: Annotated[str | None, about("An OpenAI-compatible endpoint with `/embeddings`."), declare.web_address] = (
-        None
-    )
+    base_url: Annotated[str | None, about("An OpenAI-compatible endpoint with `/embeddings`."), web_address] = None
     api_key_env: Annotated[Variable, about("Name of the environment variable with its key.")] = ""
     timeout: Annotated[float, about("Seconds for one request.", ge=0.001)] = 30.0
     threads: Annotated[int, about("Threads of the packaged model. Default: one per core.", ge=1)] | None = None
@@ -134,7 +130,7 @@ class RetrievalTable(Table, frozen=True):
     """[retrieval]: what `sweep` and `diagnose` search, how it is chunked and how it is ranked."""
 
     documents: Annotated[
-        Path | None, about("A file or folder (text, Markdown, PDF), a JSON list of chunks, a BEIR folder.")
+        Path | None, about("A file or folder (text, Markdown, PDF), JSON chunks or a BEIR folder.")
     ] = None
     ids: Annotated[IdStyle, about("How labels name pages: `auto`, `page`, `document` or `document#page`.")] = "auto"
     chunk_by: Annotated[
@@ -143,12 +139,8 @@ class RetrievalTable(Table, frozen=True):
     chunk_size: Annotated[int, about("Words per chunk.", ge=1)] = 200
     chunk_overlap: Annotated[int, about("Words that a chunk shares with the next.", ge=0)] = 40
     by: Annotated[tuple[ChunkBy, ...] | ChunkBy, about("For `sweep`: several values of `chunk_by` to compare.")] = ()
-    chunk_sizes: Annotated[
-        tuple[AtLeast1, ...], about("For `sweep`: several values of `chunk_size`."), sorted_values
-    ] = ()
-    overlaps: Annotated[
-        tuple[AtLeast0, ...], about("For `sweep`: several values of `chunk_overlap`."), sorted_values
-    ] = ()
+    chunk_sizes: Annotated[tuple[AtLeast1, ...], about("For `sweep`: several `chunk_size`."), sorted_values] = ()
+    overlaps: Annotated[tuple[AtLeast0, ...], about("For `sweep`: several `chunk_overlap`."), sorted_values] = ()
     models: Annotated[tuple[str, ...], about("For `sweep`: several embedding models, instead of `[embedding]`.")] = ()
     quote_share: Annotated[float, about("Share of a case's `quote` that a relevant chunk holds.", gt=0, le=1)] = 0.5
     originals: Annotated[Path | None, about("For `verify`: the PDF file or folder that the chunks come from.")] = None
@@ -156,17 +148,11 @@ class RetrievalTable(Table, frozen=True):
     chunks: Annotated[Path | None, about("A JSONL file with the page and text of each row of the index.")] = None
     qdrant_url: Annotated[OptionalLine, about("An existing Qdrant server, with `qdrant_collection`.")] = None
     qdrant_path: Annotated[Path | None, about("A folder of Qdrant's local mode, instead of a server.")] = None
-    qdrant_client: Annotated[OptionalLine, about("`module:function` that returns a client, such as one in memory.")] = (
-        None
-    )
+    qdrant_client: Annotated[OptionalLine, about("`module:function` that returns a client, as one in memory.")] = None
     qdrant_collection: Annotated[OptionalLine, about("The collection; `--collection` overrides it.")] = None
-    qdrant_api_key_env: Annotated[
-        str | None, about("Name of the environment variable with its key."), variable_name
-    ] = None
+    qdrant_api_key_env: Annotated[Variable, about("Name of the environment variable with its key.")] = ""
     qdrant_vector: Annotated[OptionalLine, about("Name of the dense vector. Default: the one that fits.")] = None
-    qdrant_sparse_vector: Annotated[
-        OptionalLine, about("Sparse vector for `sparse_encoder`. Default: the only one.")
-    ] = None
+    qdrant_sparse_vector: Annotated[OptionalLine, about("Vector for `sparse_encoder`. Default: the only one.")] = None
     sparse_encoder: Annotated[
         OptionalLine, about("`module:function` from a question to `{index: weight}`, instead of our BM25.")
     ] = None
@@ -181,9 +167,7 @@ class RetrievalTable(Table, frozen=True):
     text_field: Annotated[
         OptionalLine, about("Field with the text, such as `metadata.body`. Default: `text` and other usual names.")
     ] = None
-    page_field: Annotated[
-        OptionalLine, about("Field with the page. Default: `page_number`, `page_label` or `page`.")
-    ] = None
+    page_field: Annotated[OptionalLine, about("The page's field. Default: `page_number`, `page_label`, `page`.")] = None
     retriever: Annotated[
         OptionalLine, about("`module:function` of a question and k that returns passages, for any other store.")
     ] = None
@@ -203,21 +187,17 @@ class RetrievalTable(Table, frozen=True):
     named: Annotated[bool, about("With `alphas` or `ks`: also the five named settings at K = 5.")] = False
     rrf: Annotated[bool, about("With `alphas` or `ks`: also reciprocal rank fusion.")] = False
     topk_alpha: Annotated[float, about("The α of the top-K analysis. Default: the best one.", ge=0, le=1)] | None = None
-    select: Annotated[Line, about("Metric that chooses, such as `ndcg@5` or `f1`. Default: nDCG at the largest K.")] = (
-        ""
-    )
-    route: Annotated[
-        dict[str, float], about("The α of question types, as in `{factual = 0.3}`; others use `alpha`.")
-    ] = EMPTY
+    select: Annotated[Line, about("Metric that chooses, as `ndcg@5` or `f1`. Default: nDCG at the largest K.")] = ""
+    route: Annotated[dict[str, float], about("The α of question types: `{factual = 0.3}`; others use `alpha`.")] = EMPTY
     alpha: Annotated[float, about("Weight of dense search for the `rag` bot.", ge=0, le=1)] = 0.5
     pool: Annotated[int, about("Candidates per search that are fused.", ge=1)] = 100
     fusion: Annotated[Literal["weighted", "rrf"], about("`weighted` or `rrf`.")] = "weighted"
     bm25: Annotated[Bm25Formula, about("Formula: `lucene`, `robertson`, `atire`, `bm25l` or `bm25+`.")] = "lucene"
     k1: Annotated[float, about("k1 of BM25.", ge=0)] = 1.5
     b: Annotated[float, about("b of BM25.", ge=0, le=1)] = 0.75
-    language: Annotated[
-        str, about("Language of BM25's stems and stop words, such as `de`; `auto` detects it; or `none`.")
-    ] = "auto"
+    language: Annotated[str, about("Language for BM25, such as `de`; `auto` detects it, `none` stems nothing.")] = (
+        "auto"
+    )
     unit: Annotated[
         Literal["page", "chunk"], about("`page` merges the chunks of a page before measuring; `chunk` counts each.")
     ] = "page"
@@ -260,9 +240,7 @@ class SuiteTable(Table, frozen=True):
     criteria: Annotated[
         tuple[Any, ...], about('Criteria in words: `[[criteria]]` with `name`, `ask` and `kind` (`"pass"` or `"0-5"`).')
     ] = ()
-    modules: Annotated[
-        tuple[str, ...], about("Python modules with your own metrics, beside the suite or installed.")
-    ] = ()
+    modules: Annotated[tuple[str, ...], about("Modules with your own metrics, beside the suite or installed.")] = ()
     target: Annotated[TomlTable, about("The system under test: see `[target]`.")] = EMPTY
     judge: Annotated[
         str | TomlTable | None, about('A judge: `"local"`, a preset, `"module:function"`, or a `[judge]` table.')

@@ -46,12 +46,8 @@ class RecordedTable(Table, frozen=True):
 class PythonTable(LiveTable, frozen=True):
     """kind = "python": a function of yours."""
 
-    call: Annotated[
-        str, about("`module:function`, beside the suite or installed, of a question and optionally `history`.")
-    ] = ""
-    make: Annotated[
-        str, about("`module:function` of the table and the folder that returns an object with `ask`, `close`.")
-    ] = ""
+    call: Annotated[str, about("`module:function` beside the suite or installed, of question and `history`.")] = ""
+    make: Annotated[str, about("`module:function` of table and folder that makes an object with `ask`, `close`.")] = ""
 
 
 class ReplyTable(LiveTable, frozen=True):
@@ -71,12 +67,8 @@ class ReplyTable(LiveTable, frozen=True):
 class EndpointTable(ReplyTable, frozen=True):
     """What every kind of HTTP endpoint takes."""
 
-    headers: Annotated[dict[str, str], about("`${NAME}` is read from the environment and kept out of every file.")] = (
-        EMPTY
-    )
-    api_key_env: Annotated[
-        Variable, about("Name of the environment variable with the key, sent as a bearer token.")
-    ] = ""
+    headers: Annotated[dict[str, str], about("`${NAME}` is read from the environment, and kept out of files.")] = EMPTY
+    api_key_env: Annotated[Variable, about("Name of the environment variable with the key, a bearer token.")] = ""
 
 
 class HttpTable(EndpointTable, frozen=True):
@@ -109,9 +101,7 @@ class GradioTable(EndpointTable, frozen=True):
 class CommandTable(ReplyTable, frozen=True):
     """kind = "command": a program that reads and writes JSON lines."""
 
-    run: Annotated[
-        str | list[str], about("The program; it reads a JSON line per question and writes one per answer.")
-    ] = ""
+    run: Annotated[str | list[str], about("The program; reads a JSON line per question, writes one per answer.")] = ""
     processes: Annotated[int, about("Copies of the program that run at the same time.", ge=1)] = 1
 
 
