@@ -35,6 +35,9 @@ class RunLibrary:
         if is_run(self.root) or (self.root / SWEEP).is_file():  # the folder of one run: show its neighbours too
             self.root = self.root.parent
 
+    def runs(self) -> list[Path]:
+        return self._below(MANIFEST)
+
     def sweeps(self) -> list[Path]:
         return self._below(SWEEP)
 
@@ -62,7 +65,7 @@ class RunLibrary:
     def entries(self) -> list[RunEntry]:
         """One entry per run, newest first by its own time; a run that cannot be read has a `problem`."""
         found: list[RunEntry] = []
-        for folder in self._below(MANIFEST):
+        for folder in self.runs():
             try:
                 found.append(self._entry(folder))
             except (AnswerkeyError, LookupError, TypeError, ValueError, AttributeError, OSError) as error:
