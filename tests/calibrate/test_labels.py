@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from answerkey.calibrate.agreement import cohen_kappa, krippendorff_alpha
-from answerkey.calibrate.labels import DECISION, CaseLabel, RunLabels, add_label, read_labels
+from answerkey.calibrate.labels import (
+    DECISION,
+    CaseLabel,
+    RunLabels,
+    add_label,
+    cohen_kappa,
+    krippendorff_alpha,
+    read_labels,
+)
 from answerkey.errors import InputError
 
 

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from answerkey.targets.fields import parse
-from answerkey.targets.respond import as_response
+from answerkey.targets.respond import FailedExchange, as_response
 from answerkey.types import Passage, Response
 
 texts = st.text(st.characters(), max_size=20)  # lone surrogates too, as `"\\ud800"` in JSON gives them
@@ -54,8 +54,10 @@ def test_a_response_of_the_bots_own(answer: str | None, text: str, error: Any, e
 
 @given(st.text(max_size=50) | replies.map(lambda reply: json.dumps(reply, default=str)))
 def test_whatever_a_server_sends(text: str) -> None:
-    value = parse(text)
-    check(value if isinstance(value, Response) else as_response(value))
+    try:
+        check(as_response(parse(text)))
+    except FailedExchange as failed:
+        check(failed.response)
 
 
 def check(got: Response) -> None:

@@ -5,16 +5,18 @@ The interval of AUROC comes from a bootstrap; rows of one source are drawn toget
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from answerkey.distributions import average_ranks
 from answerkey.intervals import DRAWS, SEED, Interval, rate_interval
 
-if TYPE_CHECKING:
-    from answerkey.intervals import NumberArray
+NumberArray = NDArray[Any]
+Groups = Sequence[str] | None  # the source of each row, where rows of one source belong together
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,44 +57,8 @@ def agreement(decided: NumberArray, positive: NumberArray) -> Agreement:
     )
 
 
-def cohen_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Agreement of two people beyond chance, over the cases that both labelled; None where it is undefined.
-
-    >>> cohen_kappa([(1, 1), (0, 0), (1, 0), (0, 0)])
-    0.5
-    """
-    n = len(pairs)
-    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    by_chance = sum(first[label] * second[label] for label in first) / n**2 if n else 1.0
-    if by_chance == 1:
-        return None
-    return (sum(a == b for a, b in pairs) / n - by_chance) / (1 - by_chance)
-
-
-def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
-    """Agreement of any number of people on nominal labels; each unit holds the labels one case got. None if undefined.
-
-    >>> krippendorff_alpha([[1, 1], [0, 0], [1, 0], [0, 0, 0]])
-    0.5555555555555556
-    """
-    totals: Counter[float] = Counter()
-    observed = 0.0
-    for labels in units:
-        count = len(labels)
-        if count < 2:
-            continue
-        here = Counter(labels)
-        totals.update(here)
-        observed += sum(times * (count - times) for times in here.values()) / (count - 1)
-    n = sum(totals.values())
-    expected = sum(times * (n - times) for times in totals.values())
-    return None if not expected else 1 - (n - 1) * observed / expected
-
-
 def spearman(values: NumberArray, labels: NumberArray) -> float | None:
     """Rank correlation; None where one side is constant or there are fewer than three rows."""
-    import numpy as np
-
     if len(values) < 3 or np.ptp(values) == 0 or np.ptp(labels) == 0:
         return None
     return float(np.corrcoef(average_ranks(values), average_ranks(labels))[0, 1])
@@ -107,8 +73,6 @@ def best_threshold(values: NumberArray, positive: NumberArray, aim: Aim = "balan
 
     `balanced` weighs both classes alike (TPR + TNR), so that a rare class is not simply ignored.
     """
-    import numpy as np
-
     order = np.argsort(values, kind="stable")
     ordered, labels = values[order], positive[order]
     cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
@@ -135,14 +99,12 @@ def _gain(aim: Aim, hits: NumberArray, rejections: NumberArray, positives: int, 
 
 
 def cross_validated(
-    values: NumberArray, positive: NumberArray, groups: Sequence[str] | None, aim: Aim = "balanced"
+    values: NumberArray, positive: NumberArray, groups: Groups, aim: Aim = "balanced"
 ) -> tuple[Agreement, list[float]] | None:
     """Agreement on rows left out of the fit, five folds, a group never split; and the thresholds fitted."""
-    import numpy as np
-
-    folds = _folds(len(values), groups)
-    decided = np.zeros(len(values), dtype=bool)
-    judged = np.zeros(len(values), dtype=bool)
+    member, count = _members(len(values), groups)
+    folds = (np.random.default_rng(SEED).permutation(count) % FOLDS)[member]
+    decided, judged = np.zeros((2, len(values)), dtype=bool)
     thresholds: list[float] = []
     for fold in range(FOLDS):
         left_out = folds == fold
@@ -157,18 +119,8 @@ def cross_validated(
     return agreement(decided[judged], positive[judged]), thresholds
 
 
-def _folds(n: int, groups: Sequence[str] | None) -> NumberArray:
-    import numpy as np
-
-    member, count = _members(n, groups)
-    fold_of_group = np.random.default_rng(SEED).permutation(count) % FOLDS
-    return fold_of_group[member]
-
-
-def _members(n: int, groups: Sequence[str] | None) -> tuple[NumberArray, int]:
+def _members(n: int, groups: Groups) -> tuple[NumberArray, int]:
     """The number of the group that each row belongs to, and how many groups there are."""
-    import numpy as np
-
     member = np.arange(n) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     return member, int(member.max()) + 1
 
@@ -198,19 +150,14 @@ class Reliability:
 
 def reliability(values: NumberArray, positive: NumberArray, sign: int) -> Reliability:
     """Equal values stay in one bin; values that fall as label 1 grows likelier are read as 1 − value."""
-    import numpy as np
-
     edges = np.unique(np.quantile(values, np.linspace(0, 1, BINS + 1)[1:-1]))
     place = np.searchsorted(edges, values, side="right")
     bins: list[ReliabilityBin] = []
     for n in np.unique(place):
         inside = place == n
         own, hits, count = values[inside], int(positive[inside].sum()), int(inside.sum())
-        bins.append(
-            ReliabilityBin(
-                float(own.min()), float(own.max()), count, float(own.mean()), hits / count, rate_interval(hits, count)
-            )
-        )
+        span = float(own.min()), float(own.max())
+        bins.append(ReliabilityBin(*span, count, float(own.mean()), hits / count, rate_interval(hits, count)))
     if values.min() < 0 or values.max() > 1:
         return Reliability(tuple(bins), None, None)
     chance = values if sign > 0 else 1 - values
@@ -218,21 +165,16 @@ def reliability(values: NumberArray, positive: NumberArray, sign: int) -> Reliab
     return Reliability(tuple(bins), float(sum(gaps) / len(values)), float(np.mean((chance - positive) ** 2)))
 
 
-_FEWER_ABOVE, _FEWER = 3_000, 2_000
 _NUMBERS_AT_ONCE = 2_000_000
 
 
 def draws_for(n: int) -> int:
-    """10,000 draws, or 2,000 where there are many rows and the interval is narrow anyway."""
-    return DRAWS if n <= _FEWER_ABOVE else _FEWER
+    """Fewer where there are many rows and the interval is narrow anyway."""
+    return DRAWS if n <= 3_000 else 2_000
 
 
-def auroc_draws(
-    columns: Sequence[NumberArray], positive: NumberArray, groups: Sequence[str] | None
-) -> list[NumberArray]:
+def auroc_draws(columns: Sequence[NumberArray], positive: NumberArray, groups: Groups) -> list[NumberArray]:
     """AUROC of every column over the same draws; a draw with only one class is NaN."""
-    import numpy as np
-
     blocks = [_Blocks(values, positive) for values in columns]
     parts: list[list[NumberArray]] = [[] for _ in columns]
     for weights in _weights(len(positive), groups):
@@ -243,8 +185,6 @@ def auroc_draws(
 
 def interval95(draws: NumberArray) -> list[float] | None:
     """The middle 95 %; None where hardly any draw had both classes."""
-    import numpy as np
-
     usable = draws[~np.isnan(draws)]
     if len(usable) < 0.5 * len(draws):
         return None
@@ -255,16 +195,12 @@ class _Blocks:
     """Rows sorted by value once, so that a draw costs one pass: values tied with each other form a block."""
 
     def __init__(self, values: NumberArray, positive: NumberArray) -> None:
-        import numpy as np
-
         self.order = np.argsort(values, kind="stable")
         ordered = values[self.order]
         self.starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
         self.positive = positive[self.order]
 
     def auroc(self, weights: NumberArray) -> NumberArray:
-        import numpy as np
-
         ordered = weights[:, self.order]
         above = np.add.reduceat(ordered * self.positive, self.starts, axis=1)
         below = np.add.reduceat(ordered * ~self.positive, self.starts, axis=1)
@@ -274,10 +210,8 @@ class _Blocks:
         return np.divide(won, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
 
 
-def _weights(n: int, groups: Sequence[str] | None) -> Iterator[NumberArray]:
+def _weights(n: int, groups: Groups) -> Iterator[NumberArray]:
     """How often each row was drawn, some draws at a time."""
-    import numpy as np
-
     member, count = _members(n, groups)
     random = np.random.default_rng(SEED)
     draws = draws_for(n)

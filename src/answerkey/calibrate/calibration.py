@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from answerkey.calibrate.agreement import (
-    Agreement,
-    Aim,
-    Reliability,
-    agreement,
-    auroc,
-    auroc_draws,
-    best_threshold,
-    cross_validated,
-    draws_for,
-    interval95,
-    reliability,
-    spearman,
-)
+import numpy as np
+
+from answerkey.calibrate import agreement as agree
+from answerkey.calibrate.agreement import Agreement, Aim, Reliability, agreement, auroc, interval95
 from answerkey.errors import InputError
 from answerkey.text import printable
 from answerkey.types import Better, Score
-
-if TYPE_CHECKING:
-    from answerkey.intervals import NumberArray
-
 
 Meaning = Literal["good", "bad"]
 
@@ -72,8 +58,6 @@ class RepeatNoise:
 
 def judge_noise(repeats: Sequence[Sequence[Score]], sign: int, threshold: float | None) -> RepeatNoise | None:
     """None for a single pass, or where no row has a value every time."""
-    import numpy as np
-
     if len(repeats) < 2:
         return None
     complete = [row for row in zip(*repeats, strict=True) if all(score.value is not None for score in row)]
@@ -146,8 +130,6 @@ def calibrate_metric(
     asked: CalibrationOptions | None = None,
 ) -> Calibration:
     """`repeats` holds the scores of every row, once for each time they were computed; the first is judged."""
-    import numpy as np
-
     asked = asked or CalibrationOptions()
     kept = [n for n, score in enumerate(repeats[0]) if score.value is not None]
     if not kept:
@@ -157,16 +139,18 @@ def calibrate_metric(
     labels = np.array([rows.labels[n] for n in kept], dtype=float)
     lengths = np.array([rows.lengths[n] for n in kept], dtype=float)
     groups = [rows.groups[n] for n in kept] if rows.groups else None
-    cut = _label_cut(np.asarray(rows.labels), asked.label_cut)
+    low, high = min(rows.labels), max(rows.labels)
+    cut = asked.label_cut
+    if cut is None:  # labels above it are positive: ½ for 0 and 1, else the middle of their range
+        cut = (low + high) / 2 if low < high else 0.5
     positive = labels > cut
     raw = auroc(values, positive)
     direction = direction_of(better, raw, asked.positive)
     turned = direction.sign * values
     long_sign = 1 if (auroc(lengths, positive) or 0.5) >= 0.5 else -1
-    both = raw is not None
-    draws = auroc_draws([turned, long_sign * lengths], positive, groups) if both else []
-    threshold = best_threshold(turned, positive, asked.aim)
-    crossed = cross_validated(turned, positive, groups, asked.aim)
+    draws = agree.auroc_draws([turned, long_sign * lengths], positive, groups) if raw is not None else []
+    threshold = agree.best_threshold(turned, positive, asked.aim)
+    crossed = agree.cross_validated(turned, positive, groups, asked.aim)
     made = Calibration(
         metric=metric,
         n=len(kept),
@@ -177,7 +161,7 @@ def calibrate_metric(
         direction=direction,
         auroc=None if raw is None else direction.turned(raw),
         auroc_ci95=interval95(draws[0]) if draws else None,
-        spearman=spearman(values, labels),
+        spearman=agree.spearman(values, labels),
         threshold=None if threshold is None else direction.sign * threshold,
         fitted=None if threshold is None else agreement(turned > threshold, positive),
         cross=crossed[0] if crossed else None,
@@ -185,8 +169,8 @@ def calibrate_metric(
         length_auroc=auroc(long_sign * lengths, positive),
         length_auroc_ci95=interval95(draws[1]) if draws else None,
         over_length_ci95=interval95(draws[0] - draws[1]) if draws else None,
-        reliability=reliability(values, positive, direction.sign),
-        draws=draws_for(len(kept)),
+        reliability=agree.reliability(values, positive, direction.sign),
+        draws=agree.draws_for(len(kept)),
         groups=len(set(groups)) if groups else None,
         noise=judge_noise(repeats, direction.sign, threshold),
     )
@@ -194,17 +178,10 @@ def calibrate_metric(
     return made
 
 
-def _label_cut(labels: NumberArray, given: float | None) -> float:
-    """Labels above it are positive: ½ for 0 and 1, else the middle of their range."""
-    if given is not None:
-        return given
-    return float((labels.min() + labels.max()) / 2) if labels.min() < labels.max() else 0.5
-
-
 def _notes(c: Calibration, better: Better) -> list[str]:
-    notes: list[str] = []
     if c.auroc is None:
         return ["all labels are on one side: nothing to tell apart, so no AUROC and no threshold"]
+    notes: list[str] = []
     if c.direction.guessed and c.direction.label_means and better != "neither":
         notes.append(
             f"label 1 was taken to mean {c.direction.label_means}, which fits the metric better; "
@@ -246,10 +223,8 @@ def calibration_json(c: Calibration) -> dict[str, object]:
         "spearman": c.spearman,
         "best_threshold": c.threshold,
         "decides": f"label 1 where value {'>' if direction.sign > 0 else '<'} best_threshold",
-        "accuracy_at_best": fitted["accuracy"],
-        "kappa": fitted["kappa"],
-        "tpr": fitted["tpr"],
-        "tnr": fitted["tnr"],
+        "accuracy_at_best": fitted.pop("accuracy"),
+        **fitted,
         "cross_validated": {**_agreement_json(c.cross), "thresholds": c.cross_thresholds},
         "baselines": {  # what no metric at all would reach
             "length_only": {
@@ -271,19 +246,15 @@ def calibration_json(c: Calibration) -> dict[str, object]:
 
 
 def _agreement_json(a: Agreement | None) -> dict[str, float | None]:
-    if a is None:
-        return dict.fromkeys(("accuracy", "kappa", "tpr", "tnr"))
-    return {"accuracy": a.accuracy, "kappa": a.kappa, "tpr": a.tpr, "tnr": a.tnr}
+    return {name: getattr(a, name, None) for name in ("accuracy", "kappa", "tpr", "tnr")}
 
 
 def calibration_text(c: Calibration) -> str:
     """Plain lines; the figures of the JSON, with their denominators."""
     share = c.positives / c.n
+    means = ", taken to mean" if c.direction.guessed else " means"
     sides = f"label 1 in {c.positives} ({share:.1%})"
-    if c.direction.label_means:
-        sides += (
-            f", taken to mean {c.direction.label_means}" if c.direction.guessed else f" means {c.direction.label_means}"
-        )
+    sides += f"{means} {c.direction.label_means}" if c.direction.label_means else ""
     grouped = f"{c.draws:,} draws" + (f" of {c.groups} groups" if c.groups else "")
     lines = [
         f"{c.metric}: scored {c.n}/{c.of}{f', {c.errors} errors' if c.errors else ''}; {sides}; {c.direction.phrase}",
@@ -299,10 +270,9 @@ def calibration_text(c: Calibration) -> str:
         f"    always label 1                accuracy {share:.3f}, TPR 1.000, TNR 0.000, κ 0.000",
         f"    always the more common label  accuracy {max(share, 1 - share):.3f}",
     ]
-    if c.reliability.error is not None and c.reliability.brier is not None:
-        lines.append(
-            f"  read as a probability: calibration error {c.reliability.error:.3f}, Brier {c.reliability.brier:.3f}"
-        )
+    error, brier = c.reliability.error, c.reliability.brier
+    if error is not None and brier is not None:
+        lines.append(f"  read as a probability: calibration error {error:.3f}, Brier {brier:.3f}")
     if c.noise:
         flips = "" if c.noise.flips is None else f"; {c.noise.flips:.1%} of {c.noise.rows} rows change sides"
         lines.append(f"  noise over {c.noise.repeats} repeats: standard deviation {c.noise.sd:.3g} within a row{flips}")

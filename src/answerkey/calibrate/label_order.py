@@ -14,6 +14,8 @@ from random import Random
 from answerkey.distributions import chi2_tail
 from answerkey.intervals import CorrectedRate, ppi_rate
 
+Scores = Sequence[float | None]
+Passed = Sequence[bool]
 STRATA = 5
 _LEAST = 20  # cases in a stratum: smaller ones cost more labels than they save
 # Imagined labels per stratum that agree with the verdict in this share. The order needs several: otherwise a stratum whose
@@ -23,7 +25,7 @@ _PRIOR, _LIKELY = 4.0, 0.85
 _SPREAD_PRIOR, _SPREAD_LIKELY = 1.5, 0.8
 
 
-def strata_of(scores: Sequence[float | None], passed: Sequence[bool]) -> list[list[int]]:
+def strata_of(scores: Scores, passed: Passed) -> list[list[int]]:
     """Positions of the cases in strata by score; equal scores stay together, failed and passed cases apart."""
     strata: list[list[int]] = []
     for side in (False, True):
@@ -39,7 +41,7 @@ def strata_of(scores: Sequence[float | None], passed: Sequence[bool]) -> list[li
     return strata
 
 
-def label_order(scores: Sequence[float | None], passed: Sequence[bool], labels: Mapping[int, float]) -> Iterator[int]:
+def label_order(scores: Scores, passed: Passed, labels: Mapping[int, float]) -> Iterator[int]:
     """The positions of the unlabelled cases, the most useful first; within a stratum the order is random but fixed.
 
     >>> next(label_order([0.1, 0.9, 0.5], [False, True, False], {0: 0.0})) in (1, 2)
@@ -69,9 +71,7 @@ def _gain(weight: float, right: float, n: float) -> float:
     return weight**2 * share * (1 - share) * (1 / n - 1 / (n + 1))
 
 
-def corrected_pass_rate(
-    scores: Sequence[float | None], passed: Sequence[bool], labels: Mapping[int, float]
-) -> CorrectedRate | None:
+def corrected_pass_rate(scores: Scores, passed: Passed, labels: Mapping[int, float]) -> CorrectedRate | None:
     """The share of right answers in the whole run, from the labelled cases; None for fewer than two labels.
 
     By PPI++ where the labels are spread over the strata as the cases are. Labels that prefer some strata, as those given in
@@ -87,11 +87,10 @@ def corrected_pass_rate(
 
 
 def rate_of_cases(
-    ids: Sequence[str], scores: Sequence[float | None], passed: Sequence[bool], labels: Mapping[str, float]
+    ids: Sequence[str], scores: Scores, passed: Passed, labels: Mapping[str, float]
 ) -> CorrectedRate | None:
     """As `corrected_pass_rate`, with labels by case id."""
-    places = {n: labels[case] for n, case in enumerate(ids) if case in labels}
-    return corrected_pass_rate(scores, passed, places)
+    return corrected_pass_rate(scores, passed, {n: labels[case] for n, case in enumerate(ids) if case in labels})
 
 
 def _spread_evenly(counts: Sequence[tuple[int, int]]) -> bool:
@@ -102,9 +101,7 @@ def _spread_evenly(counts: Sequence[tuple[int, int]]) -> bool:
     return len(counts) < 2 or (chi2_tail(len(counts) - 1, statistic)) > 0.01
 
 
-def stratified_rate(
-    strata: Sequence[Sequence[int]], passed: Sequence[bool], labels: Mapping[int, float]
-) -> CorrectedRate:
+def stratified_rate(strata: Sequence[Sequence[int]], passed: Passed, labels: Mapping[int, float]) -> CorrectedRate:
     """The mean of the strata; the spread of one with few labels is close to what its verdicts suggest."""
     total = sum(map(len, strata))
     mean = variance = 0.0

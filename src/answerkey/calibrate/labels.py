@@ -6,21 +6,20 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
-from answerkey.calibrate.agreement import cohen_kappa, krippendorff_alpha
 from answerkey.cases.loader import checked, load_cases
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import ROW_READERS, Row, read_rows
 from answerkey.errors import InputError, StorageError, did_you_mean
 from answerkey.runs.store import is_run, read_outcomes
 from answerkey.runs.suite import Suite
-from answerkey.types import Case, Pair, Response, Score
+from answerkey.types import Case, Pair, Score
 
 LABELS_FILE = "labels.jsonl"
 DECISION = "decision"  # the name under which a disagreement is settled
@@ -91,11 +90,8 @@ class RunLabels:
 
     def disagreements(self) -> list[str]:
         """The cases on which people differ and nothing is decided."""
-        return [
-            case
-            for case in self.by_case
-            if DECISION not in (given := self.given(case)) and len(set(given.values())) > 1
-        ]
+        given = {case: self.given(case) for case in self.by_case}
+        return [case for case, labels in given.items() if DECISION not in labels and len(set(labels.values())) > 1]
 
     def agreement(self) -> LabelAgreement:
         """The agreement between the people, decisions apart."""
@@ -106,6 +102,40 @@ class RunLabels:
             both = [(entry[a], entry[b]) for entry in table if a in entry and b in entry]
             pairs.append((a, b, len(both), cohen_kappa(both)))
         return LabelAgreement(krippendorff_alpha([list(entry.values()) for entry in table]), tuple(pairs))
+
+
+def cohen_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Agreement of two people beyond chance, over the cases that both labelled; None where it is undefined.
+
+    >>> cohen_kappa([(1, 1), (0, 0), (1, 0), (0, 0)])
+    0.5
+    """
+    n = len(pairs)
+    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    by_chance = sum(first[label] * second[label] for label in first) / n**2 if n else 1.0
+    if by_chance == 1:
+        return None
+    return (sum(a == b for a, b in pairs) / n - by_chance) / (1 - by_chance)
+
+
+def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
+    """Agreement of any number of people on nominal labels; each unit holds the labels one case got. None if undefined.
+
+    >>> krippendorff_alpha([[1, 1], [0, 0], [1, 0], [0, 0, 0]])
+    0.5555555555555556
+    """
+    totals: Counter[float] = Counter()
+    observed = 0.0
+    for labels in units:
+        count = len(labels)
+        if count < 2:
+            continue
+        here = Counter(labels)
+        totals.update(here)
+        observed += sum(times * (count - times) for times in here.values()) / (count - 1)
+    n = sum(totals.values())
+    expected = sum(times * (n - times) for times in totals.values())
+    return None if not expected else 1 - (n - 1) * observed / expected
 
 
 def read_labels(run: Path, strict: bool = False) -> RunLabels:
@@ -156,9 +186,8 @@ def column_label(case: Case) -> float | None:
 
 def all_labels(run: Path, file: Path | None = None) -> dict[str, float]:
     """One label per case: from a file with columns id and label, else from the run's labels, else from its cases."""
-    found = {
-        outcome.case.id: label for outcome in read_outcomes(run) if (label := column_label(outcome.case)) is not None
-    }
+    cases = [outcome.case for outcome in read_outcomes(run)]
+    found = {case.id: label for case in cases if (label := column_label(case)) is not None}
     found |= read_labels(run).resolved()
     for row, place in read_rows(file, file.name) if file else ():
         if "id" not in row or "label" not in row:
@@ -204,22 +233,13 @@ class Labelled:
 def read_labelled(path: Path, label: str = "label", group: str = "group", limit: int | None = None) -> Labelled:
     """Every row that has a label and an answer; rows without a label are counted, rows without an answer refused."""
     rows = _run_rows(path) if is_run(path) else _file_rows(path, label)
-    pairs: list[Pair] = []
-    labels: list[float] = []
-    known: list[dict[str, float]] = []
-    unlabelled = 0
-    for pair, given, scores in islice(rows, limit):
-        value = as_label(given, pair[0].id)
-        if value is None:
-            unlabelled += 1
-            continue
-        pairs.append(pair)
-        labels.append(value)
-        known.append(scores)
-    if not pairs:
+    read = [(pair, as_label(given, pair[0].id), scores) for pair, given, scores in islice(rows, limit)]
+    found = [(pair, value, scores) for pair, value, scores in read if value is not None]
+    if not found:
         raise InputError(f"{path}: no row has a label; {_how_to_label(path, label)}")
+    pairs, labels, known = (list(column) for column in zip(*found, strict=True))
     groups = [str(case.extra.get(group, "")) for case, _ in pairs]
-    return Labelled(pairs, labels, groups if all(groups) else None, unlabelled, known)
+    return Labelled(pairs, labels, groups if all(groups) else None, len(read) - len(found), known)
 
 
 _Given = tuple[Pair, Any, dict[str, float]]
@@ -237,10 +257,11 @@ def _file_rows(path: Path, label: str) -> Iterator[_Given]:
 def _cases(path: Path) -> Iterator[Case]:
     """As everywhere, but labelled data may lack questions: claims, replies and summaries are labelled too."""
     reader = ROW_READERS.get(path.suffix.lower())
-    if reader is None or not path.is_file():
-        yield from load_cases([path])
-        return
-    yield from checked(_tolerant(reader(path, path.name), path), path.name)
+    return (
+        checked(_tolerant(reader(path, path.name), path), path.name)
+        if reader and path.is_file()
+        else load_cases([path])
+    )
 
 
 def _tolerant(rows: Iterator[Row], path: Path) -> Iterator[Case]:
@@ -255,9 +276,8 @@ def _run_rows(path: Path) -> Iterator[_Given]:
         raise InputError(f"{path}: no {LABELS_FILE}; {_how_to_label(path, 'label')}")
     labels = read_labels(path, strict=True).resolved()
     for outcome in read_outcomes(path):
-        response: Response = outcome.response
         scores = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
-        yield (outcome.case, response), labels.get(outcome.case.id), scores
+        yield (outcome.case, outcome.response), labels.get(outcome.case.id), scores
 
 
 def _how_to_label(path: Path, label: str) -> str:
@@ -268,11 +288,10 @@ def _how_to_label(path: Path, label: str) -> str:
 
 CHUNK = 256
 Progress = Callable[[int, int], None]
+Columns = dict[str, list[Score]]  # the scores of each metric
 
 
-def measure(
-    labelled: Labelled, suite: Suite, repeats: int = 1, progress: Progress | None = None
-) -> list[dict[str, list[Score]]]:
+def measure(labelled: Labelled, suite: Suite, repeats: int = 1, progress: Progress | None = None) -> list[Columns]:
     """For each repeat, the column of scores of every metric of the suite. A judge is asked anew each time."""
     from answerkey.metrics.judge.judged_metrics import without_cache  # most users of labels measure nothing
     from answerkey.runs.score import in_chunks, make_scorer
@@ -285,9 +304,9 @@ def measure(
     scorer = make_scorer(suite, None)
     try:
         done, total = 0, repeats * len(labelled)
-        passes: list[dict[str, list[Score]]] = []
+        passes: list[Columns] = []
         for _ in range(repeats):
-            columns: dict[str, list[Score]] = {name: [] for name in names}
+            columns: Columns = {name: [] for name in names}
             for chunk in in_chunks(labelled.pairs, CHUNK):
                 for scores in scorer.plan.score(chunk):
                     for name in names:

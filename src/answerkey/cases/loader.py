@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import glob
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cache
 from itertools import islice
 from pathlib import Path
 
 from answerkey.cases.qa_markdown import read_qa_markdown
 from answerkey.cases.shapes import CONVERSATIONS, cases_of_rows, cases_of_value
-from answerkey.coerce.decode import parse_json, read_lines, read_yaml
+from answerkey.coerce.decode import parse_json, read_lines, read_yaml, warn_once
 from answerkey.coerce.rows import case_of_row, response_of_row
 from answerkey.coerce.tables import ROW_READERS, Row, read_json, read_rows
 from answerkey.coerce.values import as_text, table_of
@@ -20,10 +18,9 @@ from answerkey.errors import InputError, did_you_mean
 from answerkey.retrieval.rankings import read_figures, read_qrels, read_trec_run
 from answerkey.types import Case, Response
 
-log = logging.getLogger("answerkey.cases")
-
 _RUN_ENDINGS = (".run", ".trec", ".txt")
 ENDINGS = (*ROW_READERS, ".md", ".markdown", ".yaml", ".yml", ".qrels", ".trec")
+PlaceOf = Callable[[str | None, int], str]  # where the nth case of a file stands
 DOCUMENT_ENDINGS = (".txt", ".pdf", ".rst", ".html")
 
 
@@ -73,12 +70,9 @@ def _joined(cases: Iterable[Case], truth: Mapping[str, Path]) -> Iterator[Case]:
 
 def _with(case: Case, known: Case) -> Case:
     empty = Case("", "")
-    names = [field.name for field in fields(Case) if field.name not in ("id", "question", "source_file", "extra")]
-    added = {
-        name: getattr(known, name)
-        for name in names
-        if getattr(case, name) == getattr(empty, name) and getattr(known, name) != getattr(empty, name)
-    }
+    own = ("id", "question", "source_file", "extra")
+    lacking = [each.name for each in fields(Case) if getattr(case, each.name) == getattr(empty, each.name)]
+    added = {name: getattr(known, name) for name in lacking if name not in own}
     return replace(case, **added, extra={**known.extra, **case.extra})
 
 
@@ -93,8 +87,7 @@ def read_responses(path: Path) -> Iterator[tuple[str, Response]]:
     for row, place in read_rows(path, path.name, (*ROW_READERS, *_RUN_ENDINGS)):
         key = str(row.get("id") or "").strip()
         if not key:
-            fix = "recorded answers are joined to cases by id"
-            raise place.error("id", row.get("id"), "the id of a case", fix)
+            raise place.error("id", row.get("id"), "the id of a case", "recorded answers are joined to cases by id")
         yield key, response_of_row(row, place)
 
 
@@ -112,7 +105,8 @@ def case_files(patterns: Iterable[str | Path], base: Path) -> list[Path]:
         else:
             found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
             if not found:
-                raise InputError(f"{pattern}: no such file, folder or glob{_near_file(path)}")
+                names = [near.name for near in path.parent.iterdir()] if path.parent.is_dir() else []
+                raise InputError(f"{pattern}: no such file, folder or glob{did_you_mean(path.name, names)}")
         files.update(dict.fromkeys(found))
     return list(files)
 
@@ -159,10 +153,8 @@ def shown_name(path: Path, base: Path) -> str:
         return str(path)
 
 
-def checked(
-    cases: Iterable[Case], where: str, place_of: Callable[[str | None, int], str] = "{}, case {}".format
-) -> Iterator[Case]:
-    """The same cases; a second use of an id stops with its place: `place_of` the nth case of a file."""
+def checked(cases: Iterable[Case], where: str, place_of: PlaceOf = "{}, case {}".format) -> Iterator[Case]:
+    """The same cases; a second use of an id stops with its place."""
     seen: set[int] = set()  # hashes of ids: a tenth of the memory of the texts
     asked: set[int] = set()
     repeated: list[str] = []
@@ -184,15 +176,9 @@ def checked(
     if not seen:
         raise InputError(f"{where}: no case found; expected at least one question")
     if repeated:
-        _announce_repeated(where, len(repeated), ", ".join(repeated[:5]))
-
-
-@cache  # a run reads its cases more than once
-def _announce_repeated(where: str, count: int, ids: str) -> None:
-    log.warning(
-        "%s: %d cases repeat a question of an earlier case (%s%s); remove them, or keep them to weigh it more",
-        where, count, ids, ", …" if count > 5 else "",
-    )  # fmt: skip
+        ids = ", ".join(repeated[:5]) + (", …" if len(repeated) > 5 else "")
+        fix = "remove them, or keep them to weigh it more"
+        warn_once(f"{where}: {len(repeated)} cases repeat a question of an earlier case ({ids}); {fix}")
 
 
 def _place(files: Mapping[str, Path], name: str | None, number: int) -> str:
@@ -202,10 +188,6 @@ def _place(files: Mapping[str, Path], name: str | None, number: int) -> str:
     reader = ROW_READERS.get(ending) if ending != ".json" else None
     row = next(islice(reader(path, name or ""), number - 1, None), None) if path and reader else None
     return str(row[1]) if row else f"{name}, {'item' if ending == '.json' else 'case'} {number}"
-
-
-def _near_file(path: Path) -> str:
-    return did_you_mean(path.name, [p.name for p in path.parent.iterdir()]) if path.parent.is_dir() else ""
 
 
 def is_beir(folder: Path) -> bool:
@@ -235,14 +217,8 @@ def read_beir(folder: Path, name: str) -> Iterator[Case]:
         relevant, split = labels[key]
         yield Case(id=key, question=text, relevant=relevant, source_file=f"{name}/queries.jsonl", tags=(split,))
     if left_out:
-        _warn_left_out(folder.resolve(), left_out, number_of_queries)
-
-
-@cache  # a run reads its cases more than once
-def _warn_left_out(folder: Path, left_out: int, queries: int) -> None:
-    log.warning(
-        "%s/queries.jsonl: %d of %d queries have no label in qrels and are left out", folder.name, left_out, queries
-    )
+        found = f"{left_out} of {number_of_queries} queries have no label in qrels and are left out"
+        warn_once(f"{folder.name}/queries.jsonl: {found}", folder.resolve())
 
 
 def read_trec_cases(path: Path, name: str) -> Iterator[Case]:

@@ -7,21 +7,17 @@ ragas and deepeval need only their column names, which columns.py knows.
 from __future__ import annotations
 
 import csv
-import logging
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from functools import cache
 from glob import glob
 from pathlib import Path
 from typing import TypeGuard
 
-from answerkey.coerce.decode import parse_json, read_lines, read_text, read_yaml
+from answerkey.coerce.decode import parse_json, read_lines, read_text, read_yaml, warn_once
 from answerkey.coerce.requirements import ASKED, CHECKS, pattern_problem
 from answerkey.coerce.values import is_list, is_mapping, table_of
 from answerkey.errors import InputError
-
-log = logging.getLogger("answerkey.cases")
 
 _QUESTION_VARIABLES = ("question", "query", "input", "user_input", "message", "prompt", "text")
 # An assertion of promptfoo that is one of our checks of words as well.
@@ -69,7 +65,7 @@ def promptfoo_rows(data: object, file: str, folder: Path) -> list[dict[str, obje
         variables = {**table_of(default.get("vars")), **table_of(test.get("vars"))}
         name, question = _question(variables, config.get("prompts"))
         listed = [each for given in (default, test) for each in _listed(given.get("assert"))]
-        asserts = [_filled(each, variables) for each in _flat(listed, templates) if each]
+        asserts = [each | {"value": _fill(each.get("value"), variables)} for each in _flat(listed, templates) if each]
         row = {"question": question, "note": test.get("description"), **_criteria(asserts, left_out)}
         row["criteria_threshold"] = test.get("threshold", default.get("threshold"))
         others = {f"x_{key}": value for key, value in variables.items() if key != name}
@@ -118,9 +114,8 @@ def _is_reference(value: object) -> TypeGuard[str]:
 def _test_of_cells(row: Mapping[str | object, object]) -> dict[str, object]:
     """A row of a CSV file as a test: what is no variable begins with two underscores."""
     cells = {str(key): str(value or "") for key, value in row.items() if isinstance(key, str)}
-    asserts = [
-        _assertion_of_cell(cell) for key, cell in cells.items() if _EXPECTED_COLUMN.fullmatch(key) and cell.strip()
-    ]
+    expected = [cell for key, cell in cells.items() if _EXPECTED_COLUMN.fullmatch(key) and cell.strip()]
+    asserts = [_assertion_of_cell(cell) for cell in expected]
     own = {"description": cells.get("__description"), "threshold": cells.get("__threshold") or None}
     return {"vars": {key: cell for key, cell in cells.items() if not key.startswith("__")}, "assert": asserts, **own}
 
@@ -165,15 +160,11 @@ def _flat(listed: Iterable[object], templates: Mapping[str, object]) -> list[dic
     return flat
 
 
-def _filled(assertion: dict[str, object], variables: Mapping[str, object]) -> dict[str, object]:
-    """Variables of the test stand in values as `{{name}}`."""
-
-    def fill(value: object) -> object:
-        if isinstance(value, str):
-            return _VARIABLE.sub(lambda found: str(variables.get(found[1], found[0])), value)
-        return [fill(each) for each in value] if is_list(value) else value
-
-    return {**assertion, "value": fill(assertion.get("value"))}
+def _fill(value: object, variables: Mapping[str, object]) -> object:
+    """Variables of the test stand in texts as `{{name}}`."""
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda found: str(variables.get(found[1], found[0])), value)
+    return [_fill(each, variables) for each in value] if is_list(value) else value
 
 
 def _question(variables: Mapping[str, object], prompts: object) -> tuple[str, object]:
@@ -183,7 +174,7 @@ def _question(variables: Mapping[str, object], prompts: object) -> tuple[str, ob
             return name, variables[name]
     first = prompts[0] if is_list(prompts) and prompts else prompts
     if isinstance(first, str) and _VARIABLE.search(first) and "\n" not in first.strip():
-        return "", _VARIABLE.sub(lambda found: str(variables.get(found[1], found[0])), first)
+        return "", _fill(first, variables)
     return next(((name, value) for name, value in variables.items() if isinstance(value, str)), ("", None))
 
 
@@ -194,22 +185,20 @@ def _criteria(asserts: Iterable[Assertion], left_out: Counter[str]) -> dict[str,
     for assertion in asserts:
         kind, value = str(assertion.get("type", "")), assertion.get("value")
         if kind in _CRITERIA:
-            texts = value if is_list(value) else _parts(kind, str(value))
-            checks[_CRITERIA[kind]] += map(str, texts)
+            parts = [part.strip() for part in str(value).split(",")] if kind.endswith(("-any", "-all")) else [value]
+            checks[_CRITERIA[kind]] += map(str, value if is_list(value) else parts)
         elif kind == "regex" and not pattern_problem(str(value)):
             pattern["regex"] = str(value)
         elif kind in _EXPECTED:
             row["expected"].append(str(value))
         why = _unsupported(assertion, kind, value)
         if why is None:
-            kept = {key: assertion[key] for key in _KEPT if assertion.get(key) is not None}
-            row["criteria"].append(kept)
+            row["criteria"].append({key: assertion[key] for key in _KEPT if assertion.get(key) is not None})
         else:
             left_out[why] += 1
             if kind not in _EXPECTED:
                 row["x_assert"].append({"type": kind, "value": value})
-    answer_criteria = {**checks, **pattern}
-    return {**row, **({"answer_criteria": answer_criteria} if answer_criteria else {})}
+    return {**row, **({"answer_criteria": {**checks, **pattern}} if checks or pattern else {})}
 
 
 def _unsupported(assertion: Assertion, kind: str, value: object) -> str | None:
@@ -228,15 +217,7 @@ def _unsupported(assertion: Assertion, kind: str, value: object) -> str | None:
     return f"{kind} that Python can't read" if plain == "regex" and pattern_problem(str(value)) else None
 
 
-@cache  # a run reads its cases more than once, and a CSV has them row by row
-def _announce_kinds(file: str, kinds: str) -> None:
-    log.warning("%s: assertions that are not supported and are left out: %s", file, kinds)
-
-
 def _announce(file: str, left_out: Counter[str]) -> None:
     if left_out:
-        _announce_kinds(file, ", ".join(f"{kind} ({count})" for kind, count in sorted(left_out.items())))
-
-
-def _parts(kind: str, value: str) -> list[str]:
-    return [part.strip() for part in value.split(",")] if kind.endswith(("-any", "-all")) else [value]
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(left_out.items()))
+        warn_once(f"{file}: assertions that are not supported and are left out: {kinds}")

@@ -47,27 +47,17 @@ class _Block:
 
 
 def read_qa_markdown(path: Path, name: str) -> Iterator[Case]:
-    lines = read_text(path).split("\n")
-    blocks = _blocks(lines, name)
-    for block in blocks:
+    for block in _blocks(read_text(path).split("\n"), name):
+        at = f"{name}, line {block.line}: Q{block.number}"
         question = " ".join(part.strip() for part in block.question if part.strip())
         answer = "\n".join(_trimmed(block.answer)).strip()
         if not question:
-            raise InputError(
-                f"{name}, line {block.line}: Q{block.number} has no text; write the question after the colon"
-            )
+            raise InputError(f"{at} has no text; write the question after the colon")
         if not block.answered or not answer:
-            raise InputError(
-                f"{name}, line {block.line}: Q{block.number} has no answer; expected a line that begins with "
-                f'"A{block.number}:" or "**A{block.number}:**"'
-            )
-        yield Case(
-            id=f"{path.stem}#Q{block.number}",
-            question=question,
-            expected=(answer,),
-            source_file=name,
-            question_num=_order(block.number)[0],
-        )
+            begins = f'"A{block.number}:" or "**A{block.number}:**"'
+            raise InputError(f"{at} has no answer; expected a line that begins with {begins}")
+        key, number = f"{path.stem}#Q{block.number}", _order(block.number)[0]
+        yield Case(key, question, expected=(answer,), source_file=name, question_num=number)
 
 
 def _blocks(lines: list[str], name: str) -> list[_Block]:
@@ -76,7 +66,7 @@ def _blocks(lines: list[str], name: str) -> list[_Block]:
     seen: dict[str, int] = {}
     fenced = swallowed = 0  # the line where a code block began, and a question in it
     for number, line in enumerate(lines, start=1):
-        current = blocks[-1] if blocks else None
+        current, at = blocks[-1] if blocks else None, f"{name}, line {number}"
         if _FENCE.match(line):
             fenced, swallowed = 0 if fenced else number, 0
         asked = None if layout is None else _QUESTION_LINES[layout].match(line)
@@ -84,32 +74,25 @@ def _blocks(lines: list[str], name: str) -> list[_Block]:
             swallowed = swallowed or number
         if asked and not fenced:
             if _order(asked[1])[0] >= 10**9:
-                raise InputError(
-                    f"{name}, line {number}: the number of this question has more than 9 digits; shorten it"
-                )
+                raise InputError(f"{at}: the number of this question has more than 9 digits; shorten it")
             if (key := _plain_number(asked[1])) in seen:
-                raise InputError(
-                    f"{name}, line {number}: Q{key} stands already at line {seen[key]}; number each question once"
-                )
+                raise InputError(f"{at}: Q{key} stands already at line {seen[key]}; number each question once")
             seen[key] = number
             blocks.append(_Block(key, number, [asked[2]]))
         elif current is None or layout is None:
             continue
         elif not current.answered and (given := _ANSWER_LINE.match(line)):
-            _begin_answer(current, given, name, number)
+            _begin_answer(current, given, at)
         elif not fenced:
-            _refuse_other_layout(line, current, layout, name, number)
+            _refuse_other_layout(line, current, layout, at)
             _add_line(current, line, _LEVEL[layout])
         else:
             _add_line(current, line, 0)
     if fenced and swallowed:
-        raise InputError(
-            f"{name}, line {fenced}: a code block begins here and does not end; close it before line {swallowed}"
-        )
+        begins = f"{name}, line {fenced}: a code block begins here and does not end"
+        raise InputError(f"{begins}; close it before line {swallowed}")
     if not blocks:
-        raise InputError(
-            f'{name}: no question found; expected lines such as "### Q1: …" or "Q1: …", with "A1: …" below'
-        )
+        raise InputError(f'{name}: no question found; expected lines as "### Q1: …" or "Q1: …", with "A1: …" below')
     return blocks
 
 
@@ -117,20 +100,18 @@ def _layout(lines: list[str]) -> str | None:
     """The layout of the first question line outside a code fence."""
     fenced = False
     for line in lines:
-        if _FENCE.match(line):
-            fenced = not fenced
-        if not fenced:
-            for layout, pattern in _QUESTION_LINES.items():
-                if pattern.match(line):
-                    return layout
+        fenced ^= bool(_FENCE.match(line))
+        layout = next((name for name, pattern in _QUESTION_LINES.items() if pattern.match(line)), None)
+        if layout and not fenced:
+            return layout
     return None
 
 
-def _begin_answer(block: _Block, given: re.Match[str], name: str, number: int) -> None:
+def _begin_answer(block: _Block, given: re.Match[str], at: str) -> None:
     answer_number = _plain_number(given[1] or given[2] or given[3])
     if answer_number != block.number:
         raise InputError(
-            f"{name}, line {number}: found A{answer_number}, expected A{block.number} for the question at line {block.line}; "
+            f"{at}: found A{answer_number}, expected A{block.number} for the question at line {block.line}; "
             "give each answer the number of its question"
         )
     block.answered = True
@@ -139,29 +120,27 @@ def _begin_answer(block: _Block, given: re.Match[str], name: str, number: int) -
 
 def _add_line(block: _Block, line: str, level: int) -> None:
     heading = _HEADING.match(line)
-    if heading and len(heading[1]) < level:
-        block.closed = True
-    if block.closed:
-        return
-    (block.answer if block.answered else block.question).append(line)
+    block.closed = block.closed or bool(heading and len(heading[1]) < level)
+    if not block.closed:
+        (block.answer if block.answered else block.question).append(line)
 
 
-def _refuse_other_layout(line: str, block: _Block, layout: str, name: str, number: int) -> None:
+def _refuse_other_layout(line: str, block: _Block, layout: str, at: str) -> None:
     """A next question in another layout would be swallowed by the answer before it: say so instead."""
     for other, pattern in _QUESTION_LINES.items():
         found = pattern.match(line) if other != layout else None
         if found and _comes_next(found[1], block):
             raise InputError(
-                f'{name}, line {number}: Q{found[1]} is written as "{other}", but this file began with "{layout}"; use one layout'
+                f'{at}: Q{found[1]} is written as "{other}", but this file began with "{layout}"; use one layout'
             )
     if (found := _LIKE_A_QUESTION.match(line)) and _comes_next(found[1], block):
         raise InputError(
-            f'{name}, line {number}: found "{line.strip()[:40]}", expected a question such as '
+            f'{at}: found "{line.strip()[:40]}", expected a question such as '
             f'"{layout.replace("1", found[1], 1)}"; write it so, or give this heading another number'
         )
     stray = _ANSWER_LINE.match(line)
     if stray and block.answered and _comes_next(written := stray[1] or stray[2] or stray[3], block):
-        raise InputError(f"{name}, line {number}: found A{written} without its question; add Q{written} above it")
+        raise InputError(f"{at}: found A{written} without its question; add Q{written} above it")
 
 
 def _order(number: str) -> tuple[int, str]:

@@ -7,20 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from answerkey.cases.promptfoo import is_promptfoo, promptfoo_rows, with_expected_columns
+from answerkey.coerce import values
 from answerkey.coerce.columns import COLUMNS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.rows import case_of_row
 from answerkey.coerce.tables import Row, rows_of_value, unwrapped
-from answerkey.coerce.values import (
-    Place,
-    as_list,
-    as_number,
-    as_turns,
-    is_list,
-    is_mapping,
-    is_number,
-    items_of,
-    unpacked,
-)
+from answerkey.coerce.values import Place, as_list, as_number, as_turns, is_list, is_mapping, is_number
 from answerkey.types import Case, Turn
 
 CONVERSATIONS = ("conversation", "messages", "sequence")
@@ -45,14 +36,13 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
         default_id = f"{path.stem}#{number}"
         for key in CONVERSATIONS:
             if key in row:
-                row[key] = unpacked(row[key], key, place)
+                row[key] = values.unpacked(row[key], key, place)
         if "messages" in row and {"question", "answer"} <= row.keys():  # a sample of Inspect, beside its transcript
             yield case_of_row(row, place, default_id)
         elif any(is_list(row.get(key)) for key in CONVERSATIONS):
             only = number == 1 and not place.line > 1
-            yield from _conversation(
-                row, place, str(row.get("id") or row.get("name") or (path.stem if only else default_id))
-            )
+            stem = str(row.get("id") or row.get("name") or (path.stem if only else default_id))
+            yield from _conversation(row, place, stem)
         elif "question" not in row and (key := next((key for key in CONVERSATIONS if key in row), None)):
             raise place.error(key, row[key], "a list of turns")
         else:
@@ -98,11 +88,9 @@ def _conversation(row: Mapping[str, object], place: Place, stem: str) -> Iterato
         earlier = kind == "messages" and number < len(turns)  # labels of a chat are about its last reply
         case = case_of_row({**({} if earlier else shared), **turn}, where, f"{stem}#T{number}")
         own = {key: value for key, value in case.extra.items() if key not in _TURN_KEYS}
-        more = {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
+        extra = carried | own | {"conversation": stem, "requires_context": bool(turn.get("requires_context"))}
         own_mark = as_number(turn.get("min_score"), "min_score", where) if kind == "conversation" else None
-        yield replace(
-            case, history=tuple(history), question_num=number, min_score=own_mark, extra={**carried, **own, **more}
-        )
+        yield replace(case, history=tuple(history), question_num=number, min_score=own_mark, extra=extra)
         history.append(Turn(case.question, (case.recorded.answer or "") if case.recorded else ""))
 
 
@@ -110,7 +98,7 @@ def _turns(row: Mapping[str, object], kind: str, place: Place) -> Iterator[dict[
     """The turns of `conversation` or `sequence`, each as a row; a question of the row itself comes first."""
     if kind == "sequence" and row.get("question"):
         yield {key: row[key] for key in ("question", *RESPONSE_COLUMNS) if key in row}
-    turns = items_of(row[kind], kind, place)
+    turns = values.items_of(row[kind], kind, place)
     numbered = [(n, turn) for turn in turns if is_mapping(turn) and is_number(n := turn.get("turn"))]
     if len(numbered) == len(turns):
         turns = [turn for _, turn in sorted(numbered, key=lambda pair: pair[0])]
@@ -122,8 +110,7 @@ def _turns(row: Mapping[str, object], kind: str, place: Place) -> Iterator[dict[
             raise where.error(kind, turn, "a turn with user: …")
         given = {("question" if key == "user" else str(key)): value for key, value in turn.items()}
         columns = canonical_columns(list(given))
-        made = {columns[key]: value for key, value in given.items()}
-        made.pop("id", None)
+        made = {columns[key]: value for key, value in given.items() if columns[key] != "id"}
         criteria = {
             "must_contain": as_list(turn.get("expected_answer_contains"), "expected_answer_contains", where),
             "must_contain_any": as_list(turn.get("expected_topics"), "expected_topics", where),

@@ -24,7 +24,7 @@ from answerkey.calibrate.calibration import (
 )
 from answerkey.calibrate.label_order import label_order, rate_of_cases
 from answerkey.calibrate.labels import all_labels, measure, read_labelled
-from answerkey.cli.output import COUNT, done, json_option, print_result, say
+from answerkey.cli.output import COUNT, PATH, done, json_option, print_result, say
 from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
 from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError, SettingsError, StorageError, did_you_mean
@@ -67,7 +67,7 @@ class CalibrateOptions:
 
 
 @click.command("calibrate")
-@click.argument("labelled", type=click.Path(path_type=Path))
+@click.argument("labelled", type=PATH)
 @add_options(
     click.option("--metric", "metrics", multiple=True, required=True, help="The metric to check; may be repeated."),
     click.option("--label", default="label", help="Column with the labels: 0/1, yes/no or a number; default label."),
@@ -84,10 +84,10 @@ class CalibrateOptions:
     click.option("--model", help="Embedding model."),
     judge_option,
     judge_model_option,
-    click.option("--suite", type=click.Path(path_type=Path), metavar="SUITE", help="A suite with a judge and [[criteria]]."),
+    click.option("--suite", type=PATH, metavar="SUITE", help="A suite with a judge and [[criteria]]."),
     module_option,
-    click.option("--plot", type=click.Path(path_type=Path), metavar="FILE.png", help="Write the reliability chart to this file."),
-    click.option("--write-threshold", "profile", type=click.Path(path_type=Path), metavar="PROFILE.toml",
+    click.option("--plot", type=PATH, metavar="FILE.png", help="Write the reliability chart to this file."),
+    click.option("--write-threshold", "profile", type=PATH, metavar="PROFILE.toml",
                  help="Write the best threshold into this profile as the metric's floor."),
 )  # fmt: skip
 @json_option
@@ -139,10 +139,10 @@ def _calibrations(options: CalibrateOptions) -> list[Calibration]:
     lengths = [len(response.answer or "") for _, response in labelled.pairs]
     rows = LabelColumns(labelled.labels, lengths, labelled.groups)
     asked = CalibrationOptions(options.positive, options.label_cut, options.aim)
-    calibrations = [
-        calibrate_metric(name, find(name).facts.better, [columns[name] for columns in passes], rows, asked)
-        for name in passes[0]
-    ]
+    calibrations: list[Calibration] = []
+    for name in passes[0]:
+        values = [columns[name] for columns in passes]
+        calibrations.append(calibrate_metric(name, find(name).facts.better, values, rows, asked))
     _remember(calibrations, options.labelled, asked_suite)
     return calibrations
 
@@ -180,16 +180,14 @@ def write_threshold(path: Path, calibration: Calibration) -> float:
     """Returns the floor written, to four significant digits."""
     c = calibration
     if c.threshold is None or c.auroc is None or c.auroc <= 0.5:
-        raise InputError(
-            f"{c.metric}: no threshold worth writing was found; {'; '.join(c.notes) or 'AUROC is not above 0.5'}"
-        )
+        reason = "; ".join(c.notes) or "AUROC is not above 0.5"
+        raise InputError(f"{c.metric}: no threshold worth writing was found; {reason}")
     if not path.is_file():
         raise SettingsError(f"{path}: no such profile; make one with `answerkey profiles show rag > {path.name}`")
     profile = load_profile(str(path))
     if c.metric not in profile.metrics:
-        raise SettingsError(
-            f'{path}: the profile has no criterion "{c.metric}"{did_you_mean(c.metric, profile.metrics)}'
-        )
+        hint = did_you_mean(c.metric, profile.metrics)
+        raise SettingsError(f'{path}: the profile has no criterion "{c.metric}"{hint}')
     floor = float(f"{c.threshold:.4g}")
     edited = with_floor(path.read_text(encoding="utf-8-sig"), c.metric, floor)
     if edited is None:
@@ -234,19 +232,8 @@ def reliability_chart(c: Calibration) -> Spec:
     return titled(f"Reliability of {c.metric}", body, subtitle)
 
 
-@dataclass(frozen=True, slots=True)
-class CaseToLabel:
-    """A case without a label, as it is listed."""
-
-    id: str
-    question: str
-    answer: str
-    passed: bool
-    score: float | None
-
-
 @click.command("label-next")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @click.option("--count", type=COUNT, default=10, help="How many cases to list; default 10.")
 @click.option("--labels", type=click.Path(path_type=Path, dir_okay=False),
               help="A file with columns id and label, besides the labels of the run.")  # fmt: skip
@@ -263,16 +250,15 @@ def label_next_command(run: Path, count: int, labels: Path | None, as_json: bool
     rows, known = read_rows(run), all_labels(run, labels)
     places = {n: known[case] for n, case in enumerate(rows.id) if case in known}
     order = list(islice(label_order(rows.quality, rows.passed, places), count))
-    answers = [
-        excerpt(each.response.answer or each.response.error or "") for each in read_outcomes_at(run, rows, order)
-    ]
-    cases = [
-        CaseToLabel(rows.id[n], rows.question[n], answer, rows.passed[n], rows.score[n])
-        for n, answer in zip(order, answers, strict=True)
-    ]
+    found: list[TomlTable] = []
+    lines: list[str] = []
+    for n, outcome in zip(order, read_outcomes_at(run, rows, order), strict=True):
+        case, question, passed = rows.id[n], rows.question[n], rows.passed[n]
+        answer = excerpt(outcome.response.answer or outcome.response.error or "")
+        found.append({"id": case, "question": question, "answer": answer, "passed": passed, "score": rows.score[n]})
+        lines.append(f"{case}  {'passed' if passed else 'failed'}  {question[:80]}  →  {answer[:80]}")
     rate = rate_of_cases(rows.id, rows.quality, rows.passed, known)
-    record = {"labels": len(places), "corrected": asdict(rate) if rate else None, "next": [asdict(c) for c in cases]}
-    lines = [f"{c.id}  {'passed' if c.passed else 'failed'}  {c.question[:80]}  →  {c.answer[:80]}" for c in cases]
+    record = {"labels": len(places), "corrected": asdict(rate) if rate else None, "next": found}
     corrected = corrected_line(rate) if rate else "two labels are needed for a corrected pass rate"
     print_result(record, "\n".join([*lines, corrected]), as_json)
     done(f"{len(places)} of {len(rows)} cases are labelled; label these with `answerkey view --label {run}`")

@@ -14,7 +14,7 @@ from answerkey.metrics.registry import Metric, all_metrics, load_modules
 from answerkey.profiles import builtin_names, load_profile
 from answerkey.profiles.load import builtin_text, words_text
 from answerkey.text import counted
-from answerkey.types import Case, Profile
+from answerkey.types import Case, Profile, Response
 
 
 @click.command("cases")
@@ -39,38 +39,34 @@ def cases_command(paths: tuple[str, ...], as_json: bool) -> None:
     done(counted(count, "valid case"))
 
 
+_PLAIN = (
+    "source_file", "question_num", "tags", "type", "expected_route", "acceptable_routes", "priority", "note",
+)  # fmt: skip
+
+
 def _case_json(case: Case) -> dict[str, object]:
-    recorded = case.recorded
+    recorded = case.recorded or Response()
+    criteria = asdict(case.criteria).items()
     return {
         "id": case.id,
         "question": case.question,
-        "expected": case.expected[0] if len(case.expected) == 1 else list(case.expected) or None,
-        "source_file": case.source_file,
-        "question_num": case.question_num,
-        "tags": list(case.tags),
-        "type": case.type,
-        "expected_route": case.expected_route,
-        "acceptable_routes": list(case.acceptable_routes),
+        "expected": case.expected[0] if len(case.expected) == 1 else case.expected or None,
+        **{name: getattr(case, name) for name in _PLAIN},
         "relevant": dict(case.relevant) if case.relevant is not None else None,
-        "priority": case.priority,
-        "note": case.note,
         "history": [asdict(turn) for turn in case.history],
-        "answer_criteria": {
-            key: value for key, value in asdict(case.criteria).items() if value not in (None, (), False)
-        },
-        "answer": recorded.answer if recorded else None,
-        "contexts": list(recorded.contexts) if recorded else [],
-        "route": recorded.route if recorded else None,
-        "retrieved": list(recorded.retrieved) if recorded and recorded.retrieved is not None else None,
-        "response_time": recorded.seconds if recorded else None,
+        "answer_criteria": {key: value for key, value in criteria if value not in (None, (), False)},
+        "answer": recorded.answer,
+        "contexts": recorded.contexts,
+        "route": recorded.route,
+        "retrieved": recorded.retrieved,
+        "response_time": recorded.seconds,
         "extra": dict(case.extra),
     }
 
 
 @click.command("metrics")
-@click.option(
-    "--module", "modules", multiple=True, help="Also list the metrics of this Python module; may be repeated."
-)
+@click.option("--module", "modules", multiple=True,
+              help="Also list the metrics of this Python module; may be repeated.")  # fmt: skip
 @json_option
 def metrics_command(modules: tuple[str, ...], as_json: bool) -> None:
     """List every metric with its range, direction, inputs and result on empty input.
@@ -141,9 +137,8 @@ def profiles_command(ctx: click.Context, as_json: bool) -> None:
 
 @profiles_command.command("show")
 @click.argument("name")
-@click.option(
-    "--words", is_flag=True, help="Also print the default word lists, which a profile can replace under [words]."
-)
+@click.option("--words", is_flag=True,
+              help="Also print the default word lists, which a profile can replace under [words].")  # fmt: skip
 def show_one(name: str, words: bool) -> None:
     """Print the TOML of a built-in profile.
 

@@ -25,11 +25,8 @@ _FIELDS: dict[str, tuple[Any, str]] = {  # type, and its name in messages
 
 
 @click.command("check")
-@click.option(
-    "--minimum-score",
-    default=Limits().minimum_score,
-    help=f"Lowest acceptable score of the best passage; default {Limits().minimum_score:g}.",
-)
+@click.option("--minimum-score", default=Limits().minimum_score,
+              help=f"Lowest acceptable score of the best passage; default {Limits().minimum_score:g}.")  # fmt: skip
 @click.option("--gate", is_flag=True, help="Exit 1 if any check fails.")
 @json_option
 def check_command(minimum_score: float, gate: bool, as_json: bool) -> None:

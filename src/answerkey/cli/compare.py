@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import done, end, json_option, print_result, say
+from answerkey.cli.output import FROM_ZERO, PATH, done, end, json_option, print_result, say
 from answerkey.cli.scoring_options import judge_model_option, judge_option, judge_settings
 from answerkey.comparison.comparison import compare_runs, comparison_json
 from answerkey.comparison.prefer import prefer_runs, preference_text
@@ -25,28 +25,22 @@ from answerkey.runs.store import DAMAGED, is_run, read_manifest
 
 
 @click.command("compare")
-@click.argument("run_a", type=click.Path(path_type=Path), metavar="A")
-@click.argument("run_b", type=click.Path(path_type=Path), metavar="[B]", required=False)
-@click.option("--repeats", multiple=True, type=click.Path(path_type=Path), metavar="RUN",
+@click.argument("run_a", type=PATH, metavar="A")
+@click.argument("run_b", type=PATH, metavar="[B]", required=False)
+@click.option("--repeats", multiple=True, type=PATH, metavar="RUN",
               help="Another run of the same bot as A, to estimate noise; may be repeated.")  # fmt: skip
 @click.option("--gate", is_flag=True,
               help="Pass only if B is shown to be no worse than A by more than the margin; otherwise exit 1.")  # fmt: skip
 @click.option("--margin", type=float, metavar="X",
               help="With --gate: the largest acceptable drop in the mean overall score; default 5 % of the scale.")  # fmt: skip
-@click.option("--max-new-failures", type=click.IntRange(min=0), metavar="N",
+@click.option("--max-new-failures", type=FROM_ZERO, metavar="N",
               help="With --gate: fail if more than N cases pass in A and fail in B.")  # fmt: skip
-@click.option("--max-errors", type=click.IntRange(min=0), metavar="N",
+@click.option("--max-errors", type=FROM_ZERO, metavar="N",
               help="With --gate: fail if more than N cases of B end in an error; default 0.")  # fmt: skip
-@click.option(
-    "--cases", type=click.IntRange(min=0), default=20, help="How many improved and degraded cases to list; default 20."
-)
+@click.option("--cases", type=FROM_ZERO, default=20, help="How many improved and degraded cases to list; default 20.")
 @click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Also write comparison.html, .md, .txt, .json and the charts to this folder.",
-)
+@click.option("--out", type=PATH, metavar="DIR",
+              help="Also write comparison.html, .md, .txt, .json and the charts to this folder.")  # fmt: skip
 @json_option
 @click.pass_context
 def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats: tuple[Path, ...], gate: bool,
@@ -72,7 +66,8 @@ def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats
             raise click.UsageError(f"{name} needs --gate", ctx)
     rules = CompareGate(margin, max_new_failures, max_errors or 0)
     if run_b is None:
-        run_a, run_b = _find_baseline(run_a), run_a
+        (run_a, _), run_b = find_baseline(Path(), run_a.parent), run_a
+        say(f"comparing with the baseline {run_a}")
     comparison = compare_runs(run_a, run_b, repeats)
     failures = gate_failures(comparison, rules) if gate else []
     ending = end_of_comparison(comparison, failures if gate else None)
@@ -87,19 +82,13 @@ def compare_command(ctx: click.Context, run_a: Path, run_b: Path | None, repeats
     ctx.exit(ending.code)
 
 
-def _find_baseline(run: Path) -> Path:
-    path, _ = find_baseline(Path(), run.parent)
-    say(f"comparing with the baseline {path}")
-    return path
-
-
 @click.command("prefer")
-@click.argument("run_a", type=click.Path(path_type=Path), metavar="A")
-@click.argument("run_b", type=click.Path(path_type=Path), metavar="B")
+@click.argument("run_a", type=PATH, metavar="A")
+@click.argument("run_b", type=PATH, metavar="B")
 @judge_option
 @judge_model_option
-@click.option("--cases", type=click.IntRange(min=0), default=20, help="How many cases to list; default 20.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE.json", help="Also write the result to this file.")
+@click.option("--cases", type=FROM_ZERO, default=20, help="How many cases to list; default 20.")
+@click.option("--out", type=PATH, metavar="FILE.json", help="Also write the result to this file.")
 @json_option
 def prefer_command(
     run_a: Path, run_b: Path, judge: str | None, judge_model: str | None, cases: int, out: Path | None, as_json: bool
@@ -123,12 +112,8 @@ def prefer_command(
     print_result(preference.to_json(), preference_text(preference, cases), as_json)
 
 
-_folder_option = click.option(
-    "--folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=".",
-    help="Folder whose .answerkey/baseline.json records the baseline; default the current folder.",
-)
+_folder_option = click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=".",
+    help="Folder whose .answerkey/baseline.json records the baseline; default the current folder.")  # fmt: skip
 
 
 @click.group("baseline")
@@ -143,7 +128,7 @@ def baseline_command() -> None:
 
 
 @baseline_command.command("set")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @_folder_option
 def set_command(run: Path, folder: Path) -> None:
     """Make RUN the baseline.
@@ -152,8 +137,7 @@ def set_command(run: Path, folder: Path) -> None:
     Example:
       answerkey baseline set results/bot_20260102_030405
     """
-    path = set_baseline(run, folder)
-    done(f"{run} is now the baseline (recorded in {path})")
+    done(f"{run} is now the baseline (recorded in {set_baseline(run, folder)})")
 
 
 @baseline_command.command("show")

@@ -14,7 +14,8 @@ from typing import Any
 import click
 
 from answerkey import __version__
-from answerkey.cli.output import end, json_option, print_json, say, show
+from answerkey.cache import cache_folder
+from answerkey.cli.output import PATH, end, json_option, print_json, say, show
 from answerkey.cli.scoring_options import judge_model_option, judge_settings
 from answerkey.embed import load_embedder
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_OK, AnswerkeyError, Ending, IncompleteError, SettingsError
@@ -67,49 +68,26 @@ class JudgeTest:
             return {**failed, "kinds": {}} if large else {**failed, "resists_injection": None, "questions": []}
         if large:
             return {**named, "resists_injection": exam.resists_injection, **exam.to_json()}
-        questions = [
-            {
-                "kind": item.kind,
-                "question": item.question,
-                "answer": item.answer,
-                "wanted": item.wanted,
-                "accuracy": item.value,
-                "reason": item.reason,
-                "error": item.error,
-                "right": item.right,
-            }
-            for item in exam.answers
-        ]
+        fields = ("kind", "question", "answer", "wanted", "value", "reason", "error", "right")
+        shown = {"value": "accuracy"}
+        questions = [{shown.get(name, name): getattr(item, name) for name in fields} for item in exam.answers]
         marks = {"passed": exam.passed, "right": exam.right, "of": len(exam.answers)}
         return {**named, "resists_injection": exam.resists_injection, **marks, "questions": questions}
 
 
 @click.command("doctor")
-@click.argument("suite", required=False, type=click.Path(path_type=Path), metavar="[SUITE_OR_RUN]")
-@click.option(
-    "--judge",
-    is_flag=False,
-    flag_value=OF_SUITE,
-    metavar="[NAME]",
-    help="A preset, the URL of an endpoint (with --judge-model), or local. Without a name: the large exam for the "
-    "judge of the suite or run, or for local.",
-)
+@click.argument("suite", required=False, type=PATH, metavar="[SUITE_OR_RUN]")
+@click.option("--judge", is_flag=False, flag_value=OF_SUITE, metavar="[NAME]",
+              help="A preset, the URL of an endpoint (with --judge-model), or local. Without a name: the large exam for the "
+              "judge of the suite or run, or for local.")  # fmt: skip
 @judge_model_option
-@click.option(
-    "--exam", type=click.Choice(["short", "large"]), help="short: ten questions; large: sixty, with a result by kind."
-)
+@click.option("--exam", type=click.Choice(["short", "large"]),
+              help="short: ten questions; large: sixty, with a result by kind.")  # fmt: skip
 @click.option("--api-key-env", metavar="NAME", help="Name of the environment variable with the judge's key.")
 @click.option("--no-exam", is_flag=True, help="Check the installation only; do not call the judge.")
 @json_option
-def doctor_command(
-    suite: Path | None,
-    judge: str | None,
-    judge_model: str | None,
-    api_key_env: str | None,
-    exam: str | None,
-    no_exam: bool,
-    as_json: bool,
-) -> None:
+def doctor_command(suite: Path | None, judge: str | None, judge_model: str | None, api_key_env: str | None,
+                   exam: str | None, no_exam: bool, as_json: bool) -> None:  # fmt: skip
     """Check the installation, and give the judge an exam: ten questions with known grades, or sixty with --judge.
 
     The judge is the one of SUITE_OR_RUN or of --judge. The result of the large exam is kept beside the run where one is
@@ -130,7 +108,9 @@ def doctor_command(
     large = exam == "large" or (judge == OF_SUITE and exam is None)
     judge = None if judge == OF_SUITE else judge
     settings = _judge_settings(suite, judge, judge_model, api_key_env)
-    opened = None if no_exam else _open_judge(settings or "local", suite.parent if suite else Path())
+    opened = None
+    if not no_exam:  # without its cache: the exam is about its replies now
+        opened = load_judge(without_cache(settings or "local"), folder=suite.parent if suite else Path())
     checks = check_installation()
     if not as_json:
         for check in checks:
@@ -199,7 +179,7 @@ def _check_embedding() -> str:
 
 
 def _check_cache() -> str:
-    folder = Path(os.environ.get("ANSWERKEY_CACHE") or Path.home() / ".cache" / "answerkey")
+    folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / f".doctor-{os.getpid()}"
     probe.write_text("x")
@@ -215,11 +195,6 @@ def _check_extra(name: str, module: str, package: str, purpose: str) -> Check:
         return Check(name, OK, f"{package} {version(package)}")
     except PackageNotFoundError:
         return Check(name, OK, package)
-
-
-def _open_judge(settings: JudgeSettings, folder: Path) -> Judge:
-    """The judge without its cache: the exam is about its replies now."""
-    return load_judge(without_cache(settings), folder=folder)
 
 
 def examine(judge: Judge, *, large: bool) -> JudgeTest:

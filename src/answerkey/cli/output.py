@@ -6,17 +6,19 @@ import json
 import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import click
 
 from answerkey.errors import EXIT_OK, Ending
 from answerkey.text import printable
 
-COUNT = click.IntRange(1, 1_000_000_000)
+COUNT, FROM_ZERO = click.IntRange(1, 1_000_000_000), click.IntRange(min=0)
+PATH, FILE = click.Path(path_type=Path), click.Path(path_type=Path, exists=True, dir_okay=False)
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress and no report on the screen.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON value on standard output.")
-collection_option = click.option(
-    "--collection", metavar="NAME", help="The vector-store collection of the target or of [retrieval]."
-)
+collection_option = click.option("--collection", metavar="NAME",
+                                 help="The vector-store collection of the target or of [retrieval].")  # fmt: skip
 
 
 def print_json(value: object) -> None:

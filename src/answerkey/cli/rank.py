@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from answerkey.cli.output import done, json_option, print_json, say, show
-from answerkey.comparison.significance import difference
-from answerkey.intervals import Interval
+from answerkey.cli.output import FILE, done, json_option, print_json, say, show
+from answerkey.cli.scoring_options import split_names
+from answerkey.comparison.significance import Difference, difference
 from answerkey.retrieval.rankings import read_figures
 
 if TYPE_CHECKING:
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
     from answerkey.metrics.ranking.rank import Ranked
     from answerkey.retrieval.rankings import RecordedFigures
 
+Differences = dict[str, dict[str, Difference]]  # configuration → metric → difference from the best
 _DEFAULT = "precision@5,recall@5,f1@5,mrr,hit_rate@5,ndcg@5,map"
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command("rank")
-@click.option("--qrels", type=_FILE, help="Labels: TREC, CSV (query_id, relevant) or JSON; default the file of --run.")
-@click.option("--run", "run_file", type=_FILE, required=True, help="Rankings: TREC, CSV (query_id, retrieved) or JSON.")
+@click.option("--qrels", type=FILE, help="Labels: TREC, CSV (query_id, relevant) or JSON; default the file of --run.")
+@click.option("--run", "run_file", type=FILE, required=True, help="Rankings: TREC, CSV (query_id, retrieved) or JSON.")
 @click.option("--metrics", default=_DEFAULT, metavar="A,B,…", help=f"Metrics, comma-separated; default {_DEFAULT}.")
 @click.option("--unit", type=click.Choice(["page", "chunk"]), default="page",
               help="page: count each id once, at its first rank (default); chunk: count every occurrence.")  # fmt: skip
@@ -45,7 +44,7 @@ def rank_command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as
 
     if qrels is None and run_file.suffix.lower() == ".csv" and (figures := read_figures(run_file)):
         return print_json({"recorded": True, "configurations": figures}) if as_json else _show_figures(figures)
-    names = [name.strip() for name in metrics.split(",") if name.strip()]
+    names = split_names(metrics)
     labels = read_labels(qrels or run_file)
     runs = read_configurations(run_file)
     results = {setup: rank(run, labels, names, unit) for setup, run in runs.items()}
@@ -56,15 +55,10 @@ def rank_command(qrels: Path | None, run_file: Path, metrics: str, unit: str, as
         if problem := check_labels(labels, list(retrieved)).none_found("the rankings"):
             say(f"warning: {problem}")
     for name in dict.fromkeys(name for result in results.values() for name in result.above_one):
-        say(
-            f"warning: {name} is above 1 for some queries, because several chunks of one page are counted; use --unit page"
-        )
+        reason = "because several chunks of one page are counted; use --unit page"
+        say(f"warning: {name} is above 1 for some queries, {reason}")
     if len(results) > 1:
-        compared = _compared(results, names)
-        if as_json:
-            found = {setup: _as_json(result) for setup, result in results.items()}
-            return print_json({"configurations": found, "comparison": asdict(compared)})
-        return _show_configurations(results, compared)
+        return _print_configurations(results, names, as_json)
     result = next(iter(results.values()))
     if as_json:
         return print_json(_as_json(result))
@@ -83,37 +77,17 @@ def _as_json(result: Ranked) -> dict[str, object]:
     return {**found, **({"places_without_id": result.without_id} if result.without_id else {})}
 
 
-@dataclass(frozen=True, slots=True)
-class MeanDifference:
-    """How far the mean of a metric is from that of the best configuration."""
-
-    diff: float | None
-    ci95: Interval | None
-    p: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedConfigurations:
-    """The best configuration by one metric, and the others: configuration → metric → difference."""
-
-    best: str
-    by: str
-    queries: int
-    difference_from_best: dict[str, dict[str, MeanDifference]]
-
-
-def _compared(results: Mapping[str, Ranked], names: Sequence[str]) -> ComparedConfigurations:
-    """The best configuration by the first metric, and how far each other one is from it over the same queries."""
+def _compare(results: Mapping[str, Ranked], names: Sequence[str]) -> tuple[str, int, Differences]:
+    """The best configuration by the first metric, the labelled queries, and how far each other one is from it on them."""
     best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
     labelled = [query for query in results[best].ids if query not in set(results[best].unlabelled)]
 
-    def from_best(result: Ranked, name: str) -> MeanDifference:
-        found = difference(_column(results[best], name, labelled), _column(result, name, labelled))
-        return MeanDifference(found.diff, found.interval, found.p)
+    def from_best(result: Ranked, name: str) -> Difference:
+        return difference(_column(results[best], name, labelled), _column(result, name, labelled))
 
     others = {setup: result for setup, result in results.items() if setup != best}
     found = {setup: {name: from_best(result, name) for name in names} for setup, result in others.items()}
-    return ComparedConfigurations(best, names[0], len(labelled), found)
+    return best, len(labelled), found
 
 
 def _column(result: Ranked, name: str, queries: Sequence[str]) -> NumberArray:
@@ -123,22 +97,34 @@ def _column(result: Ranked, name: str, queries: Sequence[str]) -> NumberArray:
     return np.array([values.get(query, 0.0) for query in queries])
 
 
-def _show_configurations(results: Mapping[str, Ranked], compared: ComparedConfigurations) -> None:
+def _print_configurations(results: Mapping[str, Ranked], names: Sequence[str], as_json: bool) -> None:
+    best, queries, differences = _compare(results, names)
+    if as_json:
+        found = {
+            setup: {name: {"diff": d.diff, "ci95": d.interval, "p": d.p} for name, d in metrics.items()}
+            for setup, metrics in differences.items()
+        }
+        compared = {"best": best, "by": names[0], "queries": queries, "difference_from_best": found}
+        configurations = {setup: _as_json(result) for setup, result in results.items()}
+        return print_json({"configurations": configurations, "comparison": compared})
     names = list(next(iter(results.values())).mean)
     width = max(len("configuration"), *map(len, results))
     show(f"{'configuration':<{width}}  " + "  ".join(f"{name:>8}" for name in names))
     for setup, result in results.items():
-        means = (
-            f"{'-' if (mean := result.mean[name]) is None else f'{mean:.4f}':>{max(8, len(name))}}" for name in names
-        )
-        show(f"{setup:<{width}}  " + "  ".join(means))
-    show(f"best by {compared.by}: {compared.best} ({compared.queries} labelled queries)")
-    for setup, metrics in compared.difference_from_best.items():
-        found = metrics[compared.by]
+        show(f"{setup:<{width}}  {_cells(result.mean, names)}")
+    show(f"best by {names[0]}: {best} ({queries} labelled queries)")
+    for setup, metrics in differences.items():
+        found = metrics[names[0]]
         p = "" if found.p is None else f", p = {found.p:.3f}"
         show(f"  {setup}: {found.diff:+.4f}{p}")
     for setup, result in results.items():
         _show_places(result, f"{setup}: ")
+    return None
+
+
+def _cells(values: Mapping[str, float | None], names: Iterable[str]) -> str:
+    shown = {name: "-" if (value := values.get(name)) is None else f"{value:.4f}" for name in names}
+    return "  ".join(f"{text:>{max(8, len(name))}}" for name, text in shown.items())
 
 
 def _show_figures(figures: RecordedFigures) -> None:
@@ -148,11 +134,7 @@ def _show_figures(figures: RecordedFigures) -> None:
     for statistic, metrics in first.items():
         show(f"{statistic:<{width}}  " + "  ".join(f"{name:>8}" for name in metrics))
         for setup, found in figures.items():
-            values = (found.get(statistic, {}).get(name) for name in metrics)
-            shown = ("-" if value is None else f"{value:.4f}" for value in values)
-            show(
-                f"{setup:<{width}}  " + "  ".join(f"{v:>{max(8, len(n))}}" for v, n in zip(shown, metrics, strict=True))
-            )
+            show(f"{setup:<{width}}  {_cells(found.get(statistic, {}), metrics)}")
 
 
 def _show_places(result: Ranked, setup: str = "") -> None:

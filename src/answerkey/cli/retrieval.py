@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from answerkey.cli.output import collection_option, done, end, json_option, print_json, print_result, say, show
+from answerkey.cli.output import (
+    FILE,
+    PATH,
+    collection_option,
+    done,
+    end,
+    json_option,
+    print_json,
+    print_result,
+    say,
+    show,
+)
 from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
 from answerkey.reports.chart_style import INSTALL
@@ -25,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @click.command("sweep")
-@click.argument("suite", type=click.Path(path_type=Path))
+@click.argument("suite", type=PATH)
 @click.option("--alphas", metavar="A,B,…", help="Exactly these α, comma-separated; default those of the suite.")
 @click.option("--ks", metavar="A,B,…", help="Exactly these K, comma-separated; default those of the suite.")
 @click.option("--named", is_flag=True, help="With --alphas or --ks: also the five named settings at K = 5.")
@@ -33,14 +44,10 @@ if TYPE_CHECKING:
 @click.option("--select", metavar="METRIC", help="Metric that chooses, as ndcg@5 or f1; default nDCG at the largest K.")
 @click.option("--alpha", type=float, help="α of the top-K analysis and of --trace; default the best one.")
 @click.option("--k", type=int, help="K of --trace; default that of the best setting.")
-@click.option(
-    "--trace",
-    "query",
-    metavar="QUERY",
-    help="Print one query (an id or part of the question) step by step; writes nothing.",
-)
+@click.option("--trace", "query", metavar="QUERY",
+              help="Print one query (an id or part of the question) step by step; writes nothing.")  # fmt: skip
 @collection_option
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; default that of the suite.")
+@click.option("--out", type=PATH, help="Folder for the results; default that of the suite.")
 @click.option("--no-charts", "--no-plots", "no_plots", is_flag=True, help="Skip the charts.")
 @json_option
 def sweep_command(
@@ -121,28 +128,14 @@ def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_js
     print_result(traced.as_json(), "\n".join(traced.lines()), as_json)
 
 
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-
-
 @click.command("diagnose")
-@click.argument("suite_or_run", type=click.Path(path_type=Path), required=False)
-@click.option("--qrels", type=_FILE, help="A file of labels, instead of a suite: TREC, CSV or JSON.")
-@click.option(
-    "--run", "run_file", type=_FILE, help="A file of rankings: TREC, CSV or JSON; it may hold the labels too."
-)
-@click.option(
-    "--index-ids", type=_FILE, help="With --qrels: the page id of each chunk, as a JSON list or one per line."
-)
+@click.argument("suite_or_run", type=PATH, required=False)
+@click.option("--qrels", type=FILE, help="A file of labels, instead of a suite: TREC, CSV or JSON.")
+@click.option("--run", "run_file", type=FILE, help="A file of rankings: TREC, CSV or JSON; it may hold the labels too.")
+@click.option("--index-ids", type=FILE, help="With --qrels: the page id of each chunk, as a JSON list or one per line.")
 @collection_option
 @json_option
-def diagnose_command(
-    suite_or_run: Path | None,
-    qrels: Path | None,
-    run_file: Path | None,
-    index_ids: Path | None,
-    collection: str | None,
-    as_json: bool,
-) -> None:
+def diagnose_command(suite_or_run: Path | None, collection: str | None, as_json: bool, **files: Path | None) -> None:
     """Find out why retrieval scores are low, and what to fix first.
 
     \b
@@ -154,7 +147,7 @@ def diagnose_command(
 
     if collection is not None and (suite_or_run is None or is_run(suite_or_run)):
         raise click.UsageError("--collection needs a suite, whose vector store is searched")
-    diagnosis = diagnose(_evidence(suite_or_run, qrels, run_file, index_ids, collection))
+    diagnosis = diagnose(_evidence(suite_or_run, collection, **files))
     if as_json:
         print_json(diagnosis.as_json())
     else:
@@ -162,7 +155,7 @@ def diagnose_command(
 
 
 def _evidence(
-    source: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None, collection: str | None
+    source: Path | None, collection: str | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None
 ) -> RetrievalEvidence:
     from answerkey.experiments.evidence import from_files, from_run, from_suite
 
@@ -198,16 +191,12 @@ _LISTED = 50
 
 
 @click.command("verify")
-@click.argument("suite", type=click.Path(path_type=Path))
-@click.option(
-    "--pdf", type=click.Path(path_type=Path, exists=True), help="PDF file or folder; default that of the suite."
-)
+@click.argument("suite", type=PATH)
+@click.option("--pdf", type=click.Path(path_type=Path, exists=True),
+              help="PDF file or folder; default that of the suite.")  # fmt: skip
 @collection_option
 @json_option
-@click.pass_context
-def verify_command(
-    context: click.Context, suite: Path, pdf: Path | None, collection: str | None, as_json: bool
-) -> None:
+def verify_command(suite: Path, pdf: Path | None, collection: str | None, as_json: bool) -> None:
     """Check that each indexed chunk's text is on the page of the PDF that it names.
 
     \b
@@ -226,7 +215,7 @@ def verify_command(
         _list_chunks("on another page", found.wrong)
         _list_chunks("on no page", found.lost)
         _list_chunks("names no page of these PDFs", found.unreadable)
-    context.exit(end(Ending(EXIT_OK if found.passed else EXIT_GATE, found.sentence, gated=True)))
+    raise click.exceptions.Exit(end(Ending(EXIT_OK if found.passed else EXIT_GATE, found.sentence)))
 
 
 def _list_chunks(title: str, chunks: Sequence[WrongPage]) -> None:

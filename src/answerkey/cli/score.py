@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import json_option
+from answerkey.cli.output import PATH, json_option, quiet_option
 from answerkey.cli.run.finish import finish_run, same_command
 from answerkey.cli.run.loop import interactive, rescore_with_progress
 from answerkey.cli.scoring_options import ScoringOptions, scoring_options
@@ -19,15 +19,12 @@ from answerkey.runs.suite import suite_of
 @click.command("score")
 @click.argument("cases", nargs=-1, required=True)
 @scoring_options("Metrics, comma-separated: keyword_recall,recall@5.")
-@click.option("--answers", type=click.Path(path_type=Path), help="A second file of answers, joined by id.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), default="results", help="Folder for run folders; default results."
-)
+@click.option("--answers", type=PATH, help="A second file of answers, joined by id.")
+@click.option("--out", type=PATH, default="results", help="Folder for run folders; default results.")
 @click.option("--name", default="score", help="Start of the run folder's name; default score.")
-@click.option(
-    "--gate", "gates", multiple=True, help='A condition, such as "user_satisfaction >= 0.70"; may be repeated.'
-)
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no report on the screen.")
+@click.option("--gate", "gates", multiple=True,
+              help='A condition, such as "user_satisfaction >= 0.70"; may be repeated.')  # fmt: skip
+@quiet_option
 @json_option
 def score_command(
     cases: tuple[str, ...], scoring: ScoringOptions, answers: Path | None, out: Path, name: str,
@@ -57,13 +54,12 @@ def score_command(
 
 
 @click.command("rescore")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @scoring_options("Metrics, comma-separated; replaces those of the run.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the new run; default beside the old one.")
-@click.option(
-    "--resume", is_flag=True, help="Continue the newest unfinished rescore of this run, or this unfinished rescore."
-)
-@click.option("--quiet", "-q", is_flag=True, help="No progress and no report on the screen.")
+@click.option("--out", type=PATH, help="Folder for the new run; default beside the old one.")
+@click.option("--resume", is_flag=True,
+              help="Continue the newest unfinished rescore of this run, or this unfinished rescore.")  # fmt: skip
+@quiet_option
 @json_option
 def rescore_command(
     run: Path, scoring: ScoringOptions, out: Path | None, resume: bool, quiet: bool, as_json: bool

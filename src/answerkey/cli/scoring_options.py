@@ -15,18 +15,13 @@ from answerkey.errors import SettingsError
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-judge_option = click.option(
-    "--judge", help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint (with --judge-model)."
-)
+judge_option = click.option("--judge",
+    help="local, groq, openai, ollama, vllm, llama-cpp, or the URL of an endpoint (with --judge-model).")  # fmt: skip
 judge_model_option = click.option("--judge-model", help="Overrides the preset's model.")
-module_option = click.option(
-    "--module", "modules", multiple=True, help="A Python module with your own metrics; may be repeated."
-)
-charts_option = click.option(
-    "--charts/--no-charts",
-    default=None,
-    help="Also write plots/*.png (needs the extra charts); --no-charts skips report.html.",
-)
+module_option = click.option("--module", "modules", multiple=True,
+    help="A Python module with your own metrics; may be repeated.")  # fmt: skip
+charts_option = click.option("--charts/--no-charts", default=None,
+    help="Also write plots/*.png (needs the extra charts); --no-charts skips report.html.")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +51,9 @@ class ScoringOptions:
 
     def profile_without(self, profile: Any) -> Any:
         """The profile setting with the criteria of `--without` switched off."""
-        if not self.without:
-            return profile
-        if not isinstance(profile, str):
+        if self.without and not isinstance(profile, str):
             raise SettingsError("--without needs --profile, or a suite that names its profile")
-        return {"base": profile, "without": list(self.without)}
+        return {"base": profile, "without": list(self.without)} if self.without else profile
 
 
 def add_options(*options: Decorator) -> Decorator:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from answerkey.cli.output import end, json_option, print_result
+from answerkey.cli.output import PATH, end, json_option, print_result
 from answerkey.cli.scoring_options import charts_option
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import read_json
@@ -77,10 +77,9 @@ def grouped_text(groups: list[GroupFigures], column: str) -> str:
 
 
 @click.command("summary")
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--by", metavar="COLUMN", help=f"Counts and means per {', '.join(list(COLUMNS)[:-1])} or {list(COLUMNS)[-1]}."
-)
+@click.argument("run", type=PATH)
+@click.option("--by", metavar="COLUMN",
+              help=f"Counts and means per {', '.join(list(COLUMNS)[:-1])} or {list(COLUMNS)[-1]}.")  # fmt: skip
 @json_option
 def summary_command(run: Path, by: str | None, as_json: bool) -> None:
     """Print the text report of a run, or with --json its summary.json. Writes nothing.
@@ -108,7 +107,7 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
 
 
 @click.command("report")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=PATH)
 @charts_option
 @json_option
 def report_command(run: Path, charts: bool | None, as_json: bool) -> None:

@@ -48,9 +48,8 @@ LIVE_ANSWERS = ("text", "result", "content")
 _CANONICAL = {name: column for column, names in COLUMNS.items() for name in names}
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # Only a bot gives these: an `answer` beside them is the expected one.
-_OF_A_BOT = frozenset(
-    name for name in COLUMNS["answer"] if name.startswith(("pred", "gener", "model", "bot", "chatbot"))
-)
+_BOTS = ("pred", "gener", "model", "bot", "chatbot")
+_OF_A_BOT = frozenset(name for name in COLUMNS["answer"] if name.startswith(_BOTS))
 _OF_A_TRACE = frozenset({"run_id", "run_type", "trace_id", "session_id", "start_time", "error", "latency"})
 # What our own result files write beside these, and what other tools write for themselves: no notice is needed.
 _EXPECTED_BESIDE = frozenset(
@@ -134,7 +133,7 @@ def notice(columns: dict[str, str]) -> str:
         for written, column in columns.items()
         if column not in COLUMNS and column not in _EXPECTED_BESIDE and not plain_name(written).startswith(("x_", "__"))
     ]
-    shown = carried if len(carried) <= 12 else [*carried[:12], f"and {len(carried) - 12} more"]
+    shown = [*carried[:12], f"and {len(carried) - 12} more"] if len(carried) > 12 else carried
     notes = [f"carried along, not scored: {', '.join(shown)}"] if carried else []
     notes += [
         f'"{written}" is read as the expected answer; if it is the bot\'s, add a column "expected"'

@@ -70,7 +70,7 @@ def _other_encoding(path: Path) -> str:
             if undefined or sum(not char.isascii() for char in text) > len(escaped):
                 break
         else:
-            _announce(path.resolve(), path.name)
+            warn_once(f"{path.name} is not UTF-8; it is read as cp1252 (Western European)", path.resolve())
             return "cp1252"
         new = codecs.getincrementaldecoder("utf-8")
         bad = bad or next(n for n, rest in enumerate(file, number + 1) if not _decodes(new(), rest, True))
@@ -78,8 +78,9 @@ def _other_encoding(path: Path) -> str:
 
 
 @cache  # a run reads its cases more than once
-def _announce(path: Path, name: str) -> None:
-    log.warning("%s is not UTF-8; it is read as cp1252 (Western European)", name)
+def warn_once(message: str, about: object = None) -> None:
+    """A warning that is not repeated for the same message and `about`, the file it is about."""
+    log.warning("%s", message)
 
 
 def read_text(path: Path) -> str:
@@ -108,12 +109,10 @@ def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
         return made
 
     try:
-        if _LARGE_NUMBER.search(text):
-            value = json.JSONDecoder(
-                object_pairs_hook=once, parse_constant=_no_constant, parse_int=_whole, parse_float=_finite
-            ).decode(text)
-        else:
-            value = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_constant).decode(text)
+        whole, finite = (_whole, _finite) if _LARGE_NUMBER.search(text) else (None, None)
+        value = json.JSONDecoder(
+            object_pairs_hook=once, parse_constant=_no_constant, parse_int=whole, parse_float=finite
+        ).decode(text)
         _check_depth(value)
     except json.JSONDecodeError as error:
         line = "" if in_line else f", line {error.lineno}"
@@ -123,13 +122,8 @@ def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
     except ValueError as error:
         raise InputError(f"{where}: not valid JSON: {error}") from None
     for name in dict.fromkeys(repeated):
-        _announce_repeated(where, name)
+        warn_once(f'{where}: the key "{name}" is given twice; the last value is used. Remove one of them')
     return value
-
-
-@cache
-def _announce_repeated(where: str, name: str) -> None:
-    log.warning('%s: the key "%s" is given twice; the last value is used. Remove one of them', where, name)
 
 
 def _check_depth(value: object) -> None:
@@ -176,23 +170,22 @@ def read_yaml(path: Path) -> object:
     import yaml
 
     try:
-        return _plain(yaml.safe_load(read_text(path)), str(path), [0], 0)
+        return _plain(yaml.safe_load(read_text(path)), [0], 0)
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not valid YAML: {error}") from None
 
 
-def _plain(value: object, name: str, count: list[int], depth: int) -> object:
+def _plain(value: object, count: list[int], depth: int) -> object:
     """As JSON would hold it: keys and dates as text."""
     count[0] += 1
     if count[0] > _MOST_VALUES or depth > _DEEPEST:
         raise ValueError(f"more than {_MOST_VALUES:,} values, or {_TOO_DEEP}")
     if is_mapping(value):
-        pairs = value.items()
-        return {str(key): _plain(item, name, count, depth + 1) for key, item in pairs}
+        return {str(key): _plain(item, count, depth + 1) for key, item in value.items()}
     if is_list(value):
-        return [_plain(item, name, count, depth + 1) for item in value]
+        return [_plain(item, count, depth + 1) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{value} is not allowed; use null where a value is unknown")
     if isinstance(value, int) and abs(value) >= 2**63:

@@ -7,25 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from answerkey.coerce.values import (
-    LIVE,
-    Place,
-    as_number,
-    as_text,
-    has_no_value,
-    is_list,
-    is_mapping,
-    is_number,
-    is_set,
-    items_of,
-    literal,
-    number_text,
-    unpacked,
-    valid_text,
-)
+from answerkey.coerce import values
+from answerkey.coerce.values import LIVE, Place, as_number, as_text, is_list, is_mapping, is_number, valid_text
 from answerkey.errors import InputError
 from answerkey.types import Passage
 
+Where = tuple[str | None, str]  # a document, if it is known, and a page
 TEXT_KEYS = ("text", "content", "page_content", "document", "chunk", "passage", "node")
 PAGE_KEYS = ("page_number", "page_label", "page")
 DOCUMENT_KEYS = ("source", "doc", "file", "filename", "file_name", "document", "document_id", "url")
@@ -46,7 +33,7 @@ def as_passages(value: object, column: str = "contexts", place: Place = LIVE) ->
     """
     if value is None or value == "":
         return ()
-    value = unpacked(value, column, place)
+    value = values.unpacked(value, column, place)
     listed = is_list(value) and not _is_scored(value)
     if not listed and not isinstance(value, (str, bytes, Mapping, tuple, list)) and not _has_text(value):
         listed = isinstance(value, Iterable)
@@ -69,10 +56,9 @@ def _passage(item: object, column: str, place: Place, depth: int = 0) -> Passage
     if isinstance(item, (str, int, float)) or item is None:
         return Passage(as_text(item, column, place))
     if is_list(item):
-        pair = item
-        if not _is_scored(pair):
-            raise _unreadable(pair, column, place)
-        return replace(_passage(pair[0], column, place, depth), score=as_number(pair[1], column, place))
+        if not _is_scored(item):
+            raise _unreadable(item, column, place)
+        return replace(_passage(item[0], column, place, depth), score=as_number(item[1], column, place))
     found = _fields(item)
     key = next((key for key in TEXT_KEYS if found.get(key) is not None), None)
     document = _document(found, key)
@@ -124,40 +110,32 @@ def _named(found: Mapping[str, object], names: Iterable[str]) -> str | None:
     """The first of these that is an id: text or a number, and not `N/A`."""
     for name in names:
         value = found.get(name)
-        if (
-            isinstance(value, (str, int, float))
-            and not isinstance(value, bool)
-            and value == value
-            and (text := clean_id(value))
-        ):
+        usable = isinstance(value, (str, int, float)) and not isinstance(value, bool) and value == value
+        if usable and (text := clean_id(value)):
             return text
     return None
 
 
 def _unreadable(item: object, column: str, place: Place) -> InputError:
     if is_mapping(item):
-        keys = ", ".join(str(key) for key in list(item)[:8])
-        return InputError(
-            f'{place}, column "{column}": found a passage with the keys {keys or "(none)"}, '
-            f"expected its text under one of {', '.join(TEXT_KEYS[:-1])}"
-        )
-    kind = type(item).__name__
-    return InputError(
-        f'{place}, column "{column}": found a passage of type {kind}, expected text, a dict or an object with '
-        f"{', '.join(TEXT_KEYS[:3])}"
-    )
+        found = f"with the keys {', '.join(str(key) for key in list(item)[:8]) or '(none)'}"
+        expected = f"its text under one of {', '.join(TEXT_KEYS[:-1])}"
+    else:
+        found = f"of type {type(item).__name__}"
+        expected = f"text, a dict or an object with {', '.join(TEXT_KEYS[:3])}"
+    return InputError(f'{place}, column "{column}": found a passage {found}, expected {expected}')
 
 
 def clean_id(value: object) -> str:
     """An id or page as text: `34`, `34.0` and `" 34"` are the page "34"; what says that there is none is ""."""
     if isinstance(value, str):
         text = _WHOLE.sub(r"\1", valid_text(value).strip())
-        return "" if has_no_value(text) else text
+        return "" if values.has_no_value(text) else text
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         raise ValueError(f"expected an id, got {'a set' if isinstance(value, set) else repr(value)[:60]}")
-    return number_text(value)
+    return values.number_text(value)
 
 
 def place_id(document: str | None, page: str | None) -> str:
@@ -168,20 +146,20 @@ def place_id(document: str | None, page: str | None) -> str:
 def as_ids(value: object, column: str, place: Place) -> tuple[str, ...]:
     """Ids of pages or documents, best first; one without a value (`N/A`) keeps its rank as ""."""
     if isinstance(value, str) and value.strip().startswith("{"):
-        value = literal(value, column, place)
-    if is_set(value):
+        value = values.literal(value, column, place)
+    if values.is_set(value):
         raise place.error(column, value, "a list, best first", "a set has no order")
-    return tuple(one for item in items_of(value, column, place) for one in _ids(item, column, place))
+    return tuple(one for item in values.items_of(value, column, place) for one in _ids(item, column, place))
 
 
 def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
     """The grade of each relevant id: from a list (each 1), `{id: grade}`, `{"doc", "pages"}`, or a list of these."""
     if isinstance(value, str) and value.strip().startswith("{"):
-        value = literal(value, column, place)
+        value = values.literal(value, column, place)
     if is_mapping(value) and not _is_page_of_document(value):
         return _grades(value, column, place)
     grades: dict[str, float] = {}
-    for item in items_of(value, column, place):
+    for item in values.items_of(value, column, place):
         grade = as_number(item.get("grade", 1), column, place) if is_mapping(item) else 1.0
         grades |= dict.fromkeys(_ids(item, column, place), 1.0 if grade is None else grade)
     grades.pop("", None)
@@ -192,11 +170,10 @@ def _grades(value: Mapping[str, object], column: str, place: Place) -> dict[str,
     grades: dict[str, float] = {}
     for key, given in value.items():
         if is_list(given):  # {document: [pages]}
-            pages = given
-            grades |= {place_id(str(key).strip(), one): 1.0 for one in as_ids(pages, column, place)}
+            grades |= {place_id(str(key).strip(), one): 1.0 for one in as_ids(given, column, place)}
         elif (grade := as_number(given, column, place)) is not None:
             grades[str(key).strip()] = grade
-    return {key: grade for key, grade in grades.items() if not has_no_value(key)}
+    return {key: grade for key, grade in grades.items() if not values.has_no_value(key)}
 
 
 def _is_page_of_document(item: Mapping[str, object]) -> bool:
@@ -237,7 +214,7 @@ def as_sources(value: object, column: str, place: Place) -> tuple[str, ...]:
     >>> as_sources([{"doc": "psoc.pdf", "page": 0, "url": "https://x.org/p"}], "sources", LIVE)
     ('psoc.pdf#0 (https://x.org/p)',)
     """
-    return tuple(_source(item, column, place) for item in items_of(value, column, place))
+    return tuple(_source(item, column, place) for item in values.items_of(value, column, place))
 
 
 def _source(item: object, column: str, place: Place) -> str:
@@ -264,9 +241,8 @@ def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[st
 
     A bare page means that page of the one document there is; with several documents it names none of their pages.
     """
-    found: Collection[str] = (
-        cast("dict[str, object]", retrieved) if isinstance(retrieved, dict) else dict.fromkeys(retrieved)
-    )
+    known = isinstance(retrieved, dict)
+    found: Collection[str] = cast("dict[str, object]", retrieved) if known else dict.fromkeys(retrieved)
     if all(label in found for label in labels) or not (names_pages("".join(found)) or names_pages("".join(labels))):
         return labels
     places = {one: page_parts(one) for one in found if one}
@@ -284,25 +260,17 @@ def names_pages(joined: str) -> bool:
     return "#" in joined or ":" in joined
 
 
-def _same_place(
-    wanted: tuple[str | None, str], places: Mapping[str, tuple[str | None, str]], single: bool
-) -> str | None:
+def _same_place(wanted: Where, places: Mapping[str, Where], single: bool) -> str | None:
     document, page = wanted
     for name, (other, number) in places.items():
-        if page == number and (
-            (document and other and _same_document(document, other)) or (single and not (document and other))
-        ):
+        if page == number and (document_stem(document) == document_stem(other) if document and other else single):
             return name
     return None
 
 
-def page_parts(name: str) -> tuple[str | None, str]:
+def page_parts(name: str) -> Where:
     match = _WITH_PAGE.match(name)
     return (match["document"], (match["any"] or match["digits"]).strip()) if match else (None, name)
-
-
-def _same_document(one: str, other: str) -> bool:
-    return one == other or document_stem(one) == document_stem(other)
 
 
 def document_stem(document: str) -> str:

@@ -7,54 +7,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from answerkey.coerce import values
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS, canonical_columns
 from answerkey.coerce.passages import as_ids, as_labels, as_passages, as_sources
 from answerkey.coerce.requirements import as_requirements, pattern_problem
-from answerkey.coerce.values import (
-    LIVE,
-    Place,
-    as_amount,
-    as_count,
-    as_list,
-    as_mapping,
-    as_name,
-    as_number,
-    as_text,
-    as_texts,
-    as_truth,
-    as_turns,
-    is_list,
-    is_mapping,
-    json_value,
-    literal,
-    message_text,
-    plain_json,
-    table_of,
-    valid_text,
-)
+from answerkey.coerce.values import LIVE, Place, is_list, is_mapping, literal, table_of, valid_text
 from answerkey.errors import InputError, did_you_mean
 from answerkey.types import AnswerCriteria, Case, Response
 
+Cells = Mapping[str, object]
 CellReader = Callable[[object, str, Place], Any]
 _CRITERIA = {field.name for field in fields(AnswerCriteria)}
 _RECORDED = frozenset(RESPONSE_COLUMNS)
+_CELLS = ("question", "answer", "expected")
 _PROMPT_TOKENS = ("prompt_tokens", "prompt", "input_tokens")
 _COMPLETION_TOKENS = ("completion_tokens", "completion", "output_tokens")
 
 
-def case_of_row(row: Mapping[str, object], place: Place, default_id: str) -> Case:
+def case_of_row(row: Cells, place: Place, default_id: str) -> Case:
     """The case of a row with canonical names; what the row says of an answer becomes its recorded response."""
     row = spread(row, place)
-    question = as_text(row.get("question"), "question", place)
+    question = values.as_text(row.get("question"), "question", place)
     if not question and "question" not in row:
-        near = did_you_mean("question", [name for name in row if name not in COLUMNS])
-        raise InputError(
-            f'{place}: no column "question" among {", ".join(row) or "none"}{near}; rename the column to "question"'
-        )
+        near, names = did_you_mean("question", [name for name in row if name not in COLUMNS]), ", ".join(row) or "none"
+        raise InputError(f'{place}: no column "question" among {names}{near}; rename the column to "question"')
     if not question:
         raise place.error("question", row.get("question"), "a question", "fill it in or remove the row")
     extra = {key: value for key, value in row.items() if key not in COLUMNS}
-    own_id = as_text(row.get("id"), "id", place)
+    own_id = values.as_text(row.get("id"), "id", place)
     if own_id and (setup := extra.get("config_name")):  # the same query under several configurations
         own_id = f"{setup}/{own_id}"
     return Case(
@@ -63,26 +43,24 @@ def case_of_row(row: Mapping[str, object], place: Place, default_id: str) -> Cas
         source_file=str(extra.pop("source_file", None) or place.file),
         question_num=_question_num(extra.pop("question_num", None)),
         recorded=response_of_row(row, place) if not _RECORDED.isdisjoint(row) else None,
-        extra=table_of(json_value(extra)),
+        extra=table_of(values.json_value(extra)),
         **_read(_CASE_FIELDS, row, place),
     )
 
 
-def response_of_row(row: Mapping[str, object], place: Place) -> Response:
+def response_of_row(row: Cells, place: Place) -> Response:
     """The response that a row with canonical names records. No answer column, and a null answer, is no answer."""
     answer = row.get("answer")
     if place.live and isinstance(answer, str) and valid_text(answer) != answer:
         raise InputError("the answer is not valid text: it has half a character (a lone surrogate)")
     found = row.get("usage")
-    if isinstance(found, str):
-        found = literal(found, "usage", place)
-    usage = table_of(found)
+    usage = table_of(literal(found, "usage", place) if isinstance(found, str) else found)
     tokens = {
         "prompt_tokens": next((usage[name] for name in _PROMPT_TOKENS if name in usage), None),
         "completion_tokens": next((usage[name] for name in _COMPLETION_TOKENS if name in usage), None),
     }
     return Response(
-        answer=None if answer is None else as_text(answer, "answer", place),
+        answer=None if answer is None else values.as_text(answer, "answer", place),
         **_read(_RESPONSE_FIELDS, {**tokens, **row}, place),
     )
 
@@ -102,28 +80,24 @@ def response_of_reply(reply: Mapping[str, object]) -> Response:
     for name in LIVE_ANSWERS:
         if "answer" not in row and isinstance(rest.get(name), (str, int, float)):
             row["answer"] = rest.pop(name)
-    return replace(response_of_row(row, LIVE), extra=plain_json(rest))
+    return replace(response_of_row(row, LIVE), extra=values.plain_json(rest))
 
 
-def _read(readers: Mapping[str, tuple[str, CellReader]], row: Mapping[str, object], place: Place) -> dict[str, Any]:
+def _read(readers: Mapping[str, tuple[str, CellReader]], row: Cells, place: Place) -> dict[str, Any]:
     """The fields that the row gives a value for, each by its own reader."""
-    given: dict[str, Any] = {}
-    for column, value in row.items():
-        if value is not None and column in readers:
-            name, reader = readers[column]
-            given[name] = reader(value, column, place)
-    return given
+    given = ((readers[column], column, cell) for column, cell in row.items() if cell is not None and column in readers)
+    return {name: read(cell, column, place) for (name, read), column, cell in given}
 
 
 def as_criteria(value: object, column: str, place: Place) -> AnswerCriteria:
     """`answer_criteria` of a row, every key checked."""
     kept: dict[str, Any] = {}
-    for key, cell in as_mapping(value, column, place).items():
+    for key, cell in values.as_mapping(value, column, place).items():
         if key not in _CRITERIA:
             hint = did_you_mean(key, _CRITERIA).strip("; ")
             raise place.error(f"{column}.{key}", cell, "a known criterion", hint)
         if cell is not None:
-            kept[key] = _CRITERION_READERS.get(key, as_list)(cell, f"{column}.{key}", place)
+            kept[key] = _CRITERION_READERS.get(key, values.as_list)(cell, f"{column}.{key}", place)
     return AnswerCriteria(**kept)
 
 
@@ -136,14 +110,14 @@ def _question_num(value: object) -> int | None:
 
 def _as_range(value: object, column: str, place: Place) -> tuple[float, float]:
     if is_list(value) and len(value) == 2:
-        low, high = (as_number(end, column, place) for end in value)
+        low, high = (values.as_number(end, column, place) for end in value)
         if low is not None and high is not None and low <= high and math.isfinite(low + high):
             return low, high
     raise place.error(column, value, "two numbers [low, high]")
 
 
 def _as_pattern(value: object, column: str, place: Place) -> str:
-    pattern = as_text(value, column, place)
+    pattern = values.as_text(value, column, place)
     if problem := pattern_problem(pattern):
         raise place.error(column, value, "a regular expression", problem)
     return pattern
@@ -151,49 +125,46 @@ def _as_pattern(value: object, column: str, place: Place) -> str:
 
 def _as_error(value: object, column: str, place: Place) -> str | None:
     if not place.live:
-        return as_name(value, column, place)
+        return values.as_name(value, column, place)
     return valid_text(str(value)).strip() or None if value else None
 
 
 _CASE_FIELDS: dict[str, tuple[str, CellReader]] = {
-    "expected": ("expected", as_texts),
-    "type": ("type", as_name),
-    "expected_route": ("expected_route", as_name),
-    "acceptable_routes": ("acceptable_routes", as_list),
+    "expected": ("expected", values.as_texts),
+    "type": ("type", values.as_name),
+    "expected_route": ("expected_route", values.as_name),
+    "acceptable_routes": ("acceptable_routes", values.as_list),
     "relevant": ("relevant", as_labels),
     "answer_criteria": ("criteria", as_criteria),
     "criteria": ("requirements", as_requirements),
-    "criteria_threshold": ("criteria_threshold", as_number),
-    "history": ("history", as_turns),
-    "priority": ("priority", as_name),
-    "note": ("note", as_name),
-    "tags": ("tags", as_list),
+    "criteria_threshold": ("criteria_threshold", values.as_number),
+    "history": ("history", values.as_turns),
+    "priority": ("priority", values.as_name),
+    "note": ("note", values.as_name),
+    "tags": ("tags", values.as_list),
 }
 _RESPONSE_FIELDS: dict[str, tuple[str, CellReader]] = {
     "contexts": ("passages", as_passages),
-    "route": ("route", as_name),
+    "route": ("route", values.as_name),
     "sources": ("sources", as_sources),
     "retrieved": ("retrieved", as_ids),
-    "response_time": ("seconds", as_amount),
-    "prompt_tokens": ("prompt_tokens", as_count),
-    "completion_tokens": ("completion_tokens", as_count),
-    "cost": ("cost", as_amount),
+    "response_time": ("seconds", values.as_amount),
+    "prompt_tokens": ("prompt_tokens", values.as_count),
+    "completion_tokens": ("completion_tokens", values.as_count),
+    "cost": ("cost", values.as_amount),
     "error": ("error", _as_error),
 }
 _CRITERION_READERS: dict[str, CellReader] = {
-    "min_semantic_similarity": as_number,
-    "expected_value": as_number,
+    "min_semantic_similarity": values.as_number,
+    "expected_value": values.as_number,
     "numerical_range": _as_range,
     "regex": _as_pattern,
-    "clarification_expected": as_truth,
-    "out_of_scope": as_truth,
+    "clarification_expected": values.as_truth,
+    "out_of_scope": values.as_truth,
 }
 
 
-_CELLS = ("question", "answer", "expected")
-
-
-def spread(row: Mapping[str, object], place: Place) -> Mapping[str, object]:
+def spread(row: Cells, place: Place) -> Cells:
     """The row with cells that hold several values spread over columns; what the row itself gives stays.
 
     Such cells are the `inputs` and `outputs` of other tools, chat messages, and answers with positions.
@@ -234,12 +205,10 @@ def _first_choice(reply: Mapping[str, object]) -> Mapping[str, object]:
     """The reply of a chat endpoint, as Inspect and OpenAI write it, by its first choice."""
     choices = reply.get("choices")
     message = table_of(table_of(choices[0]).get("message")) if is_list(choices) and choices else None
-    return {**reply, "answer": message_text(message.get("content"))} if message else reply
+    return {**reply, "answer": values.message_text(message.get("content"))} if message else reply
 
 
-def _columns_in(
-    data: Mapping[str, object], column: str, row: Mapping[str, object], wanted: Sequence[str]
-) -> dict[str, object]:
+def _columns_in(data: Cells, column: str, row: Cells, wanted: Sequence[str]) -> dict[str, object]:
     """The values that have the name of a column; a single text, whatever its name, is that of `column`."""
     names = canonical_columns([str(key) for key in data])
     made = {names[str(key)]: value for key, value in data.items() if names[str(key)] in wanted}
@@ -248,9 +217,9 @@ def _columns_in(
     return {name: value for name, value in made.items() if name == column or name not in row}
 
 
-def _columns_in_chat(messages: Sequence[object], row: Mapping[str, object], place: Place) -> dict[str, object]:
+def _columns_in_chat(messages: Sequence[object], row: Cells, place: Place) -> dict[str, object]:
     """The last message of the user as the question, those before it as history, and a reply after it as the answer."""
-    *earlier, last = as_turns(messages, "question", place) or (None,)
+    *earlier, last = values.as_turns(messages, "question", place) or (None,)
     if last is None:
         return {}
     history = [{"user": turn.user, "answer": turn.answer} for turn in earlier if turn]

@@ -101,15 +101,12 @@ def _rows_by_column(data: Mapping[str, object]) -> list[dict[str, object]]:
 
 def _rows_by_id(data: Mapping[str, object]) -> list[dict[str, object]]:
     """The rows of `{id: {…}}`, and of `{id: expected}`; none where the keys are names of columns."""
-    values = list(data.values())
     if any(is_column(key) for key in data):
         return []
-    rows = [{"id": key, **value} for key, value in data.items() if is_mapping(value)]
-    if values and len(rows) == len(values):
-        return rows
-    if values and all(isinstance(value, str) for value in values):
+    if all(isinstance(value, str) for value in data.values()):
         return [{"id": key, "expected": value} for key, value in data.items()]
-    return []
+    rows = [{"id": key, **value} for key, value in data.items() if is_mapping(value)]
+    return rows if len(rows) == len(data) else []
 
 
 def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
@@ -118,9 +115,7 @@ def jsonl_rows(path: Path, name: str) -> Iterator[Row]:
 
 
 def rows_of_lines(lines: Iterable[tuple[int, str]], name: str) -> Iterator[Row]:
-    return renamed(
-        (parse_json(line, f"{name}, line {number}", in_line=True), Place(name, number)) for number, line in lines
-    )
+    return renamed((parse_json(line, f"{name}, line {n}", in_line=True), Place(name, n)) for n, line in lines)
 
 
 def csv_rows(path: Path, name: str) -> Iterator[Row]:
@@ -139,9 +134,8 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
                 if cells == [_END]:
                     return
                 if cells and cells[-1].endswith(_END):
-                    raise InputError(
-                        f"{name}, line {lines.open_quote}: a quoted cell begins here and does not end; close the quote"
-                    )
+                    begins = f"{name}, line {lines.open_quote}"
+                    raise InputError(f"{begins}: a quoted cell begins here and does not end; close the quote")
                 place = Place(name, reader.line_num + skipped)
                 lines.begin(place.line + 1)
                 if not any(cell.strip() for cell in cells):
@@ -220,9 +214,7 @@ def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None)
             first = max(start - number, 0)
             kept = batch.slice(first, max(min(end - number, len(batch)) - first, 0))
             for place, row in enumerate(kept.to_pylist(), start=number + first + 1):
-                given: dict[str, object] = {
-                    columns[key]: None if value != value else value for key, value in row.items()
-                }  # NaN
+                given: dict[str, object] = {columns[k]: None if v != v else v for k, v in row.items()}  # NaN
                 yield given, Place(name, place, "row")
             number += len(batch)
     except failures as error:
@@ -284,6 +276,7 @@ def _unique(names: Sequence[str]) -> tuple[str, ...]:
 
 
 _announced: dict[str, set[str]] = {}
+_canonical = cache(canonical_columns)
 
 
 def _columns(names: tuple[str, ...], place: Place) -> dict[str, str]:
@@ -297,11 +290,6 @@ def _columns(names: tuple[str, ...], place: Place) -> dict[str, str]:
             log.warning("%s: %s", place.file, text)
         known.update(names)
     return columns
-
-
-@cache
-def _canonical(names: tuple[str, ...]) -> dict[str, str]:
-    return canonical_columns(names)
 
 
 ROW_READERS: dict[str, RowReader] = {

@@ -118,13 +118,10 @@ def _differing(pairs: Pairs) -> tuple[str, ...]:
     """Parts of the fingerprint that differ and affect what both runs measured."""
     old, new = pairs.a.fingerprint, pairs.b.fingerprint
     parts = [part for part in (*SCORING, "settings") if old.get(part, "") != new.get(part, "")]
-    shared = pairs.metrics()
     takes = {"embedding": "embed", "judge": "judge"}
-    for part in [part for part in parts if part in takes]:
-        if not any(takes[part] in _keywords(name) for name in shared):
-            parts.remove(part)
-    one_more_metric = set(pairs.a.metrics) != set(pairs.b.metrics)
-    if "metrics" in parts and "profile" not in parts and one_more_metric:
+    needed = {keyword for name in pairs.metrics() for keyword in _keywords(name)}
+    parts = [part for part in parts if part not in takes or takes[part] in needed]
+    if set(pairs.a.metrics) != set(pairs.b.metrics) and "metrics" in parts and "profile" not in parts:
         parts.remove("metrics")
     return tuple(parts)
 

@@ -123,10 +123,11 @@ class Comparison:
         return "\n  ".join([self.sentence, *filter(None, lines)])
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, d.mean_a, d.mean_b, _signed(d.diff), _interval_text(d), d.p_holm, f"{d.wins}/{d.losses}/{d.ties}")
-            for name, d in self.differences("overall score").items()
-        ]
+        rows: list[tuple[object, ...]] = []
+        for name, d in self.differences("overall score").items():
+            ends = f"{d.interval.low:+.3f} to {d.interval.high:+.3f}" if d.interval else ""
+            won = f"{d.wins}/{d.losses}/{d.ties}"
+            rows.append((name, d.mean_a, d.mean_b, _signed(d.diff), ends, d.p_holm, won))
         header = ("", "A", "B", "B − A", "95% CI", "p (Holm)", "won/lost/tied")
         moves = [(m.id, m.question[:80], m.score_a, m.score_b) for m in (*self.degraded[:5], *self.improved[:5])]
         cases = html_table(moves, ("case", "question", "A", "B")) if moves else ""
@@ -139,10 +140,6 @@ def _signed(value: float | None) -> str:
 
 def _change(d: Difference) -> str:
     return f"{d.mean_a:.3f} → {d.mean_b:.3f} ({_signed(d.diff)})"
-
-
-def _interval_text(d: Difference) -> str:
-    return f"{d.interval.low:+.3f} to {d.interval.high:+.3f}" if d.interval else ""
 
 
 def compare_runs(a: str | Path, b: str | Path, repeats: Sequence[str | Path] = ()) -> Comparison:

@@ -87,9 +87,8 @@ def _add(side: Side, outcome: Outcome) -> None:
     texts = [reply.answer or "" for reply in replies]
     given = [f"{reply.answer is None} {reply.error is None} {reply.answer or ''}" for reply in replies]
     side.answers.append(_hash("\x1f".join(given)))
-    side.wordings.append(
-        _hash("\x1f".join(" ".join(words(text)) for text in texts)) if any(texts) else side.answers[-1]
-    )
+    wording = "\x1f".join(" ".join(words(text)) for text in texts)
+    side.wordings.append(_hash(wording) if any(texts) else side.answers[-1])
     side.evidence.append(_hash("".join(map(_evidence, replies))))
     side.statuses.append(verdict.status)
     side.score.append(nan if verdict.score is None else verdict.score)
@@ -98,9 +97,7 @@ def _add(side: Side, outcome: Outcome) -> None:
     for name, score in outcome.scores.items():
         if score.error is not None:
             side.errors[name] = side.errors.get(name, 0) + 1
-        column = side.metrics.get(name)
-        if column is None:
-            column = side.metrics[name] = array("d")
+        column = side.metrics.setdefault(name, array("d"))
         _pad(column, row)
         column.append(nan if score.value is None else score.value)
 
@@ -150,9 +147,7 @@ class Pairs:
 
     def rows(self) -> Iterable[tuple[int, int]]:
         """Of each case its row in A and its row in B."""
-        left: list[int] = self.rows_a.tolist()
-        right: list[int] = self.rows_b.tolist()
-        return zip(left, right, strict=True)
+        return zip(self.rows_a.tolist(), self.rows_b.tolist(), strict=True)
 
     def metrics(self) -> list[str]:
         """Names measured in both runs, in A's order."""
@@ -215,9 +210,7 @@ def pair(a: Side, b: Side) -> Pairs:
     matched = np.array(rows, dtype=np.intp).reshape(-1, 2)
     names = [a.clusters[row] for row, _ in rows] if a.clusters else []
     numbers = np.unique(np.array(names), return_inverse=True)[1] if len(set(names)) < len(names) else None
-    return Pairs(
-        a, b, matched[:, 0], matched[:, 1], numbers, tuple(where), tuple(removed), tuple(edited)
-    )  # fmt: skip
+    return Pairs(a, b, matched[:, 0], matched[:, 1], numbers, tuple(where), tuple(removed), tuple(edited))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +240,18 @@ def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
     columns = [np.asarray(a.score)[pairs.rows_a]]
     passes = [np.asarray(a.passed)[pairs.rows_a]]
     for repeat in repeats:
-        _check_repeat(a, repeat)
-        score, passed = _aligned(pairs, repeat)
-        columns.append(score)
-        passes.append(passed)
+        for part in SCORING:
+            if a.fingerprint.get(part, "") != repeat.fingerprint.get(part, ""):
+                raise InputError(
+                    f"{repeat.name} is not a repeat of {a.name}: its {part} differs; "
+                    "score it with the same profile and judge first (`answerkey rescore`)"
+                )
+        where = {case_id: row for row, case_id in enumerate(repeat.ids)}
+        rows = [where.get(a.ids[i], -1) for i, _ in pairs.rows()]  # a case that it lacks has the last value, NaN or -1
+        columns.append(np.append(np.asarray(repeat.score), np.nan)[rows])
+        passes.append(np.append(np.asarray(repeat.passed), -1)[rows])
     scores, passed = np.stack(columns), np.stack(passes)
-    counts = (~np.isnan(scores)).sum(axis=0)
-    seen = counts >= 2
+    seen = (~np.isnan(scores)).sum(axis=0) >= 2
     if not seen.any():
         return None
     variance = float(np.nanvar(scores[:, seen], axis=0, ddof=1).mean())
@@ -263,23 +261,3 @@ def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
     flips = (passed == 1).any(axis=0) & (passed == 0).any(axis=0)
     flaky = tuple(a.ids[i] for (i, _), flips_here in zip(pairs.rows(), flips, strict=True) if flips_here)
     return Noise(len(columns), math.sqrt(variance), floor, low, high, flaky)
-
-
-def _aligned(pairs: Pairs, repeat: Side) -> tuple[NumberArray, NumberArray]:
-    """The repeat's scores and passes in the order of the pairs; NaN and -1 for a case that it lacks."""
-    import numpy as np
-
-    where = {case_id: row for row, case_id in enumerate(repeat.ids)}
-    rows = np.array([where.get(pairs.a.ids[i], -1) for i, _ in pairs.rows()], dtype=np.intp)
-    score = np.append(np.asarray(repeat.score), np.nan)[rows]
-    passed = np.append(np.asarray(repeat.passed), -1)[rows]
-    return score, passed
-
-
-def _check_repeat(a: Side, repeat: Side) -> None:
-    for part in SCORING:
-        if a.fingerprint.get(part, "") != repeat.fingerprint.get(part, ""):
-            raise InputError(
-                f"{repeat.name} is not a repeat of {a.name}: its {part} differs; "
-                "score it with the same profile and judge first (`answerkey rescore`)"
-            )

@@ -24,6 +24,10 @@ from answerkey.types import Outcome, Score
 
 Winner = Literal["A", "B", "tie", ""]
 NO_PREFERENCE = "no preference"
+_FIGURES = (
+    "verdict", "sentence", "judge", "flips", "flip_rate", "first_shown_rate", "longer_rate", "identical", "only_in_one",
+    "win_rate", "win_rate_ci95", "p", "warnings",
+)  # fmt: skip
 _SURE = 0.05
 _MANY_FLIPS = 0.3
 
@@ -86,8 +90,7 @@ class Preference:
     def first_shown_rate(self) -> float | None:
         """How often the answer shown first was chosen; 0.5 is fair. Two choices per case."""
         asked = [case for case in self.decided if case.first_shown or case.winner != "tie" or case.flipped]
-        choices = 2 * len(asked)
-        return sum(case.first_shown for case in asked) / choices if choices else None
+        return sum(case.first_shown for case in asked) / (2 * len(asked)) if asked else None
 
     @property
     def longer_rate(self) -> float | None:
@@ -152,27 +155,15 @@ class Preference:
 
     def to_json(self) -> dict[str, object]:
         return {
-            "verdict": self.verdict,
-            "sentence": self.sentence,
+            **{name: getattr(self, name) for name in _FIGURES},
             "a": self.name_a,
             "b": self.name_b,
-            "judge": self.judge,
             "cases": len(self.cases),
             "wins_a": self.count("A"),
             "wins_b": self.count("B"),
             "ties": self.count("tie"),
-            "flips": self.flips,
-            "flip_rate": self.flip_rate,
-            "first_shown_rate": self.first_shown_rate,
-            "longer_rate": self.longer_rate,
-            "identical": self.identical,
             "errors": sum(case.error is not None for case in self.cases),
             "not_applicable": sum(not case.winner and case.error is None for case in self.cases),
-            "only_in_one": self.only_in_one,
-            "win_rate": self.win_rate,
-            "win_rate_ci95": self.win_rate_ci95,
-            "p": self.p,
-            "warnings": self.warnings,
             "usage": asdict(self.usage) if self.usage else {},
             "results": [asdict(case) for case in self.cases],
         }
@@ -249,18 +240,11 @@ def remember_flips(preference: Preference, judge: Judge) -> None:
 
 
 def _case(duel: Duel, forward: Score | None, backward: Score | None) -> PreferredCase:
-    case = PreferredCase(
-        duel.case.id,
-        duel.case.question,
-        "",
-        length_a=len(duel.first.answer or ""),
-        length_b=len(duel.second.answer or ""),
-    )
+    length_a, length_b = len(duel.first.answer or ""), len(duel.second.answer or "")
+    case = PreferredCase(duel.case.id, duel.case.question, "", length_a=length_a, length_b=length_b)
     if forward is None or backward is None:
         problem = _problem(duel)
-        if problem is None:
-            return replace(case, winner="tie", reason="the answers are the same")
-        return replace(case, reason=problem)
+        return replace(case, winner="" if problem else "tie", reason=problem or "the answers are the same")
     if forward.value is None or backward.value is None:
         return replace(case, reason=forward.reason or backward.reason, error=forward.error or backward.error)
     chosen = (_chosen(forward.value, "A", "B"), _chosen(backward.value, "B", "A"))

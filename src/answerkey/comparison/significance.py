@@ -12,16 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from answerkey.distributions import (
-    average_ranks,
-    binomial_cdf,
-    chi2_tail,
-    noncentrality,
-    normal_cdf,
-    normal_quantile,
-    t_cdf,
-    t_quantile,
-)
+from answerkey import distributions
+from answerkey.distributions import average_ranks, normal_cdf, normal_quantile, t_cdf, t_quantile
 from answerkey.intervals import Interval, cluster_error, cluster_interval, mean_interval
 from answerkey.types import Better
 
@@ -79,8 +71,7 @@ class Difference:
 
         One test alone gives a false alarm 5 times in 100; the two together about 4, at a small loss of power.
         """
-        tests = (self.p, self.wilcoxon_p)
-        return all(p is not None and p < ALPHA for p in tests)
+        return all(p is not None and p < ALPHA for p in (self.p, self.wilcoxon_p))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +109,11 @@ def difference(
     sd = float(d.std(ddof=1))
     spread = math.sqrt((float(a.var(ddof=1)) + float(b.var(ddof=1))) / 2)
     found = replace(found, interval=mean_interval(d), d_pooled=_ratio(diff, spread))
-    if up + down == 0:
-        note = f"equal in all {n} cases"
-        return replace(found, p=1.0, wilcoxon_p=1.0, smallest_detectable=0.0, note=note)
-    if sd <= _FLAT * float(np.abs(d).max()):
-        p = wilcoxon_p(clear)
-        note = "every case moved by the same amount: p is Wilcoxon's"
+    if up + down == 0 or sd <= _FLAT * float(np.abs(d).max()):
+        p, moved = wilcoxon_p(clear), up + down > 0
+        note = "every case moved by the same amount: p is Wilcoxon's" if moved else f"equal in all {n} cases"
         return replace(found, p=p, wilcoxon_p=p, smallest_detectable=0.0, note=note)
-    t = diff / (sd / math.sqrt(n))
-    return replace(
-        found,
-        t=t,
-        p=t_test_p(t, n),
-        wilcoxon_p=wilcoxon_p(clear),
-        d_z=diff / sd,
-        smallest_detectable=smallest_detectable(n, sd),
-        error=sd / math.sqrt(n),
-    )
+    return _tested(replace(found, d_z=diff / sd), sd / math.sqrt(n), wilcoxon_p(clear))
 
 
 def _clustered(d: NumberArray, clear: NumberArray, clusters: NumberArray, found: Difference) -> Difference:
@@ -154,15 +133,14 @@ def _clustered(d: NumberArray, clear: NumberArray, clusters: NumberArray, found:
     if not np.any(moved) or error <= _FLAT * float(np.abs(d).max()):
         note = f"equal in all {found.n} cases" if not np.any(clear) else "the clusters do not differ: p is Wilcoxon's"
         return replace(found, p=p_ranks, wilcoxon_p=p_ranks, smallest_detectable=0.0, error=0.0, note=note)
-    t = diff / error
-    return replace(
-        found,
-        t=t,
-        p=t_test_p(t, count),
-        wilcoxon_p=p_ranks,
-        smallest_detectable=smallest_detectable(count, error * math.sqrt(count)),
-        error=error,
-    )
+    return _tested(found, error, p_ranks)
+
+
+def _tested(found: Difference, error: float, p_ranks: float) -> Difference:
+    """With the t-test of the difference, whose standard error is given."""
+    units, t = found.units, (found.diff or 0.0) / error
+    least = smallest_detectable(units, error * math.sqrt(units))
+    return replace(found, t=t, p=t_test_p(t, units), wilcoxon_p=p_ranks, smallest_detectable=least, error=error)
 
 
 def cases_needed(found: Difference, margin: float) -> int | None:
@@ -207,7 +185,7 @@ def wilcoxon_p(d: NumberArray) -> float:
 def smallest_detectable(n: int, sd: float) -> float:
     """The true mean difference that the paired t-test detects with 80 % power at α = 0.05, given the observed spread."""
     critical = t_quantile(n - 1, 1 - ALPHA / 2)
-    return float(noncentrality(n - 1, 1 - POWER, critical)) * sd / math.sqrt(n)
+    return float(distributions.noncentrality(n - 1, 1 - POWER, critical)) * sd / math.sqrt(n)
 
 
 def effect_size(d: float | None) -> str:
@@ -245,9 +223,9 @@ def _mcnemar_p(only_a: int, only_b: int) -> tuple[float, str]:
     if discordant == 0:
         return 1.0, "no case changed between pass and fail"
     if discordant < EXACT_BELOW:
-        return min(1.0, 2 * float(binomial_cdf(min(only_a, only_b), discordant, 0.5))), "exact"
+        return min(1.0, 2 * float(distributions.binomial_cdf(min(only_a, only_b), discordant, 0.5))), "exact"
     statistic = (abs(only_a - only_b) - 1) ** 2 / discordant
-    return float(chi2_tail(1, statistic)), "chi2"
+    return float(distributions.chi2_tail(1, statistic)), "chi2"
 
 
 def _clustered_mcnemar_p(change: NumberArray, clusters: NumberArray) -> tuple[float, str]:
@@ -258,7 +236,7 @@ def _clustered_mcnemar_p(change: NumberArray, clusters: NumberArray) -> tuple[fl
     squares = float((net * net).sum())
     if squares == 0:
         return 1.0, "no cluster changed between pass and fail"
-    return float(chi2_tail(1, float(net.sum()) ** 2 / squares)), "clustered"
+    return float(distributions.chi2_tail(1, float(net.sum()) ** 2 / squares)), "clustered"
 
 
 def _ratio(value: float, spread: float) -> float | None:

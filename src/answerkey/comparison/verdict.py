@@ -122,23 +122,18 @@ def beyond(overall: Difference, scale: float | None) -> bool:
 
 
 def _by_metrics(metrics: Mapping[str, Difference]) -> tuple[str, str]:
-    sure = {name: d for name, d in metrics.items() if d.better != "neither" and d.sure and _survives(d)}
+    corrected = {name: d for name, d in metrics.items() if d.p_holm is not None and d.p_holm < ALPHA}
+    sure = {name: d for name, d in corrected.items() if d.better != "neither" and d.sure}
     up = [name for name, d in sure.items() if d.gain > 0]
     down = [name for name, d in sure.items() if d.gain < 0]
     if up and down:
         both = f"{_listed(up)} got better and {_listed(down)} got worse"
         return NOT_COMPARABLE, f"not comparable as a whole: {both}; choose a profile to weight them"
     if not sure:
-        return (
-            NO_DIFFERENCE,
-            f"{NO_DIFFERENCE} in any of {len(metrics)} metrics (Holm-corrected); no profile gave a score",
-        )
+        none = f"{NO_DIFFERENCE} in any of {len(metrics)} metrics (Holm-corrected)"
+        return NO_DIFFERENCE, f"{none}; no profile gave a score"
     word, names = (BETTER, up) if up else (WORSE, down)
     return word, f"B is {word} in {_listed(names)} (Holm-corrected p < {ALPHA}); no profile gave a score"
-
-
-def _survives(d: Difference) -> bool:
-    return d.p_holm is not None and d.p_holm < ALPHA
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +162,12 @@ def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> li
         reasons.append(f"{counted(len(changed.removed), 'case')} of A missing in B: {_some(changed.removed)}")
     if comparison.errors_b > gate.max_errors:
         allowed = f", {gate.max_errors} allowed" if gate.max_errors else ""
-        reasons.append(f"{counted(comparison.errors_b, 'case')} of B with an error{allowed}{_lost(comparison)}")
+        lost = f"; with a verdict in A: {_some(comparison.lost)}" if comparison.lost else ""
+        reasons.append(f"{counted(comparison.errors_b, 'case')} of B with an error{allowed}{lost}")
     newly = comparison.newly_failing
     if gate.max_new_failures is not None and len(newly) > gate.max_new_failures:
-        names = _some([flip.id for flip in newly])
-        reasons.append(
-            f"{counted(len(newly), 'case newly fails', 'cases newly fail')}, {gate.max_new_failures} allowed: {names}"
-        )
+        found = counted(len(newly), "case newly fails", "cases newly fail")
+        reasons.append(f"{found}, {gate.max_new_failures} allowed: {_some([flip.id for flip in newly])}")
     if comparison.verdict == NOT_COMPARABLE and (changed.scoring or changed.shared == 0 or not comparison.scored):
         return [*reasons, comparison.sentence]
     return reasons + _inferior(comparison, gate.margin)
@@ -182,11 +176,8 @@ def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> li
 def end_of_comparison(comparison: Comparison, failures: Sequence[str] | None) -> Ending:
     """The last line and exit code of `compare`; `failures` is None without --gate."""
     if failures is None:
-        return Ending(
-            EXIT_OK,
-            f"{comparison.verdict}; {len(comparison.newly_failing)} newly fail, {len(comparison.newly_passing)} newly pass",
-            gated=False,
-        )
+        flips = f"{len(comparison.newly_failing)} newly fail, {len(comparison.newly_passing)} newly pass"
+        return Ending(EXIT_OK, f"{comparison.verdict}; {flips}", gated=False)
     if failures:
         return Ending(EXIT_GATE, "; ".join(failures))
     return Ending(EXIT_OK, f"B is no worse than A ({comparison.verdict})")
@@ -196,17 +187,12 @@ def _inferior(comparison: Comparison, margin: float | None) -> list[str]:
     """Why B is not shown to be as good as A, by the overall score or else by each metric."""
     if not comparison.changed.bot:
         return []
-    if comparison.overall.n:
-        if margin is None:
-            margin = DEFAULT_MARGIN * (comparison.scale or 1.0)
-        reason = _worse_than(comparison.overall, margin, "score")
-        return [reason] if reason else []
-    reasons: list[str] = []
-    for name, d in comparison.metrics.items():
-        if d.better != "neither" and d.n:
-            reason = _worse_than(d, DEFAULT_MARGIN * _range_of(name) if margin is None else margin, name)
-            reasons += [reason] if reason else []
-    return reasons
+    decisive = [("score", comparison.overall, comparison.scale or 1.0)]
+    if not comparison.overall.n:
+        metrics = comparison.metrics.items()
+        decisive = [(name, d, _range_of(name)) for name, d in metrics if d.better != "neither" and d.n]
+    reasons = [_worse_than(d, DEFAULT_MARGIN * top if margin is None else margin, name) for name, d, top in decisive]
+    return [reason for reason in reasons if reason]
 
 
 def _range_of(name: str) -> float:
@@ -227,7 +213,7 @@ def _worse_than(d: Difference, margin: float, name: str) -> str:
             f"too few cases to tell: {counted(d.units, unit)}; at least {MIN_UNITS} are needed "
             f"(the {name} changed by {plain(d.diff or 0.0, sign='+')})"
         )
-    lower, upper = lower_end(d), _upper_end(d)
+    lower, upper = _ends(d)
     if lower > -margin:
         return ""
     shown = f"the {name} changed by {_change(d)}, margin {margin:g}"
@@ -238,27 +224,15 @@ def _worse_than(d: Difference, margin: float, name: str) -> str:
     return f"too few cases to tell: {shown}{enough}"
 
 
-def lower_end(d: Difference) -> float:
-    """The lower end of the 95 % interval of the gain; the wider of bootstrap and t, for small samples."""
-    return d.gain - _half(d, upper=False)
-
-
-def _upper_end(d: Difference) -> float:
-    return d.gain + _half(d, upper=True)
-
-
-def _half(d: Difference, *, upper: bool) -> float:
+def _ends(d: Difference) -> tuple[float, float]:
+    """The ends of the 95 % interval of the gain; of bootstrap and t the wider, for small samples."""
     half = float(t_quantile(d.units - 1, 1 - ALPHA / 2)) * (d.error or 0.0)
     if d.interval is None:
-        return half
-    low, high = d.interval.low - (d.diff or 0.0), d.interval.high - (d.diff or 0.0)
+        return d.gain - half, d.gain + half
+    below, above = (d.diff or 0.0) - d.interval.low, d.interval.high - (d.diff or 0.0)
     if d.better == "lower":
-        low, high = -high, -low
-    return max(half, high if upper else -low)
-
-
-def _lost(comparison: Comparison) -> str:
-    return f"; with a verdict in A: {_some(comparison.lost)}" if comparison.lost else ""
+        below, above = above, below
+    return d.gain - max(half, below), d.gain + max(half, above)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -270,8 +244,9 @@ def _identical(changed: Changed) -> str:
 
 
 def _change(d: Difference) -> str:
-    ends = f"{plain(d.interval.low, sign='+')} to {plain(d.interval.high, sign='+')}" if d.interval else ""
-    interval = f"95 % interval {ends}, " if ends else ""
+    interval = ""
+    if d.interval:
+        interval = f"95 % interval {plain(d.interval.low, sign='+')} to {plain(d.interval.high, sign='+')}, "
     p = "no test" if d.p is None else "p < 0.001" if d.p < 0.001 else f"p = {d.p:.3f}"
     return f"{plain(d.diff or 0.0, sign='+')} ({interval}{p})"
 

@@ -39,8 +39,7 @@ TableType = TypeVar("TableType", bound=Table)
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting as it is declared. `type` comes without annotations and `None`; `checks` raise ValueError or return the
-    value."""
+    """One setting as declared. `type` comes without annotations and `None`; `checks` raise ValueError or return the value."""
 
     name: str
     field: str
@@ -57,7 +56,7 @@ class Setting:
             return read_table(self.type, value, f"[{self.name}]")
         try:
             read: Any = msgspec.convert(value, self.declared, dec_hook=_path)
-            if not all(map(_usable, read if is_list(read) else (read,))):
+            if any(isinstance(one, float) and abs(one) > LARGEST for one in (read if is_list(read) else (read,))):
                 raise ValueError
             for check in self.checks:
                 read = check(read)
@@ -87,9 +86,8 @@ def read_table(
         values = {n: folder / value if isinstance(value, Path) else value for n, value in values.items()}
     for setting in known.values():
         if setting.default is msgspec.NODEFAULT and setting.name not in values:
-            raise SettingsError(
-                f"{where} needs {setting.name}: {setting.help[:1].lower()}{setting.help[1:].rstrip('.')}"
-            )
+            help = setting.help.rstrip(".")
+            raise SettingsError(f"{where} needs {setting.name}: {help[:1].lower()}{help[1:]}")
     return kind(**{known[name].field: value for name, value in values.items()})
 
 
@@ -118,7 +116,8 @@ def _setting(field: msgspec.structs.FieldInfo, declared: object) -> Setting:
     metas = [note for note in notes if isinstance(note, msgspec.Meta)]
     help = next((meta.description for meta in metas if meta.description), "")
     checks = tuple(note for note in notes if callable(note))
-    default = field.default if field.default_factory is msgspec.NODEFAULT else None
+    made = field.default_factory is not msgspec.NODEFAULT or isinstance(field.default, Table)
+    default = None if made else field.default
     return Setting(field.encode_name, field.name, base, declared, default, help, _expected(base, metas), checks)
 
 
@@ -138,10 +137,6 @@ def _called(kind: object, number: int) -> str:
     of = "" if item is Any else f" of {_called(item, 1)}"
     limits = _limits(note for note in notes if isinstance(note, msgspec.Meta))
     return _NAMES.get(origin, ("a value", "values"))[number] + of + "".join(limits)
-
-
-def _usable(value: object) -> bool:
-    return not isinstance(value, float) or abs(value) <= LARGEST
 
 
 def _limits(metas: Iterable[msgspec.Meta]) -> Iterator[str]:
@@ -227,9 +222,7 @@ def variable_name(value: str) -> str:
     """A check: the name of an environment variable. What is no name may be a key, so the value is not repeated."""
     looks_like_key = re.match(r"(sk|gsk|pk|hf|xai)[-_][A-Za-z0-9]{12,}", value)
     if value and (not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) or looks_like_key):
-        raise SettingsError(
-            "api_key_env: expected the name of an environment variable, such as MY_KEY, not the key itself"
-        )
+        raise SettingsError("api_key_env: expected the name of an environment variable, as MY_KEY, not the key itself")
     return value
 
 

@@ -8,16 +8,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from answerkey.config.declare import (
-    Table,
-    TomlTable,
-    about,
-    one_line,
-    sorted_values,
-    variable_name,
-    web_address,
-    without_password,
-)
+from answerkey.config import declare
+from answerkey.config.declare import Table, TomlTable, about, sorted_values, web_address
 from answerkey.errors import SettingsError
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -25,20 +17,22 @@ INT8_MODEL = f"{DEFAULT_MODEL}:int8"
 EMPTY = msgspec.field(default_factory=TomlTable)
 
 PRESETS: Mapping[str, Mapping[str, str]] = {
-    "groq": {
-        "base_url": "https://api.groq.com/openai/v1",
-        "model": "llama-3.3-70b-versatile",
-        "api_key_env": "GROQ_API_KEY",
-    },
+    "groq": {"base_url": "https://api.groq.com/openai/v1", "model": "llama-3.3-70b-versatile", "api_key_env": "GROQ_API_KEY"},
     "openai": {"base_url": "https://api.openai.com/v1", "model": "gpt-4.1-mini", "api_key_env": "OPENAI_API_KEY"},
     "ollama": {"base_url": "http://127.0.0.1:11434/v1"},
     "vllm": {"base_url": "http://127.0.0.1:8000/v1"},
     "llama-cpp": {"base_url": "http://127.0.0.1:8080/v1", "model": "default"},
-}
+}  # fmt: skip
 
 ChunkBy = Literal["page", "heading", "sentence", "fixed", "words"]
 IdStyle = Literal["auto", "page", "document", "document#page"]
 Bm25Formula = Literal["robertson", "lucene", "atire", "bm25l", "bm25+"]
+AtLeast0 = Annotated[int, about("", ge=0)]
+AtLeast1 = Annotated[int, about("", ge=1)]
+Share = Annotated[float, about("", ge=0, le=1)]
+Line = Annotated[str, declare.one_line]
+OptionalLine = Annotated[str | None, declare.one_line]
+Variable = Annotated[str, declare.variable_name]
 
 
 class RunTable(Table, frozen=True):
@@ -47,42 +41,29 @@ class RunTable(Table, frozen=True):
     workers: Annotated[int, about("Questions asked at the same time.", ge=1)] = 5
     timeout: Annotated[float, about("Seconds to wait for one answer.", ge=0.001)] = 30.0
     jobs: (
-        Annotated[
-            int,
-            about(
-                "Processes that compute the metrics. Default: one per core where there are many cases.", ge=1, le=256
-            ),
-        ]
-        | None
+        Annotated[int, about("Processes for the metrics. Default: one per core for many cases.", ge=1, le=256)] | None
     ) = None
-    stop_below: Annotated[
-        float | None, about("Stop at the first case below this score, on the profile's own scale.")
-    ] = None
+    stop_below: Annotated[float | None, about("Stop at the first case below this score of the profile's scale.")] = None
     stop_on_fail: Annotated[bool, about("Stop at the first case that fails, as `--stop-on-fail` does.")] = False
     out: Annotated[str, about("Folder for the run folders, relative to the suite.")] = "results"
     max_cost: Annotated[float, about("Stop when answers and judge together have cost this much.", ge=0)] | None = None
     max_minutes: Annotated[float, about("Stop after this many minutes.", ge=0)] | None = None
     repeats: Annotated[int, about("Ask each case this many times.", ge=1, le=1000)] = 1
-    require: Annotated[
-        str, about('With repeats: how many answers must pass, as in `"3 of 5"`. Default: more than half.')
-    ] = ""
+    require: Annotated[str, about('How many of the repeats must pass, as in `"3 of 5"`. Default: more than half.')] = ""
 
 
 class StatisticsTable(Table, frozen=True):
     """[statistics]: how intervals and comparisons are computed."""
 
     cluster: Annotated[
-        str,
-        about("Column that names the cluster of dependent cases, or `none`. Default: `cluster`, or the conversation."),
+        str, about("Column of the cluster of dependent cases, or `none`. Default: `cluster`, or the conversation.")
     ] = ""
 
 
 class FactsTable(Table, frozen=True):
     """[facts]: how the facts metrics decide."""
 
-    judge: Annotated[bool, about("The judge model decides which facts an answer states, not the entailment model.")] = (
-        False
-    )
+    judge: Annotated[bool, about("The judge decides which facts an answer states, not the entailment model.")] = False
 
 
 class GateTable(Table, frozen=True):
@@ -94,14 +75,12 @@ class GateTable(Table, frozen=True):
 class ChatTable(Table, frozen=True):
     """A language model: where it is and how it is asked."""
 
-    preset: Annotated[
-        str | None, about("`groq`, `openai`, `ollama`, `vllm` or `llama-cpp`; for a judge also `local`.")
-    ] = None
+    preset: Annotated[str | None, about("`groq`, `openai`, `ollama`, `vllm`, `llama-cpp`; a judge also `local`.")] = (
+        None
+    )
     base_url: Annotated[str, about("Address of an OpenAI-compatible endpoint, up to `/v1`."), web_address] = ""
-    model: Annotated[str, about("The model's name; overrides the preset's model."), one_line] = ""
-    api_key_env: Annotated[
-        str, about("Name of the environment variable with the key, never the key itself."), variable_name
-    ] = ""
+    model: Annotated[Line, about("The model's name; overrides the preset's model.")] = ""
+    api_key_env: Annotated[Variable, about("Name of the environment variable with the key, never the key itself.")] = ""
     concurrency: Annotated[int, about("Requests at the same time.", ge=1)] = 20
     requests_per_minute: Annotated[int, about("Requests per minute; 0 is no limit.", ge=0)] = 0
     timeout: Annotated[float, about("Seconds for one reply.", ge=0.001)] = 30.0
@@ -116,9 +95,7 @@ class JudgeTable(ChatTable, frozen=True):
 
     votes: Annotated[int, about("Ask this many times and take the median.", ge=1, le=99)] = 1
     cache: Annotated[bool, about("`false` keeps no reply on disk.")] = True
-    call: Annotated[
-        str, about("`module:function` from prompt to text, sync or async, instead of an endpoint."), one_line
-    ] = ""
+    call: Annotated[Line, about("`module:function` from prompt to text, sync or async, instead of an endpoint.")] = ""
     jury: Annotated[
         tuple[Any, ...], about("Several judges, each a name or a table: the majority counts, the median for numbers.")
     ] = ()
@@ -127,13 +104,9 @@ class JudgeTable(ChatTable, frozen=True):
     ] = EMPTY
     prompt: Annotated[
         Path | None,
-        about(
-            "A text file that replaces our prompt: `{question}`, `{expected}`, `{answer}`, `{contexts}`, `{instructions}`."
-        ),
+        about("A file with your prompt: `{question}`, `{expected}`, `{answer}`, `{contexts}`, `{instructions}`."),
     ] = None
-    context_window: (
-        Annotated[int, about("Tokens that the model can read; longer passages are cut at the end.", ge=256)] | None
-    ) = None
+    context_window: Annotated[int, about("Tokens that the model reads; longer passages are cut.", ge=256)] | None = None
 
 
 class EmbeddingTable(Table, frozen=True):
@@ -141,15 +114,13 @@ class EmbeddingTable(Table, frozen=True):
 
     model: Annotated[
         str,
-        about(
-            "`all-MiniLM-L6-v2` (packaged), `all-MiniLM-L6-v2:int8`, an `org/model`, a model of an endpoint, or `none`."
-        ),
+        about("`all-MiniLM-L6-v2` (packaged), `all-MiniLM-L6-v2:int8`, `org/model`, that of an endpoint, or `none`."),
     ] = DEFAULT_MODEL
     backend: Annotated[
         Literal["minilm", "sentence-transformers", "http"] | None, about("Default: chosen by the model's name.")
     ] = None
     base_url: Annotated[str | None, about("An OpenAI-compatible endpoint with `/embeddings`."), web_address] = None
-    api_key_env: Annotated[str, about("Name of the environment variable with its key."), variable_name] = ""
+    api_key_env: Annotated[Variable, about("Name of the environment variable with its key.")] = ""
     timeout: Annotated[float, about("Seconds for one request.", ge=0.001)] = 30.0
     threads: Annotated[int, about("Threads of the packaged model. Default: one per core.", ge=1)] | None = None
     cache: Annotated[bool, about("`false` keeps no vector on disk.")] = True
@@ -159,83 +130,49 @@ class RetrievalTable(Table, frozen=True):
     """[retrieval]: what `sweep` and `diagnose` search, how it is chunked and how it is ranked."""
 
     documents: Annotated[
-        Path | None, about("A file, a folder (text, Markdown, PDF), a JSON list of chunks or a BEIR folder.")
+        Path | None, about("A file or folder (text, Markdown, PDF), JSON chunks or a BEIR folder.")
     ] = None
     ids: Annotated[IdStyle, about("How labels name pages: `auto`, `page`, `document` or `document#page`.")] = "auto"
     chunk_by: Annotated[
-        ChunkBy, about("`page`, `heading`, `sentence` (whole sentences) or `fixed` (a number of words; also `words`).")
+        ChunkBy, about("`page`, `heading`, `sentence` or `fixed` (a number of words; also `words`).")
     ] = "page"
     chunk_size: Annotated[int, about("Words per chunk.", ge=1)] = 200
     chunk_overlap: Annotated[int, about("Words that a chunk shares with the next.", ge=0)] = 40
     by: Annotated[tuple[ChunkBy, ...] | ChunkBy, about("For `sweep`: several values of `chunk_by` to compare.")] = ()
-    chunk_sizes: Annotated[
-        tuple[Annotated[int, about("", ge=1)], ...],
-        about("For `sweep`: several values of `chunk_size`."),
-        sorted_values,
-    ] = ()
-    overlaps: Annotated[
-        tuple[Annotated[int, about("", ge=0)], ...],
-        about("For `sweep`: several values of `chunk_overlap`."),
-        sorted_values,
-    ] = ()
-    models: Annotated[
-        tuple[str, ...], about("For `sweep`: several embedding models. Default: that of `[embedding]`.")
-    ] = ()
-    quote_share: Annotated[
-        float, about("Share of a case's `quote` that a chunk must hold to be relevant.", gt=0, le=1)
-    ] = 0.5
-    originals: Annotated[
-        Path | None, about("For `verify`: the PDF file or folder that the indexed chunks come from.")
-    ] = None
-    index: Annotated[Path | None, about("An existing FAISS index with `chunks`, or a folder that LangChain saved.")] = (
-        None
-    )
+    chunk_sizes: Annotated[tuple[AtLeast1, ...], about("For `sweep`: several `chunk_size`."), sorted_values] = ()
+    overlaps: Annotated[tuple[AtLeast0, ...], about("For `sweep`: several `chunk_overlap`."), sorted_values] = ()
+    models: Annotated[tuple[str, ...], about("For `sweep`: several embedding models, instead of `[embedding]`.")] = ()
+    quote_share: Annotated[float, about("Share of a case's `quote` that a relevant chunk holds.", gt=0, le=1)] = 0.5
+    originals: Annotated[Path | None, about("For `verify`: the PDF file or folder that the chunks come from.")] = None
+    index: Annotated[Path | None, about("A FAISS index with `chunks`, or a folder that LangChain saved.")] = None
     chunks: Annotated[Path | None, about("A JSONL file with the page and text of each row of the index.")] = None
-    qdrant_url: Annotated[str | None, about("An existing Qdrant server, with `qdrant_collection`."), one_line] = None
+    qdrant_url: Annotated[OptionalLine, about("An existing Qdrant server, with `qdrant_collection`.")] = None
     qdrant_path: Annotated[Path | None, about("A folder of Qdrant's local mode, instead of a server.")] = None
-    qdrant_client: Annotated[
-        str | None, about("`module:function` that returns a client of yours, such as one in memory."), one_line
-    ] = None
-    qdrant_collection: Annotated[str | None, about("The collection; `--collection` overrides it."), one_line] = None
-    qdrant_api_key_env: Annotated[
-        str | None, about("Name of the environment variable with its key."), variable_name
-    ] = None
-    qdrant_vector: Annotated[str | None, about("Name of the dense vector. Default: the one that fits."), one_line] = (
-        None
-    )
-    qdrant_sparse_vector: Annotated[
-        str | None, about("Name of the sparse vector that `sparse_encoder` searches. Default: the only one."), one_line
-    ] = None
+    qdrant_client: Annotated[OptionalLine, about("`module:function` that returns a client, as one in memory.")] = None
+    qdrant_collection: Annotated[OptionalLine, about("The collection; `--collection` overrides it.")] = None
+    qdrant_api_key_env: Annotated[Variable, about("Name of the environment variable with its key.")] = ""
+    qdrant_vector: Annotated[OptionalLine, about("Name of the dense vector. Default: the one that fits.")] = None
+    qdrant_sparse_vector: Annotated[OptionalLine, about("Vector for `sparse_encoder`. Default: the only one.")] = None
     sparse_encoder: Annotated[
-        str | None,
-        about("`module:function` from a question to `{index: weight}`, for a sparse vector. Default: our BM25."),
-        one_line,
+        OptionalLine, about("`module:function` from a question to `{index: weight}`, instead of our BM25.")
     ] = None
     postgres_url: Annotated[
         str | None,
-        about("A Postgres database with pgvector, with `postgres_table`; the password comes from `PGPASSWORD`."),
-        without_password,
+        about("A Postgres database with pgvector; its password comes from `PGPASSWORD`."),
+        declare.without_password,
     ] = None
-    postgres_table: Annotated[str | None, about("The table or view; `--collection` overrides it."), one_line] = None
-    vector_field: Annotated[str | None, about("Its column of vectors. Default: the only one."), one_line] = None
-    id_field: Annotated[str | None, about("Its column of unique ids. Default: `id` or `uuid`."), one_line] = None
+    postgres_table: Annotated[OptionalLine, about("The table or view; `--collection` overrides it.")] = None
+    vector_field: Annotated[OptionalLine, about("Its column of vectors. Default: the only one.")] = None
+    id_field: Annotated[OptionalLine, about("Its column of unique ids. Default: `id` or `uuid`.")] = None
     text_field: Annotated[
-        str | None,
-        about(
-            "Field of a stored row with the text, such as `metadata.body`. Default: `text`, `page_content` and other usual names."
-        ),
-        one_line,
+        OptionalLine, about("Field with the text, such as `metadata.body`. Default: `text` and other usual names.")
     ] = None
-    page_field: Annotated[
-        str | None, about("Field with the page. Default: `page_number`, `page_label` or `page`."), one_line
-    ] = None
+    page_field: Annotated[OptionalLine, about("The page's field. Default: `page_number`, `page_label`, `page`.")] = None
     retriever: Annotated[
-        str | None,
-        about("`module:function` of a question and k that returns passages: any other store, by its own client."),
-        one_line,
+        OptionalLine, about("`module:function` of a question and k that returns passages, for any other store.")
     ] = None
     alphas: Annotated[
-        tuple[Annotated[float, about("", ge=0, le=1)], ...],
+        tuple[Share, ...],
         about(
             "Weights of dense search to try: 0 is BM25 only, 1 is dense only. Default: the standard tests.",
             min_length=1,
@@ -243,42 +180,29 @@ class RetrievalTable(Table, frozen=True):
         sorted_values,
     ] = ()
     ks: Annotated[
-        tuple[Annotated[int, about("", ge=1)], ...],
+        tuple[AtLeast1, ...],
         about("Numbers of passages to try. Default: the standard tests.", min_length=1),
         sorted_values,
     ] = ()
     named: Annotated[bool, about("With `alphas` or `ks`: also the five named settings at K = 5.")] = False
     rrf: Annotated[bool, about("With `alphas` or `ks`: also reciprocal rank fusion.")] = False
-    topk_alpha: (
-        Annotated[float, about("The α of the top-K analysis. Default: the best one of the sweep.", ge=0, le=1)] | None
-    ) = None
-    select: Annotated[
-        str,
-        about("Metric that chooses the best setting, such as `ndcg@5` or `f1`. Default: nDCG at the largest K."),
-        one_line,
-    ] = ""
-    route: Annotated[
-        dict[str, float], about("The α of each question type, such as `{factual = 0.3}`; other types use `alpha`.")
-    ] = EMPTY
+    topk_alpha: Annotated[float, about("The α of the top-K analysis. Default: the best one.", ge=0, le=1)] | None = None
+    select: Annotated[Line, about("Metric that chooses, as `ndcg@5` or `f1`. Default: nDCG at the largest K.")] = ""
+    route: Annotated[dict[str, float], about("The α of question types: `{factual = 0.3}`; others use `alpha`.")] = EMPTY
     alpha: Annotated[float, about("Weight of dense search for the `rag` bot.", ge=0, le=1)] = 0.5
     pool: Annotated[int, about("Candidates per search that are fused.", ge=1)] = 100
     fusion: Annotated[Literal["weighted", "rrf"], about("`weighted` or `rrf`.")] = "weighted"
     bm25: Annotated[Bm25Formula, about("Formula: `lucene`, `robertson`, `atire`, `bm25l` or `bm25+`.")] = "lucene"
     k1: Annotated[float, about("k1 of BM25.", ge=0)] = 1.5
     b: Annotated[float, about("b of BM25.", ge=0, le=1)] = 0.75
-    language: Annotated[
-        str,
-        about(
-            "Language of BM25's stems and stop words (`de`, `german`); `auto` detects it from the documents, `none` uses neither."
-        ),
-    ] = "auto"
+    language: Annotated[str, about("Language for BM25, such as `de`; `auto` detects it, `none` stems nothing.")] = (
+        "auto"
+    )
     unit: Annotated[
         Literal["page", "chunk"], about("`page` merges the chunks of a page before measuring; `chunk` counts each.")
     ] = "page"
-    reranker: Annotated[str | None, about("`module:function` that scores passages again."), one_line] = None
-    rewriter: Annotated[str | None, about("`module:function` that rewrites questions before the search."), one_line] = (
-        None
-    )
+    reranker: Annotated[OptionalLine, about("`module:function` that scores passages again.")] = None
+    rewriter: Annotated[OptionalLine, about("`module:function` that rewrites questions before the search.")] = None
 
     def __post_init__(self) -> None:
         qdrant = [self.qdrant_url, self.qdrant_path, self.qdrant_client]
@@ -316,28 +240,16 @@ class SuiteTable(Table, frozen=True):
     criteria: Annotated[
         tuple[Any, ...], about('Criteria in words: `[[criteria]]` with `name`, `ask` and `kind` (`"pass"` or `"0-5"`).')
     ] = ()
-    modules: Annotated[
-        tuple[str, ...], about("Python modules with your own metrics, next to the suite or installed.")
-    ] = ()
+    modules: Annotated[tuple[str, ...], about("Modules with your own metrics, beside the suite or installed.")] = ()
     target: Annotated[TomlTable, about("The system under test: see `[target]`.")] = EMPTY
     judge: Annotated[
         str | TomlTable | None, about('A judge: `"local"`, a preset, `"module:function"`, or a `[judge]` table.')
     ] = None
-    embedding: Annotated[str | TomlTable, about("The embedding model: its name, or an `[embedding]` table.")] = (
-        DEFAULT_MODEL
-    )
-    run: Annotated[RunTable, about("Workers, timeout and limits: see `[run]`.")] = msgspec.field(
-        default_factory=RunTable
-    )
-    gate: Annotated[GateTable, about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')] = msgspec.field(
-        default_factory=GateTable
-    )
-    statistics: Annotated[StatisticsTable, about('Dependent cases: `cluster = "customer"`; see `[statistics]`.')] = (
-        msgspec.field(default_factory=StatisticsTable)
-    )
-    facts: Annotated[
-        FactsTable, about("`judge = true`: the judge model decides the facts metrics, not the entailment model.")
-    ] = msgspec.field(default_factory=FactsTable)
+    embedding: Annotated[str | TomlTable, about("A model's name, or an `[embedding]` table.")] = DEFAULT_MODEL
+    run: Annotated[RunTable, about("Workers, timeout and limits: see `[run]`.")] = RunTable()
+    gate: Annotated[GateTable, about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')] = GateTable()
+    statistics: Annotated[StatisticsTable, about("Dependent cases: see `[statistics]`.")] = StatisticsTable()
+    facts: Annotated[FactsTable, about("How facts are decided: see `[facts]`.")] = FactsTable()
     retrieval: Annotated[TomlTable, about("What `sweep` and `diagnose` search: see `[retrieval]`.")] = EMPTY
     settings: Annotated[
         dict[str, TomlTable], about('Settings of metrics: `[settings."number_close"]` with `tolerance = 0.02`.')

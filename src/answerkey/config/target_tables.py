@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
-
-from answerkey.config.declare import Table, TomlTable, about, variable_name
-from answerkey.config.tables import DEFAULT_MODEL, EMPTY, RetrievalTable
+from answerkey.config.declare import Table, TomlTable, about
+from answerkey.config.tables import DEFAULT_MODEL, EMPTY, RetrievalTable, Variable
 
 Skill = Literal["periods", "spelling", "clarify", "executive"]
 SKILLS: tuple[Skill, ...] = ("periods", "spelling", "clarify", "executive")
@@ -28,10 +26,7 @@ class LiveTable(Table, frozen=True):
 
     kind: Annotated[
         str,
-        about(
-            "`recorded`, `python`, `http`, `command`, `rag`, `faq`, `full-context` or `routed-kpi`; "
-            "optional where another setting implies it."
-        ),
+        about("`recorded`, `python`, `http`, `command`, `rag`, `faq`, `full-context` or `routed-kpi`; often implied."),
     ] = ""
     timeout: Annotated[float, about("Seconds for one answer. Default: that of `[run]`.", gt=0)] | None = None
     concurrency: Annotated[int, about("Questions asked at the same time; 0 is no limit besides the workers.", ge=0)] = 0
@@ -51,14 +46,8 @@ class RecordedTable(Table, frozen=True):
 class PythonTable(LiveTable, frozen=True):
     """kind = "python": a function of yours."""
 
-    call: Annotated[
-        str,
-        about("`module:function`, next to the suite or installed; it takes the question, and optionally the history."),
-    ] = ""
-    make: Annotated[
-        str,
-        about("`module:function` that takes the table and the folder and returns an object with `ask` and `close`."),
-    ] = ""
+    call: Annotated[str, about("`module:function` beside the suite or installed, of question and `history`.")] = ""
+    make: Annotated[str, about("`module:function` of table and folder that makes an object with `ask`, `close`.")] = ""
 
 
 class ReplyTable(LiveTable, frozen=True):
@@ -78,21 +67,15 @@ class ReplyTable(LiveTable, frozen=True):
 class EndpointTable(ReplyTable, frozen=True):
     """What every kind of HTTP endpoint takes."""
 
-    headers: Annotated[
-        dict[str, str], about("A table; `${NAME}` is read from the environment and kept out of every file.")
-    ] = msgspec.field(default_factory=dict[str, str])
-    api_key_env: Annotated[
-        str, about("Name of the environment variable with the key, sent as a bearer token."), variable_name
-    ] = ""
+    headers: Annotated[dict[str, str], about("`${NAME}` is read from the environment, and kept out of files.")] = EMPTY
+    api_key_env: Annotated[Variable, about("Name of the environment variable with the key, a bearer token.")] = ""
 
 
 class HttpTable(EndpointTable, frozen=True):
     """kind = "http" with `url`: any JSON endpoint."""
 
     url: Annotated[str, about("The address; it may contain `{question}`.")] = ""
-    method: Annotated[
-        str, about("GET, POST, PUT or PATCH. Default: POST, or GET where the question is in the address."), http_method
-    ] = ""
+    method: Annotated[str, about("Default: POST, or GET where the question is in the address."), http_method] = ""
     body: Annotated[Any, about("Sent as JSON, with `{question}`, `{history}` and `{id}` filled in.")] = None
     params: Annotated[TomlTable, about("Query parameters, filled in the same way.")] = EMPTY
 
@@ -104,9 +87,7 @@ class OpenAiTable(EndpointTable, frozen=True):
     chat: Annotated[str, about("Another name for `openai`.")] = ""
     model: Annotated[str, about("The model. Default: the first that the endpoint lists.")] = ""
     system: Annotated[str, about("The system message.")] = ""
-    body: Annotated[TomlTable, about("More fields of the request, such as `{temperature = 0, max_tokens = 300}`.")] = (
-        EMPTY
-    )
+    body: Annotated[TomlTable, about("More fields of the request: `{temperature = 0, max_tokens = 300}`.")] = EMPTY
 
 
 class GradioTable(EndpointTable, frozen=True):
@@ -120,10 +101,7 @@ class GradioTable(EndpointTable, frozen=True):
 class CommandTable(ReplyTable, frozen=True):
     """kind = "command": a program that reads and writes JSON lines."""
 
-    run: Annotated[
-        str | list[str],
-        about("The program and its arguments; it reads one JSON line per question and writes one per answer."),
-    ] = ""
+    run: Annotated[str | list[str], about("The program; reads a JSON line per question, writes one per answer.")] = ""
     processes: Annotated[int, about("Copies of the program that run at the same time.", ge=1)] = 1
 
 
@@ -138,12 +116,10 @@ class RagTable(RetrievalTable, frozen=True):
     """kind = "rag": answers from documents; takes every setting of `[retrieval]` as well."""
 
     k: Annotated[int, about("Passages per answer.", ge=1)] = 5
-    minimum: Annotated[
-        float, about("Without a model: cosine of the nearest sentence below which the bot declines.")
-    ] = 0.35
+    minimum: Annotated[float, about("Without a model: the least cosine of a sentence that is an answer.")] = 0.35
     llm: Annotated[
         Model | None,
-        about("A language model that writes the answer: a preset or a table like `[judge]`. Default: extracts it."),
+        about("A language model that writes the answer, a preset or a table like `[judge]`. Default: none."),
     ] = None
     embedding: Annotated[Model, about("The embedding model: a name or a table like `[embedding]`.")] = DEFAULT_MODEL
 
@@ -163,9 +139,7 @@ class RoutedKpiTable(Table, frozen=True):
     kpis: Annotated[Path, about("The catalogue: the figures, their SQL measures, and the words that people ask with.")]
     documents: Annotated[str | None, about("A folder of documents for all other questions, as for `rag`.")] = None
     documents_route: Annotated[str, about("The name of their route.")] = "rag_docs"
-    skills: Annotated[tuple[Skill, ...] | Skill, about("Any of `periods`, `spelling`, `clarify` and `executive`.")] = (
-        SKILLS
-    )
+    skills: Annotated[tuple[Skill, ...] | Skill, about("`periods`, `spelling`, `clarify`, `executive`.")] = SKILLS
     k: Annotated[int, about("As for `rag`.", ge=1)] = 5
     alpha: Annotated[float, about("As for `rag`.", ge=0, le=1)] = 0.5
     minimum: Annotated[float, about("As for `rag`.")] = 0.35

@@ -49,11 +49,6 @@ class Best:
             return False
         return not (self.default_test.sure and (self.default_test.diff or 0.0) > 0)
 
-    @property
-    def advised(self) -> Place:
-        """The setting to use."""
-        return self.default if self.keep_default and self.default is not None else self.winner
-
 
 def best_setting(sweep: Sweep, places: Sequence[Place] | None = None, queries: np.ndarray | None = None) -> Best:
     """The setting with the highest mean of the metric that chooses; of equals the one with the smallest K.
@@ -212,11 +207,8 @@ def setting_name(sweep: Sweep, place: Place, with_k: bool = True) -> str:
 def _sentence(sweep: Sweep, best: Best) -> str:
     assert best.test is not None
     assert best.runner_up is not None
-    first, second, metric = (
-        setting_name(sweep, best.winner),
-        setting_name(sweep, best.runner_up),
-        sweep.plan.select_name,
-    )
+    first, second = setting_name(sweep, best.winner), setting_name(sweep, best.runner_up)
+    metric = sweep.plan.select_name
     p = "" if best.test.p is None else f", p = {best.test.p:.2g}"
     margin = f"{metric} {best.test.mean_b:.4f} against {best.test.mean_a:.4f}{p}, {counted(best.queries, 'query', 'queries')}"
     unseen = f"; expect {best.unseen.value:.4f} on unseen queries" if best.unseen else ""

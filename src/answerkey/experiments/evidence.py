@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from answerkey.coerce.passages import clean_id
 from answerkey.errors import InputError
 from answerkey.experiments.grid import find_quotes
 from answerkey.experiments.label_check import check_labels, labels_of
-from answerkey.experiments.sweep import prepare
+from answerkey.experiments.sweep import Step, prepare
 from answerkey.metrics.ranking.rank import rank, ranking_of
 from answerkey.retrieval.fuse import weighted_sum
 from answerkey.retrieval.rankings import read_configurations, read_labels
@@ -66,9 +66,7 @@ def share(part: int, whole: int) -> str:
     return f"{part} of {whole} ({part / whole:.0%})" if whole else f"{part} of 0"
 
 
-def from_suite(
-    path: Path, step: Callable[[str], None] = lambda _: None, collection: str | None = None
-) -> RetrievalEvidence:
+def from_suite(path: Path, step: Step = lambda _: None, collection: str | None = None) -> RetrievalEvidence:
     """Cases and index of the suite, searched once with its α; `collection` replaces that of its vector store."""
     prepared = prepare(load_suite(path, collection=collection), step)
     index, cases = prepared.index, prepared.cases
@@ -80,11 +78,8 @@ def from_suite(
     labels = dict(prepared.check.labels)
     if any(prepared.quotes):  # the pages whose chunks hold the quote
         held = find_quotes(prepared.quotes, index.chunks, prepared.settings.quote_share).share
-        labels |= {
-            case.id: {index.chunks[n].page: 1.0 for n in found}
-            for case, found in zip(cases, held, strict=True)
-            if found
-        }
+        pages = [{index.chunks[n].page: 1.0 for n in found} for found in held]
+        labels |= {case.id: row for case, row in zip(cases, pages, strict=True) if row}
     return RetrievalEvidence(
         labels,
         {case.id: row for case, row in zip(cases, found, strict=True)},
@@ -99,19 +94,14 @@ def from_run(folder: Path) -> RetrievalEvidence:
     from answerkey.runs.store import read_outcomes
 
     outcomes = [outcome for outcome in read_outcomes(folder) if outcome.response.error is None]
-    ranked = {
-        o.case.id: ranking_of(o.response) for o in outcomes if o.response.retrieved is not None or o.response.passages
-    }
+    given = [o for o in outcomes if o.response.retrieved is not None or o.response.passages]
+    ranked = {outcome.case.id: ranking_of(outcome.response) for outcome in given}
     if not ranked:
         raise InputError(f"{folder}: no response of this run holds passages or a ranking; there is nothing to diagnose")
     passages = {(p.id, p.page, p.text): p for o in outcomes for p in o.response.passages}.values()
-    return RetrievalEvidence(
-        labels_of([outcome.case for outcome in outcomes]),
-        ranked,
-        None,
-        [passage.text for passage in passages] or None,
-        {},  # the words of the whole index are not known, so a mismatch can't be detected
-    )
+    # Without the questions: the words of the whole index are not known, so a mismatch can't be detected.
+    texts = [passage.text for passage in passages] or None
+    return RetrievalEvidence(labels_of([outcome.case for outcome in outcomes]), ranked, texts=texts)
 
 
 def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> RetrievalEvidence:
@@ -119,9 +109,7 @@ def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> Retriev
 
     With several configurations in one file the queries are named `configuration/query`.
     """
-    setups: Mapping[str, Mapping[str, Sequence[str]]] = {"": {}}
-    if run is not None:
-        setups = read_configurations(run)
+    setups: Mapping[str, Mapping[str, Sequence[str]]] = {"": {}} if run is None else read_configurations(run)
     labels, ids = read_labels(qrels), None if index_ids is None else read_ids(index_ids)
     labels = labels if ids is None else check_labels(labels, ids).labels
     if len(setups) == 1:

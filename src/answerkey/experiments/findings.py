@@ -18,6 +18,11 @@ from answerkey.text import counted, words
 _LEAST_GAIN = 0.05
 _ENOUGH = 1_000
 _EQUAL = 1e-9
+ENORMOUS_WORDS = 1_000
+_MISMATCH = 0.34  # of a question's words, in no document
+_MANY = 0.1
+_WORTH_SAYING = 0.01
+_ENOUGH_TO_COUNT = 20  # questions, to see which words are common
 
 
 def missing_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
@@ -51,7 +56,9 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         return None
     means = {shift: float(_scores(evidence, shifted(evidence.labels, shift)).mean()) for shift in SHIFTS}
     highest = max(means.values())
-    places = {s: _first_hit(evidence, s) for s in SHIFTS if means[s] >= highest - _EQUAL}  # ties are decided by place
+    # Rankings of neighbours have one F1 for many shifts: ties are decided by the place of the first relevant page.
+    tied = [shift for shift in SHIFTS if means[shift] >= highest - _EQUAL]
+    places = {s: float(_scores(evidence, shifted(evidence.labels, s), "mrr").mean()) for s in tied}
     best = max(places, key=lambda shift: places[shift])
     second = max(means[shift] for shift in SHIFTS if shift != best)
     nearest = max((place for shift, place in places.items() if shift != best), default=0.0)
@@ -148,11 +155,6 @@ def not_run(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     )
 
 
-def _first_hit(evidence: RetrievalEvidence, shift: int) -> float:
-    """The mean reciprocal rank of the first relevant page after the shift: rankings of neighbours have one F1 for many."""
-    return float(_scores(evidence, shifted(evidence.labels, shift), "mrr").mean())
-
-
 def _scores(evidence: RetrievalEvidence, labels: Mapping[str, Mapping[str, float]], measure: str = MEASURE) -> Floats:
     """The measure of each labelled query that has a ranking; of very many the first are enough."""
     queries = [query for query in evidence.labelled if query in evidence.rankings][:_ENOUGH]
@@ -162,13 +164,6 @@ def _scores(evidence: RetrievalEvidence, labels: Mapping[str, Mapping[str, float
 
 def _some(names: list[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-ENORMOUS_WORDS = 1_000
-_MISMATCH = 0.34  # of a question's words, in no document
-_MANY = 0.1
-_WORTH_SAYING = 0.01
-_ENOUGH_TO_COUNT = 20  # questions, to see which words are common
 
 
 def places_without_id(evidence: RetrievalEvidence) -> RetrievalFinding | None:
@@ -201,15 +196,13 @@ def chunks_without_id(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 
 def repeated_pages(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     """Rankings that hold one page several times: places lost to other pages."""
-    rankings = [list(ranking[:MEASURE_K]) for ranking in evidence.rankings.values() if ranking]
-    rankings = [[name for name in ranking if name] for ranking in rankings]
+    rankings = [[name for name in ranking[:MEASURE_K] if name] for ranking in evidence.rankings.values() if ranking]
     repeated = [ranking for ranking in rankings if len(set(ranking)) < len(ranking)]
     if not rankings or len(repeated) < _MANY * len(rankings):
         return None
     lost = sum(len(ranking) - len(set(ranking)) for ranking in repeated)
-    plain = rank(
-        {q: evidence.rankings.get(q, ()) for q in evidence.labelled}, evidence.labels, [MEASURE], "chunk"
-    ).mean[MEASURE]
+    run = {q: evidence.rankings.get(q, ()) for q in evidence.labelled}
+    plain = rank(run, evidence.labels, [MEASURE], "chunk").mean[MEASURE]
     note = "" if plain is None else f"; counted chunk by chunk, as plain scripts do, {MEASURE} reads {plain:.3f}"
     return RetrievalFinding(
         "repeated_pages",
@@ -227,11 +220,12 @@ def duplicate_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     again = sum(count - 1 for count in counts.values())
     if again == 0 or again < 0.01 * len(texts):
         return None
-    copied, most = counts.most_common(1)[0]
+    (copied, most), ids = counts.most_common(1)[0], evidence.index_ids or ()
+    per_page = f"{len(ids) / len(set(ids)):.1f}" if ids else "an unknown number of"
     return RetrievalFinding(
         "duplicate_chunks",
         f"{share(again, len(texts))} chunks repeat the text of another",
-        f'one text is there {most} times: "{copied[:60]}…"; the index has {_chunks_per_page(evidence)} chunks per page',
+        f'one text is there {most} times: "{copied[:60]}…"; the index has {per_page} chunks per page',
         "remove the copies: index each document once, and drop headers and footers",
     )
 
@@ -240,11 +234,11 @@ def empty_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     empty = [n for n, text in enumerate(evidence.texts or ()) if not words(text)]
     if not empty or evidence.texts is None:
         return None
-    pages = [evidence.index_ids[n] for n in empty] if evidence.index_ids else [str(n) for n in empty]
+    pages = _pages(evidence, empty)
     return RetrievalFinding(
         "empty_chunks",
         f"{share(len(empty), len(evidence.texts))} chunks hold no word",
-        f"on the pages {', '.join(pages[:12])}{' …' if len(pages) > 12 else ''}",
+        f"on the pages {_some(pages)}",
         "read these pages again (scanned pages need OCR), or leave them out of the index",
         None,
         tuple(pages),
@@ -256,7 +250,7 @@ def enormous_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     large = [n for n, size in enumerate(sizes) if size > ENORMOUS_WORDS]
     if not large:
         return None
-    pages = [evidence.index_ids[n] for n in large] if evidence.index_ids else [str(n) for n in large]
+    pages = _pages(evidence, large)
     return RetrievalFinding(
         "enormous_chunks",
         f"{share(len(large), len(sizes))} chunks are longer than {ENORMOUS_WORDS:,} words",
@@ -325,6 +319,6 @@ def ranked_too_low(evidence: RetrievalEvidence) -> RetrievalFinding | None:
     )
 
 
-def _chunks_per_page(evidence: RetrievalEvidence) -> str:
-    ids = evidence.index_ids or ()
-    return f"{len(ids) / len(set(ids)):.1f}" if ids else "an unknown number of"
+def _pages(evidence: RetrievalEvidence, chunks: list[int]) -> list[str]:
+    """The pages of these chunks; their numbers where pages are not known."""
+    return [evidence.index_ids[n] for n in chunks] if evidence.index_ids else [str(n) for n in chunks]

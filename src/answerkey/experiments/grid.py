@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -45,7 +46,7 @@ class Variant:
     @property
     def uses(self) -> tuple[str, ...]:
         """Which searches it needs."""
-        return {1.0: ("dense",), 0.0: ("sparse",)}.get(-1.0 if self.alpha is None else self.alpha, ("dense", "sparse"))
+        return ("dense",) if self.alpha == 1 else ("sparse",) if self.alpha == 0 else ("dense", "sparse")
 
     @property
     def is_method(self) -> bool:
@@ -101,9 +102,8 @@ def plan_of(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
     named, topk_alpha = settings.named and with_dense, settings.topk_alpha if with_dense else None
     if not with_dense:
         if settings.alphas and settings.alphas != (0.0,):
-            raise SettingsError(
-                f'[retrieval] alphas = {list(settings.alphas)}: expected only 0.0 with [embedding] model = "none"'
-            )
+            given = list(settings.alphas)
+            raise SettingsError(f'[retrieval] alphas = {given}: expected only 0.0 with [embedding] model = "none"')
         asked_alphas = (0.0,)
     asked_alphas = tuple(round(alpha, 6) for alpha in asked_alphas)
     more = [*(NAMED.values() if named else ()), *(() if topk_alpha is None else (round(topk_alpha, 6),))]
@@ -209,10 +209,7 @@ def find_quotes(quotes: Sequence[Quotes], chunks: Sequence[Chunk], least: float)
         held: dict[int, list[tuple[int, float]]] = {}
         for n, quote in enumerate(asked):
             pairs = set(_pairs(quote))
-            counts: dict[int, int] = {}
-            for pair in pairs:
-                for chunk in posting.get(pair, ()):
-                    counts[chunk] = counts.get(chunk, 0) + 1
+            counts = Counter(chunk for pair in pairs for chunk in posting.get(pair, ()))
             for chunk, count in counts.items():
                 if count / len(pairs) >= least:
                     held.setdefault(chunk, []).append((n, count / len(pairs)))
@@ -241,15 +238,13 @@ def hits_in_chunks(rankings: Ints, labels: QuoteLabels) -> Hits:
             moved = 0
             for column in np.flatnonzero(row).tolist():
                 new = [(n, share) for n, share in held[int(rankings[variant, query, column])] if n not in seen]
-                places += [
-                    (variant * queries + query, column + 1 + moved + more, share) for more, (_, share) in enumerate(new)
-                ]
+                row_number = variant * queries + query
+                places += [(row_number, column + 1 + moved + more, share) for more, (_, share) in enumerate(new)]
                 seen.update(n for n, _ in new)
                 moved += len(new) - 1
     places.sort()
-    found = Places(
-        *(np.array([place[n] for place in places], kind) for n, kind in enumerate((np.int64, np.int64, float)))
-    )
+    kinds = (np.int64, np.int64, float)
+    found = Places(*(np.array([place[n] for place in places], kind) for n, kind in enumerate(kinds)))
     ideal = ideal_places([{str(n): 1.0 for n in range(len(asked))} for asked in labels.quotes])
     return Hits(variants * queries, found, _repeated(ideal, variants, queries))
 
@@ -258,11 +253,11 @@ def joined(one: Hits, other: Hits) -> Hits:
     """The hits of both; a query has them in one of the two."""
 
     def both(a: Places, b: Places) -> Places:
-        query, rank = np.concatenate([a.query, b.query]), np.concatenate([a.rank, b.rank])
         again = [np.zeros(len(each.query), bool) if each.again is None else each.again for each in (a, b)]
-        return Places(query, rank, np.concatenate([a.grade, b.grade]), np.concatenate(again)).pick(
-            np.lexsort((rank, query))
+        query, rank, grade = (
+            np.concatenate([getattr(each, name) for each in (a, b)]) for name in ("query", "rank", "grade")
         )
+        return Places(query, rank, grade, np.concatenate(again)).pick(np.lexsort((rank, query)))
 
     return Hits(one.queries, both(one.found, other.found), both(one.ideal, other.ideal))
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from answerkey.coerce.passages import clean_id, document_stem, page_parts
-from answerkey.errors import InputError
 from answerkey.text import counted, fold, words
 from answerkey.types import Case
 
@@ -18,9 +17,7 @@ _NUMBER_AT_END = re.compile(r"(.*?)(?<!\d)(\d{1,18})$")
 _RANGE = re.compile(
     r"(?P<document>.*?)[#:\s]?\s*(?:pages?|pp?\.?)?\s*(?<!\d)(?P<first>\d{1,18})\s*[-–]\s*(?P<last>\d{1,18})$", re.I
 )
-_PAGE_WORDS = frozenset(
-    {"page", "pages", "p", "pp", "pg", "no", "nr", "seite", "s", "página", "hal", "halaman", "chunk"}
-)
+_PAGE_WORDS = frozenset(["page", "pages", "p", "pp", "pg", "no", "nr", "seite", "s", "página", "hal", "halaman", "chunk"])
 _LISTED = 12
 _LONGEST_RANGE = 20
 _TRIED = 50  # missing labels for which a near id is looked for
@@ -39,14 +36,10 @@ class PageNames:
         self._by_document: dict[str, list[str]] = {}
         for one in self.ids:
             document, page = page_parts(one)
-            if document:
-                self._places.setdefault((document_stem(document), page), one)
-                self._by_document.setdefault(document_stem(document), []).append(one)
-                self._by_page.setdefault(page, []).append(one)
-            else:
-                self._places.setdefault(("", page), one)
-                self._by_page.setdefault(page, []).append(one)
-                self._by_document.setdefault(document_stem(one), []).append(one)
+            stem = document_stem(document) if document else ""
+            self._places.setdefault((stem, page), one)
+            self._by_document.setdefault(stem or document_stem(one), []).append(one)
+            self._by_page.setdefault(page, []).append(one)
         named = {stem for stem, _ in self._places if stem}
         self._single = named or {document_stem(document) for document in documents if document}
 
@@ -56,8 +49,9 @@ class PageNames:
             return label
         document, page = page_parts(label)
         if document:
-            bare = self._places.get(("", page)) if self._is_the_one(document_stem(document)) else None
-            return self._places.get((document_stem(document), page)) or bare
+            stem = document_stem(document)
+            bare = self._places.get(("", page)) if not self._single or self._single == {stem} else None
+            return self._places.get((stem, page)) or bare
         if len(self._single) <= 1 and len(self._by_page.get(page, ())) == 1:
             return self._by_page[page][0]
         alone = self._by_document.get(document_stem(label), ())
@@ -67,8 +61,7 @@ class PageNames:
         """What the label may mean, as advice; "" where nothing is near."""
         if (spread := _RANGE.match(label)) and (pages := self._range(spread)):
             return ", ".join(f'"{page}"' for page in pages)
-        without_chunk = self.find(re.sub(r"[:_-]\d+$", "", label))
-        if without_chunk is not None:
+        if (without_chunk := self.find(re.sub(r"[:_-]\d+$", "", label))) is not None:
             return f'"{without_chunk}"'
         numbers = [str(int(number)) for number in re.findall(r"(?<![.\d])\d{1,18}(?!\d)", label)]
         letters = [word for word in words(re.sub(r"[\d_]+", " ", label)) if word not in _PAGE_WORDS]
@@ -84,13 +77,9 @@ class PageNames:
             return f'a page of it, such as "{pages[0]}" or "{pages[-1]}" (or set ids = "document")'
         if letters and (bare := [self._places[("", number)] for number in numbers if ("", number) in self._places]):
             return f'"{bare[-1]}", if the document is {" or ".join(sorted(self._single)) or "the indexed one"}'
-        return self._fuzzy(label)
-
-    def _fuzzy(self, label: str) -> str:
-        from rapidfuzz import fuzz, process
-
         if label.isdigit():
             return ""
+        from rapidfuzz import fuzz, process
 
         found = process.extractOne(fold(label), self._folded, scorer=fuzz.ratio, score_cutoff=75)
         return f'"{found[2]}"' if found else ""
@@ -98,9 +87,6 @@ class PageNames:
     @cached_property
     def _folded(self) -> dict[str, str]:
         return {one: fold(one) for one in self.ids}
-
-    def _is_the_one(self, stem: str) -> bool:
-        return not self._single or self._single == {stem}
 
     def _is_about(self, one: str, letters: Sequence[str]) -> bool:
         """Whether the label's words, if it has any, are those of the id's document."""
@@ -130,13 +116,8 @@ class LabelCheck:
     shift: int | None = None
     lost_quotes: tuple[str, ...] = ()
 
-    def require_some(self) -> None:
-        """Raise where not one expected id is in the index: every figure would be 0."""
-        if problem := self.none_found("the index"):
-            raise InputError(problem)
-
     def none_found(self, place: str) -> str:
-        """What to say where not one expected id is there; "" where some are."""
+        """What to say where not one expected id is there, so that every figure would be 0; "" where some are."""
         if not self.total or len(self.missing) < self.total:
             return ""
         names = ", ".join(f'"{one}"' for one in self.examples)
@@ -153,9 +134,8 @@ class LabelCheck:
                 f"{_some(list(self.missing))}; ids of the index are {names}{self._advice()}"
             )
         if self.lost_quotes:
-            found.append(
-                f"{counted(len(self.lost_quotes), 'quote')} of the cases are in no chunk: {_some(list(self.lost_quotes))}"
-            )
+            lost = counted(len(self.lost_quotes), "quote")
+            found.append(f"{lost} of the cases are in no chunk: {_some(self.lost_quotes)}")
         return found
 
     def _advice(self) -> str:
@@ -196,12 +176,8 @@ def matching_shift(labels: Grades, names: PageNames) -> int | None:
     """The smallest number that, added to every page, brings all labels into the index, or clearly more of them."""
 
     def inside(shift: int) -> int:
-        return sum(
-            names.find(page) is not None
-            for row in shifted(labels, shift).values()
-            for page, grade in row.items()
-            if grade > 0
-        )
+        rows = shifted(labels, shift).values()
+        return sum(grade > 0 and names.find(page) is not None for row in rows for page, grade in row.items())
 
     total = sum(grade > 0 for row in labels.values() for grade in row.values())
     now = inside(0)
@@ -232,6 +208,5 @@ def natural_order(page: str) -> tuple[str, int, str]:
 
 
 def _some(names: Sequence[str], most: int = _LISTED) -> str:
-    return ", ".join(f'"{name}"' for name in names[:most]) + (
-        f" and {len(names) - most} more" if len(names) > most else ""
-    )
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(f'"{name}"' for name in names[:most]) + more

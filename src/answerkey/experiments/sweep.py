@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +13,10 @@ from answerkey.cases import load_cases
 from answerkey.coerce.values import LIVE, as_texts
 from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
-from answerkey.embed import Embedder, load_embedder
+from answerkey.embed import load_embedder
 from answerkey.errors import InputError, SettingsError
-from answerkey.experiments.grid import (
-    METRICS,
-    Labels,
-    QuoteLabels,
-    SweepPlan,
-    Variant,
-    find_quotes,
-    hits_in_chunks,
-    hits_in_pages,
-    joined,
-    measure_choice,
-    measure_grid,
-    number_labels,
-    plan_of,
-    variants_of,
-)  # fmt: skip
+from answerkey.experiments import grid
+from answerkey.experiments.grid import METRICS, Labels, QuoteLabels, SweepPlan, Variant, plan_of
 from answerkey.experiments.label_check import LabelCheck, check_labels, labels_of
 from answerkey.metrics.ranking.hits import Floats, Ints
 from answerkey.retrieval.fuse import collapse, pool_candidates, reciprocal_ranks, weighted_sum
@@ -41,7 +26,6 @@ from answerkey.runs.suite import Suite
 from answerkey.types import Case
 from answerkey.user_code import import_from
 
-T = TypeVar("T")
 Step = Callable[[str], None]
 Place = tuple[int, int]
 QUOTE_COLUMNS = ("quote", "quotes")
@@ -144,20 +128,16 @@ def prepare(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     for name in filter(None, (settings.reranker, settings.rewriter)):
         load_function(name)  # a wrong name is an error before anything is embedded
     models = settings.models or (suite.embedding.get("model"),)
-    embedders = [_embedder({**suite.embedding, **({"model": model} if model else {})}) for model in models]
+    embeddings = ({**suite.embedding, **({"model": model} if model else {})} for model in models)
+    embedders = [None if one.get("model") == NO_MODEL else load_embedder(**one) for one in embeddings]
     plan_of(settings, any(embedders))  # a wrong setting is an error before the documents are read
     step("reading and indexing the documents (kept in the cache for the next time)")
     setups = open_indexes(settings, embedders, step)
     quotes = [_quotes(case) for case in cases]
-    labels = labels_of(
-        [replace(case, relevant=None) if quote else case for case, quote in zip(cases, quotes, strict=True)]
-    )
-    check = check_labels(labels, setups[0].pages, {chunk.document for chunk in setups[0].chunks})
+    with_pages = [replace(case, relevant=None) if quote else case for case, quote in zip(cases, quotes, strict=True)]
+    documents = {chunk.document for chunk in setups[0].chunks}
+    check = check_labels(labels_of(with_pages), setups[0].pages, documents)
     return PreparedSweep(settings, cases, setups, check, quotes)
-
-
-def _embedder(options: dict[str, Any]) -> Embedder | None:
-    return None if options.get("model") == NO_MODEL else load_embedder(**options)
 
 
 def _quotes(case: Case) -> tuple[str, ...]:
@@ -171,7 +151,8 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
     cases, settings = prepared.cases, prepared.settings
     if not any(prepared.quotes) and not any(g > 0 for row in prepared.check.labels.values() for g in row.values()):
         raise InputError(f"none of the {len(cases)} cases has a relevant page: give `relevant` in the case file")
-    prepared.check.require_some()
+    if problem := prepared.check.none_found("the index"):
+        raise InputError(problem)
     plan = plan_of(settings, any(index.dense for index in prepared.setups))
     if plan.depth > settings.pool:
         raise SettingsError(f"[retrieval] pool = {settings.pool}: expected at least the largest K, {plan.depth}")
@@ -179,10 +160,9 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
     measured = [_measure_setup(prepared, number, plan, pages, step) for number in range(len(prepared.setups))]
     variants = [variant for one in measured for variant in one.variants]
     step("measuring")
+    questions = [case.question for case in cases] if timed else []
     milliseconds = [
-        time_searches(
-            index, [case.question for case in cases] if timed else (), settings.pool, one.variants, len(cases)
-        )
+        time_searches(index, questions, settings.pool, one.variants, len(cases))
         for index, one in zip(prepared.setups, measured, strict=True)
     ]
     lost = set(measured[0].lost).intersection(*(one.lost for one in measured))
@@ -232,12 +212,12 @@ def _measure_setup(prepared: PreparedSweep, setup: int, plan: SweepPlan, pages: 
     began = time.perf_counter()
     candidates = index.candidates(questions, settings.pool)
     searched = time.perf_counter()
-    variants = variants_of(plan, setup) if index.dense is not None else [Variant(BM25_ALONE, 0.0, "", setup)]
+    variants = grid.variants_of(plan, setup) if index.dense is not None else [Variant(BM25_ALONE, 0.0, "", setup)]
     chunks = weighted_sum(candidates, [v.alpha for v in variants if v.alpha is not None])
     if variants[-1].alpha is None:
         chunks = np.concatenate([chunks, reciprocal_ranks(candidates)[None]])
-    labels = number_labels([prepared.check.labels[case.id] for case in prepared.cases], index.pages)
-    quotes = find_quotes(prepared.quotes, index.chunks, settings.quote_share) if any(prepared.quotes) else None
+    labels = grid.number_labels([prepared.check.labels[case.id] for case in prepared.cases], index.pages)
+    quotes = grid.find_quotes(prepared.quotes, index.chunks, settings.quote_share) if any(prepared.quotes) else None
     if settings.reranker or settings.rewriter:
         _, chosen, _ = _measured_rankings(index, chunks, labels, quotes, plan, settings.unit)
         column = plan.ks.index(plan.main_k)
@@ -261,16 +241,15 @@ def _measured_rankings(
     index: SearchIndex, chunks: Ints, labels: Labels, quotes: QuoteLabels | None, plan: SweepPlan, unit: str
 ) -> tuple[Floats, Floats, Ints]:
     rankings = to_pages(index, chunks, unit, plan.depth)
-    hits = hits_in_pages(rankings, labels)
+    hits = grid.hits_in_pages(rankings, labels)
     if quotes is not None:
-        hits = joined(hits, hits_in_chunks(chunks[..., : plan.depth], quotes))
-    return measure_grid(hits, plan.ks, labels.queries), measure_choice(hits, plan, labels.queries), rankings
+        hits = grid.joined(hits, grid.hits_in_chunks(chunks[..., : plan.depth], quotes))
+    return grid.measure_grid(hits, plan.ks, labels.queries), grid.measure_choice(hits, plan, labels.queries), rankings
 
 
 def to_pages(index: SearchIndex, chunks: Ints, unit: str, depth: int) -> Ints:
     """Chunk rankings as page rankings of at most `depth`; unit "page" keeps each page once."""
-    one_chunk_per_page = len(index.pages) == len(index.chunks)
-    if unit == "page" and not one_chunk_per_page:
+    if unit == "page" and len(index.pages) < len(index.chunks):
         return collapse(chunks, index.page_of)[..., :depth]
     cut = chunks[..., :depth]
     return np.where(cut >= 0, index.page_of[cut], -1)
@@ -291,9 +270,8 @@ def _staged(
         step(f"rewriting with {settings.rewriter}")
         asked = rewrite(load_function(settings.rewriter), questions)
         again = weighted_sum(index.candidates(asked, settings.pool), [alpha])[0]
-        fitted = np.full_like(ranking, -1)  # another question may have more candidates, or fewer
-        width = min(again.shape[1], ranking.shape[1])
-        fitted[:, :width] = again[:, :width]
+        width = ranking.shape[1]  # another question may have more candidates, or fewer
+        fitted = np.pad(again[:, :width], ((0, 0), (0, max(width - again.shape[1], 0))), constant_values=-1)
         found.append((Variant(f"{variant.name}+rewrite", alpha, "rewrite", variant.setup), fitted))
     return found
 
@@ -323,17 +301,16 @@ def time_searches(
     if questions:
         timed.search_dense(questions[:1], pool)  # the first call warms the model up
     for column, question in enumerate(questions[:TIMED]):
-        searching, dense = _timed(lambda: timed.search_dense([question], pool))  # noqa: B023
-        by_words, sparse = _timed(lambda: index.sparse.search([question], pool))  # noqa: B023
-        fusing, _ = _timed(lambda: weighted_sum(pool_candidates(dense, sparse), [0.5]))  # noqa: B023
-        cost = {"dense": searching, "sparse": by_words}
+        start = time.perf_counter()
+        dense = timed.search_dense([question], pool)
+        searched = time.perf_counter()
+        sparse = index.sparse.search([question], pool)
+        found = time.perf_counter()
+        weighted_sum(pool_candidates(dense, sparse), [0.5])
+        fusing = time.perf_counter() - found
+        cost = {"dense": searched - start, "sparse": found - searched}
         for row, variant in enumerate(variants):
             if not variant.stage:
-                table[row, column] = sum(cost[use] for use in variant.uses) + (fusing if len(variant.uses) > 1 else 0.0)
+                taken = sum(cost[use] for use in variant.uses) + (fusing if len(variant.uses) > 1 else 0.0)
+                table[row, column] = 1000 * taken
     return table
-
-
-def _timed(call: Callable[[], T]) -> tuple[float, T]:
-    start = time.perf_counter()
-    result = call()
-    return (time.perf_counter() - start) * 1000.0, result

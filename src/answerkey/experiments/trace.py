@@ -114,9 +114,8 @@ def _scored(sweep: Sweep, place: Place, number: int) -> list[tuple[int, TracedPa
     case, variant = sweep.cases[number], sweep.variants[place[0]]
     index = sweep.setups[variant.setup]
     candidates = index.candidates([case.question], sweep.settings.pool)
-    fused = (
-        reciprocal_scores(candidates) if variant.alpha is None else next(weighted_scores(candidates, [variant.alpha]))
-    )
+    alpha = variant.alpha
+    fused = reciprocal_scores(candidates) if alpha is None else next(weighted_scores(candidates, [alpha]))
     found: list[tuple[int, TracedPage]] = []
     for n in np.argsort(-fused[0], kind="stable").tolist():
         if (chunk := int(candidates.chunk[0, n])) >= 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from answerkey.config.declare import read_table
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import InputError, SettingsError
 from answerkey.retrieval.corpus import Chunk, corpus_files, read_pdf
-from answerkey.retrieval.search_index import open_index
+from answerkey.retrieval.search_index import Step, open_index
 from answerkey.runs.suite import Suite
 from answerkey.text import counted, words
 
@@ -69,9 +69,7 @@ class Verification:
         return {**asdict(self), "share": self.right / self.chunks, "passed": self.passed, "sentence": self.sentence}
 
 
-def verify_suite(
-    suite: Suite, originals: Path | None = None, step: Callable[[str], None] = lambda _: None
-) -> Verification:
+def verify_suite(suite: Suite, originals: Path | None = None, step: Step = lambda _: None) -> Verification:
     """The chunks of the suite's `[retrieval]` against the PDFs of `originals`, or of `documents` where it has none."""
     if not suite.retrieval:
         raise SettingsError('the suite has no [retrieval] table: give documents = "docs" or index = … there')

@@ -30,7 +30,7 @@ _ARTICLES, _ARTICLE = frozenset({"a", "an", "the"}), re.compile(r"\b(a|an|the)\b
 _FULL_STOPS = frozenset("。、।")  # beside pairs of characters; not in ASCII's punctuation
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 ORDER, BETA = 6, 2  # of chrF2
-_AT_ONCE = 256
+_AT_ONCE = 64  # pairs whose n-grams fit into the processor's cache
 _KEY_BITS = 62  # of a signed 64-bit integer, without the bit for the side
 
 

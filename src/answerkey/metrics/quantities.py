@@ -26,6 +26,7 @@ _SCALED = re.compile(r"thousand|million|billion|trillion|\d\s?(?:bn|[kmb])$", re
 _UNIT = re.compile(
     r"\bin (?:units of )?(?:USD |US ?dollars? |US\$ ?|\$ ?)?(thousand|million|billion)s?\b", re.IGNORECASE
 )
+_DIGITS = re.compile(r"\d[\d.,']*")
 _RANGE = re.compile(r"\s?(?:to|and|or|bis|à|a|-|–|—)\s?", re.IGNORECASE)
 _PLUS = re.compile(r",?\s+(?:and\s+)?", re.IGNORECASE)  # between the parts of `2 hours and 15 minutes`
 _SPELLED = re.compile(rf"\b(?:{'|'.join(SPELLED)})\b", re.IGNORECASE)
@@ -267,7 +268,7 @@ def in_unit(figure: Figure, unit: float) -> Figure:
 
 
 def _step(written: str, value: float) -> float:
-    digits = re.search(r"\d[\d.,']*", written)
+    digits = _DIGITS.search(written)
     if not digits:
         return 1.0
     plain = digits[0].replace("'", "").rstrip(".,")

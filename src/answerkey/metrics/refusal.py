@@ -121,7 +121,7 @@ def _clauses(sentence: str) -> list[str]:
 
 def _matches(kind: str, clause: str) -> bool:
     latin = any("a" <= ch <= "z" for ch in clause)
-    plain, first_parts, in_any_order = _patterns(kind, latin)
+    plain, first_parts, in_any_order = _patterns(kind, latin, latin and clause.isascii())
     if plain.search(clause):
         return True
     return first_parts.search(clause) is not None and any(
@@ -131,17 +131,19 @@ def _matches(kind: str, clause: str) -> bool:
 
 @cache
 def _patterns(
-    kind: str, latin: bool
+    kind: str, latin: bool, only_latin: bool
 ) -> tuple[re.Pattern[str], re.Pattern[str], list[tuple[re.Pattern[str], re.Pattern[str]]]]:
-    """The rules of all languages, or of those in other scripts: the plain ones as one expression; the first parts of all
-    others as one, which few clauses have; then per language the expression that ends what is searched, and its rules of
-    several parts."""
+    """The rules of all languages, of those in Latin script or of the others: the plain ones as one expression; the first
+    parts of all others as one, which few clauses have; then per language the expression that ends what is searched, and its
+    rules of several parts."""
     data = (files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8")
     tables: dict[str, dict[str, Any]] = tomllib.loads(data)
     plain: list[str] = []
     first_parts: list[str] = []
     in_any_order: list[tuple[re.Pattern[str], re.Pattern[str]]] = []
-    for table in (table for language, table in tables.items() if latin or language in {"zh", "hi"}):
+    for language, table in tables.items():
+        if only_latin if language in {"zh", "hi"} else not latin:
+            continue
         names = {f"{{{name}}}": str(value) for name, value in table.items() if isinstance(value, str)}
         rules: list[str] = [
             reduce(lambda rule, name: rule.replace(name, names[name]), names, one) for one in table[kind]
@@ -150,8 +152,8 @@ def _patterns(
         if joined := [rule.split(" & ") for rule in rules if " & " in rule]:
             first_parts += [first for first, *_ in joined]
             in_any_order.append((re.compile(names["{that}"]), re.compile(_any_order(joined))))
-    firsts = _behind_anchors(list(dict.fromkeys(first_parts))) if first_parts else "(?!)"
-    return re.compile(_behind_anchors(plain)), re.compile(firsts), in_any_order
+    firsts = _any_of(list(dict.fromkeys(first_parts))) if first_parts else "(?!)"
+    return re.compile(_any_of(plain)), re.compile(firsts), in_any_order
 
 
 def _any_order(rules: Sequence[Sequence[str]]) -> str:
@@ -164,10 +166,25 @@ def _any_order(rules: Sequence[Sequence[str]]) -> str:
     return "|".join(f"(?=.*?{first})(?:{'|'.join(rests)})" for first, rests in behind.items())
 
 
-def _behind_anchors(rules: Sequence[str]) -> str:
-    """Rules as one expression; those that begin with the same anchor stand behind it once: at most places of a text none
-    of them needs to be tried."""
-    anchors = ("^", r"\b")
-    groups = [(anchor, [rule.removeprefix(anchor) for rule in rules if rule.startswith(anchor)]) for anchor in anchors]
-    free = [rule for rule in rules if not rule.startswith(anchors)]
-    return "|".join([*(f"{anchor}(?:{'|'.join(some)})" for anchor, some in groups if some), *free])
+def _any_of(rules: Sequence[str]) -> str:
+    """Rules as one expression; those that begin with the same anchor or group stand behind it once: at most places of a
+    text none of them needs to be tried."""
+    behind: dict[str, list[str]] = {}
+    for rule in rules:
+        behind.setdefault(_beginning(rule), []).append(rule)
+    parts: list[str] = behind.pop("", [])
+    for first, some in behind.items():
+        parts.append(f"{first}(?:{_any_of([rule.removeprefix(first) for rule in some])})" if some[1:] else some[0])
+    return "|".join(parts)
+
+
+def _beginning(rule: str) -> str:
+    """The anchor or the group that a rule begins with, if any: `(?:i|we)` of `(?:i|we) lack`."""
+    if anchor := re.match(r"\^|\\b", rule):
+        return anchor[0]
+    depth = 0
+    for part in re.finditer(r"\\.|\[[^\]]*\]|[()]", rule if rule.startswith("(?:") else ""):
+        depth += {"(": 1, ")": -1}.get(part[0], 0)
+        if not depth:
+            return "" if rule[part.end() :].startswith(("?", "*", "+", "{")) else rule[: part.end()]
+    return ""

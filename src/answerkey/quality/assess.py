@@ -9,7 +9,9 @@ import logging
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import cast
 
 from answerkey.coerce.passages import as_passages
@@ -21,6 +23,7 @@ from answerkey.targets.respond import as_response
 from answerkey.text import citations, has_any
 from answerkey.types import LARGEST, Passage
 
+Model = Chat | Callable[[str], object]
 Context = object  # a text, a Passage, a dict, a document object of a framework, a pair (passage, score)
 
 log = logging.getLogger("answerkey.quality")
@@ -107,9 +110,8 @@ def assess_answer(
     """
     passages = passages_of(contexts)
     texts = tuple(passage.text for passage in passages if passage.text)
-    interaction = _Interaction(
-        plain_text(question), plain_text(answer), texts, _scores(retrieval_scores, passages), limits or Limits()
-    )
+    scores = _scores(retrieval_scores, passages)
+    interaction = _Interaction(plain_text(question), plain_text(answer), texts, scores, limits or Limits())
     results = {name: check(interaction) for name, check in CHECKS.items()}
     findings = tuple(Finding(name, *fired) for name, fired in results.items() if isinstance(fired, tuple))
     checks = {name: None if fired is None else fired is True for name, fired in results.items()}
@@ -118,23 +120,23 @@ def assess_answer(
     return Assessment(not findings, findings, checks, run_id)
 
 
-# A check gives True, None where it does not apply, or what it found and what to do.
-Fired = tuple[str, str]
+# A check gives True, None where it is not applicable, or what it found and what to do.
+Fired = bool | tuple[str, str] | None
 
 
-def _not_empty(it: _Interaction) -> bool | Fired | None:
+def _not_empty(it: _Interaction) -> Fired:
     if re.search(r"\w", it.answer):
         return True
     return "the answer is empty", "answer the question, or say that the sources do not hold the answer"
 
 
-def _contexts_exist(it: _Interaction) -> bool | Fired | None:
+def _contexts_exist(it: _Interaction) -> Fired:
     if it.contexts:
         return True
     return ("no context was retrieved", "check the index and the query; without contexts the answer has no source")
 
 
-def _citations_valid(it: _Interaction) -> bool | Fired | None:
+def _citations_valid(it: _Interaction) -> Fired:
     if not it.answer or not it.contexts or it.declines:
         return None
     cited = set(citations(it.answer))
@@ -151,17 +153,15 @@ def _markers(count: int) -> str:
     return "[1]" if count == 1 else f"[1] to [{count}]"
 
 
-def _no_fallback(it: _Interaction) -> bool | Fired | None:
-    if not it.answer:
-        return None
-    if not it.is_fallback:
-        return True
+def _no_fallback(it: _Interaction) -> Fired:
+    if not it.answer or not it.is_fallback:
+        return True if it.answer else None
     lowered = it.answer.lower()
     phrase = next(phrase for phrase in it.limits.fallbacks if phrase.lower() in lowered)
     return f'the answer is a fallback: "{phrase}"', "answer from the contexts, or say what they do not hold"
 
 
-def _scores_high(it: _Interaction) -> bool | Fired | None:
+def _scores_high(it: _Interaction) -> Fired:
     if not it.scores or not it.contexts:
         return None
     if not all(math.isfinite(score) for score in it.scores):
@@ -169,24 +169,20 @@ def _scores_high(it: _Interaction) -> bool | Fired | None:
     best = max(it.scores)
     if best >= it.limits.minimum_score:
         return True
-    return (
-        f"the best retrieval score is {best:.2f}, under {it.limits.minimum_score:.2f}",
-        "widen the search or rewrite the query, or decline: the contexts may be off the topic",
-    )
+    found = f"the best retrieval score is {best:.2f}, under {it.limits.minimum_score:.2f}"
+    return found, "widen the search or rewrite the query, or decline: the contexts may be off the topic"
 
 
-def _structured(it: _Interaction) -> bool | Fired | None:
+def _structured(it: _Interaction) -> Fired:
     if not it.answer or it.declines or not is_list_question(it.question):
         return None
     if _LIST_ITEM.search(it.answer) or _INLINE_ITEMS.search(it.answer):
         return True
-    return (
-        "the question asks for a list, the answer is running text",
-        "put each item on its own line, as a list with - or 1. in front",
-    )
+    fix = "put each item on its own line, as a list with - or 1. in front"
+    return "the question asks for a list, the answer is running text", fix
 
 
-CHECKS: Mapping[str, Callable[[_Interaction], bool | Fired | None]] = {
+CHECKS: Mapping[str, Callable[[_Interaction], Fired]] = {
     "not_empty": _not_empty,
     "contexts_exist": _contexts_exist,
     "citations_valid": _citations_valid,
@@ -205,8 +201,7 @@ def plain_text(value: object) -> str:
     """The text of a question or an answer; of an object of a framework its `content`; "" where there is none."""
     if value is None or isinstance(value, str):
         return (value or "").strip()
-    response = as_response(value)
-    return response.answer or ""
+    return as_response(value).answer or ""
 
 
 def passages_of(contexts: object) -> tuple[Passage, ...]:
@@ -261,7 +256,7 @@ def improve_answer(
     retrieval_scores: Iterable[float | None] | None = None,
     run_id: str | None = None,
     *,
-    model: Chat | Callable[[str], object] | Mapping[str, object] | str | None = None,
+    model: Model | Mapping[str, object] | str | None = None,
     attempts: int = 2,
     limits: Limits | None = None,
 ) -> Improvement:
@@ -271,7 +266,6 @@ def improve_answer(
     the answer comes back unchanged with its findings. A failed model call is reported in `error`, never raised: the live
     bot still has an answer to give.
     """
-
     passages = passages_of(contexts)
     scores = None if retrieval_scores is None else list(retrieval_scores)
     asked = plain_text(question)
@@ -279,17 +273,14 @@ def improve_answer(
     def assess(text: str) -> Assessment:
         return assess_answer(asked, text, passages, scores, run_id, limits=limits)
 
-    first = plain_text(answer) if not isinstance(answer, str) else answer
+    first = answer if isinstance(answer, str) else plain_text(answer)
     best = Improvement(first, assess(first))
     if model is None or attempts < 1 or not _fixable(best.assessment):
         return best
-    if isinstance(model, str | Mapping):
-        chat = load_chat(cast("str | Mapping[str, object]", model))
-        try:
-            return _rewritten(best, attempts, lambda now: _complete(chat, asked, passages, now), assess)
-        finally:
-            chat.close()
-    return _rewritten(best, attempts, lambda now: _complete(model, asked, passages, now), assess)
+    if not isinstance(model, str | Mapping):
+        return _rewritten(best, attempts, partial(_complete, model, asked, passages), assess)
+    with closing(load_chat(cast("str | Mapping[str, object]", model))) as chat:
+        return _rewritten(best, attempts, partial(_complete, chat, asked, passages), assess)
 
 
 def _rewritten(
@@ -319,16 +310,14 @@ def _fixable(assessment: Assessment) -> list[Finding]:
     return [finding for finding in assessment.findings if finding.check not in _NOT_FIXABLE]
 
 
-def _complete(
-    model: Chat | Callable[[str], object], question: str, passages: Sequence[Passage], now: Improvement
-) -> str:
+def _complete(model: Model, question: str, passages: Sequence[Passage], now: Improvement) -> str:
     listed = "\n".join(f"[{number}] {passage.text}" for number, passage in enumerate(passages, 1))
     wrong = "\n".join(f"- {finding.message}: {finding.action}" for finding in now.assessment.findings)
     asked = (
         f"<question>\n{question}\n</question>\n<contexts>\n{listed or '(none)'}\n</contexts>\n"
         f"<answer>\n{now.answer}\n</answer>\nWhat the checks found:\n{wrong}\n\nThe better answer:"
     )
-    if not callable(model):
-        reply = model.complete([{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": asked}])
-        return reply.text.strip()
-    return plain_text(model(f"{_INSTRUCTION}\n\n{asked}"))
+    if callable(model):
+        return plain_text(model(f"{_INSTRUCTION}\n\n{asked}"))
+    messages = [{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": asked}]
+    return model.complete(messages).text.strip()

@@ -103,10 +103,8 @@ class JunitFile:
         if partial:
             self._tests += 1
             self._errors += 1
-            group, message = _attribute(self._name), _attribute(f"partial run: {partial}")
-            self._file.write(
-                f'<testcase classname={group} name="the whole run"><error message={message}/></testcase>\n'
-            )
+            group, error = _attribute(self._name), f"<error message={_attribute(f'partial run: {partial}')}/>"
+            self._file.write(f'<testcase classname={group} name="the whole run">{error}</testcase>\n')
         self._file.write("</testsuite>\n")
         self._file.seek(self._head)
         self._file.write(

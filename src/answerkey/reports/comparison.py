@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from answerkey.comparison.comparison import Comparison, Flip, Move
 from answerkey.comparison.significance import Difference, effect_size
 from answerkey.comparison.verdict import beyond, plain
 from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, layer, number, titled
 from answerkey.reports.chart_style import name as category
-from answerkey.reports.text import cell, code, figure
+from answerkey.reports.text import aligned, cell, code, figure
 from answerkey.text import printable, short_label
 
 SHOWN_CASES = 20
@@ -23,12 +24,11 @@ def comparison_text(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     lines += [f"  {line}" for line in c.changed.sentences()]
     for title, flips in flip_lists(c):
         lines += ["", f"{title}: {len(flips)}{_first_of(flips, cases)}"]
-        lines += [f"  {_flip_line(flip)}" for flip in flips[:cases]]
-    lines += ["", *_aligned([list(COLUMNS), *table_rows(c)]), "", *notes(c)]
+        lines += [f"  {_case_line(flip)}{', flaky' if flip.flaky else ''}" for flip in flips[:cases]]
+    lines += ["", *aligned([COLUMNS, *table_rows(c)]), "", *notes(c)]
     for title, moves in case_lists(c):
-        if moves:
-            lines += ["", f"{title}: {len(moves)}{_first_of(moves, cases)}"]
-            lines += [f"  {_move_line(move)}" for move in moves[:cases]]
+        lines += ["", f"{title}: {len(moves)}{_first_of(moves, cases)}"]
+        lines += [f"  {_signed(move.diff)}  {_case_line(move)}" for move in moves[:cases]]
     return printable("\n".join(lines) + "\n")
 
 
@@ -45,45 +45,52 @@ def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str
     lines += [f"| `{code(name)}` | {' | '.join(cell(value) for value in rest)} |" for name, *rest in table_rows(c)]
     lines += ["", *(f"- {cell(note)}" for note in notes(c)), "", "</details>"]
     for title, moves in case_lists(c):
-        if moves:
-            lines += ["", f"<details><summary>{title}: {len(moves)}{_first_of(moves, cases)}</summary>", ""]
-            lines += ["| case | question | A | B | |", "|---|---|---:|---:|---|"]
-            lines += [
-                f"| `{code(m.id)}` | {cell(m.question)} | {figure(m.score_a)} | {figure(m.score_b)} | {cell(move_status(m))} |"
-                for m in moves[:cases]
-            ]
-            lines += ["", "</details>"]
+        lines += ["", f"<details><summary>{title}: {len(moves)}{_first_of(moves, cases)}</summary>", ""]
+        lines += ["| case | question | A | B | |", "|---|---|---:|---:|---|"]
+        for m in moves[:cases]:
+            scores = f"{figure(m.score_a)} | {figure(m.score_b)}"
+            lines.append(f"| `{code(m.id)}` | {cell(m.question)} | {scores} | {cell(move_status(m))} |")
+        lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
 
 
 def flip_lists(c: Comparison) -> list[tuple[str, Sequence[Flip]]]:
     """The cases that newly fail and newly pass; a list without cases is left out."""
-    lists = [("Newly failing", c.newly_failing), ("Newly passing", c.newly_passing)]
-    return [(title, flips) for title, flips in lists if flips]
+    return [each for each in (("Newly failing", c.newly_failing), ("Newly passing", c.newly_passing)) if each[1]]
 
 
 def case_lists(c: Comparison) -> list[tuple[str, list[Move]]]:
-    """The cases that moved. If the scoring setup changed, they are scored differently, not better or worse."""
+    """The cases that moved, likewise. If the scoring setup changed, they are scored differently, not better or worse."""
     lower, higher = ("Scored lower", "Scored higher") if c.changed.scoring else ("Degraded", "Improved")
-    return [(lower, c.degraded), (higher, c.improved)]
+    return [each for each in ((lower, c.degraded), (higher, c.improved)) if each[1]]
+
+
+def comparison_values(c: Comparison) -> dict[str, Any]:
+    """What every page of a comparison shows."""
+    tables = {"header": COLUMNS, "table": table_rows(c), "metrics": metric_rows(c)}
+    return {**tables, "notes": notes(c), "charts": comparison_charts(c)}
+
+
+def _differences(c: Comparison) -> dict[str, Difference]:
+    """Of the overall score, where there is one, then of each metric."""
+    return {name: d for name, d in c.differences("overall score").items() if d.n or d is not c.overall}
 
 
 def table_rows(c: Comparison) -> list[list[str]]:
     """The cells of the table as text, the overall score first."""
-    return [_row(name, d) for name, d in c.differences("overall score").items() if d.n or d is not c.overall]
+    return [_row(name, d) for name, d in _differences(c).items()]
 
 
 def metric_rows(c: Comparison) -> list[list[str]]:
     """The short table: name, A, B, difference, 95 % interval, and what the corrected test says."""
     rows: list[list[str]] = []
-    differences = {n: d for n, d in c.differences("overall score").items() if d.n or d is not c.overall}
-    for (name, d), cells in zip(differences.items(), table_rows(c), strict=True):
+    for name, d in _differences(c).items():
         p = d.p if name == "overall score" else d.p_holm
         better = d.diff is not None and (d.diff > 0) != (d.better == "lower")
-        result = "-" if p is None else "no clear difference" if p >= 0.05 else "better" if better else "worse"
-        rows.append(
-            [cells[0], *cells[2:6], "differs" if d.better == "neither" and result in ("better", "worse") else result]
-        )
+        found = "differs" if d.better == "neither" else "better" if better else "worse"
+        result = "-" if p is None else "no clear difference" if p >= 0.05 else found
+        cells = _row(name, d)
+        rows.append([cells[0], *cells[2:6], result])
     return rows
 
 
@@ -98,9 +105,8 @@ def notes(c: Comparison) -> list[str]:
             f"{m.only_a} newly fail; McNemar p = {m.p:.3g} ({m.method})"
         )
     if c.overall.smallest_detectable:
-        lines.append(
-            f"smallest difference in the overall score detectable with 80 % power in {c.overall.n} cases: {_smallest(c)}"
-        )
+        power = f"detectable with 80 % power in {c.overall.n} cases"
+        lines.append(f"smallest difference in the overall score {power}: {_smallest(c)}")
     lines.append(f"intervals of the difference: {_methods(c)}")
     if max(c.repeats) > 1:
         lines.append(f"each case was asked {c.repeats[0]} times in A and {c.repeats[1]} in B; scores are the means")
@@ -173,27 +179,9 @@ def move_status(move: Move | Flip) -> str:
     return move.status_b if move.status_a == move.status_b else f"{move.status_a} → {move.status_b}"
 
 
-def _flip_line(flip: Flip) -> str:
-    question = " ".join(flip.question.split())
-    scores = f"{figure(flip.score_a)} → {figure(flip.score_b)}"
-    return f"{flip.id}: {question[:70]}  {scores}  {move_status(flip)}{', flaky' if flip.flaky else ''}"
-
-
-def _move_line(move: Move) -> str:
-    question = " ".join(move.question.split())[:70]
-    scores = f"{figure(move.score_a)} → {figure(move.score_b)}"
-    return f"{_signed(move.diff)}  {move.id}: {question}  {scores}  {move_status(move)}"
-
-
-def _aligned(table: list[list[str]]) -> list[str]:
-    widths = [max(len(row[n]) for row in table) for n in range(len(table[0]))]
-    return [
-        "  ".join(
-            value.ljust(width) if n == 0 else value.rjust(width)
-            for n, (value, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in table
-    ]
+def _case_line(case: Move | Flip) -> str:
+    question = " ".join(case.question.split())[:70]
+    return f"{case.id}: {question}  {figure(case.score_a)} → {figure(case.score_b)}  {move_status(case)}"
 
 
 _MOST_BARS = 1_500  # more would be thinner than a pixel

@@ -62,10 +62,8 @@ def fact_lines(outcome: Outcome) -> list[str]:
 
 
 def criterion_lines(outcome: Outcome) -> list[str]:
-    return [
-        f"{each.state}: {each.ask}{f' ({each.reason})' if each.reason else ''}{quoted(each.quote)}"
-        for each in criteria_of(outcome)
-    ]
+    found = criteria_of(outcome)
+    return [f"{c.state}: {c.ask}{f' ({c.reason})' if c.reason else ''}{quoted(c.quote)}" for c in found]
 
 
 def quote_of(score: Score) -> str:

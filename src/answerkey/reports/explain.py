@@ -19,7 +19,7 @@ from answerkey.reports.evidence import (
     texts_of,
 )
 from answerkey.reports.failure_screen import expected_lines
-from answerkey.types import Criterion, Outcome, Part, Profile, Score, Turn
+from answerkey.types import Criterion, Outcome, Part, Profile, Score, Turn, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +41,18 @@ class ExplainedScore:
     error: str | None
     reason: str
     quote: str
-    maximum: float | None
-    weight: float | None
-    points: float | None
-    floor: float | None
-    required: bool
-    better: str | None
+    maximum: float | None = None
+    weight: float | None = None
+    points: float | None = None
+    floor: float | None = None
+    required: bool = False
+    better: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class ExplainedVerdict:
+class ExplainedVerdict(Verdict):
     """The verdict with the sum that gives it: the parts make the quality, quality and route make the score."""
 
-    status: str
-    passed: bool
-    score: float | None
-    quality: float | None
-    route_score: float | None
-    band: str
-    justification: str
-    shortfalls: Sequence[str]
-    parts: Sequence[Part]
     scale: float = 1.0
     pass_mark: float | None = None
     route_weight: float = 0.0
@@ -74,31 +65,6 @@ class JudgeCall:
     model: str
     raw: list[str]
     reasoning: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedAttempt:
-    status: str
-    score: float | None
-    answer: str | None
-    error: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class AboutCase:
-    type: str | None
-    route: str | None
-    expected_route: str | None
-    acceptable_routes: Sequence[str]
-    seconds: float | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost: float | None
-    priority: str | None
-    note: str | None
-    tags: Sequence[str]
-    source_file: str | None
-    question_num: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +89,14 @@ class ShownCase:
 class ExplainedCase(ShownCase):
     """With everything that led to the verdict."""
 
-    about: AboutCase
+    about: Mapping[str, object]
     verdict: ExplainedVerdict
     scores: list[ExplainedScore]
     facts: list[CheckedFact]
     claims: list[CheckedFact]
     criteria: list[CheckedCriterion]
     judge: list[JudgeCall]
-    attempts: list[ExplainedAttempt]
+    attempts: list[dict[str, object]]
     extra: Mapping[str, Any]
 
 
@@ -160,8 +126,8 @@ def explain(outcome: Outcome, profile: Profile | None, longest: int | None = Non
         criteria=criteria_of(outcome),
         judge=_judge(outcome),
         attempts=[
-            ExplainedAttempt(each.verdict.status, each.verdict.score, each.response.answer, each.response.error)
-            for each in outcome.attempts
+            {"status": v.status, "score": v.score, "answer": response.answer, "error": response.error}
+            for v, response in ((each.verdict, each.response) for each in outcome.attempts)
         ],
         extra={str(key): value for key, value in response.extra.items()},
     )
@@ -180,41 +146,32 @@ def _joined(pieces: Sequence[TextPiece]) -> list[TextPiece]:
     return [TextPiece("".join(piece.text for piece in pieces))]
 
 
-def _about(outcome: Outcome) -> AboutCase:
-    case, response = outcome.case, outcome.response
-    return AboutCase(
-        case.type, response.route, case.expected_route, case.acceptable_routes, response.seconds, response.prompt_tokens,
-        response.completion_tokens, response.cost, case.priority, case.note, case.tags, case.source_file, case.question_num,
-    )  # fmt: skip
+def _about(outcome: Outcome) -> dict[str, object]:
+    of_case = ("type", "expected_route", "acceptable_routes", "priority", "note", "tags", "source_file", "question_num")
+    of_response = ("route", "seconds", "prompt_tokens", "completion_tokens", "cost")
+    about = {name: getattr(outcome.case, name) for name in of_case}
+    return about | {name: getattr(outcome.response, name) for name in of_response}
 
 
 def _passages(outcome: Outcome, longest: int | None) -> list[ExplainedPassage]:
-    return [
-        ExplainedPassage(
-            number,
-            passage.id,
-            passage.page,
-            passage.score,
-            len(passage.text),
-            longest is not None and len(passage.text) > longest,
-            passage_pieces(outcome, number, longest),
-        )
-        for number, passage in enumerate(outcome.response.passages, 1)
-    ]
+    found: list[ExplainedPassage] = []
+    for number, passage in enumerate(outcome.response.passages, 1):
+        length, pieces = len(passage.text), passage_pieces(outcome, number, longest)
+        was_cut = longest is not None and length > longest
+        found.append(ExplainedPassage(number, passage.id, passage.page, passage.score, length, was_cut, pieces))
+    return found
 
 
 def _verdict(outcome: Outcome, profile: Profile | None) -> ExplainedVerdict:
-    v = outcome.verdict
-    made = ExplainedVerdict(
-        v.status, v.passed, v.score, v.quality, v.route_score, v.band, v.justification, v.shortfalls, v.parts
-    )
+    verdict = outcome.verdict
+    given: dict[str, Any] = {name: getattr(verdict, name) for name in Verdict.__dataclass_fields__}
     if profile is None:
-        return made
-    return replace(
-        made,
+        return ExplainedVerdict(**given)
+    return ExplainedVerdict(
+        **given,
         scale=profile.scale,
         pass_mark=profile.rules_for(outcome.response.route).pass_mark,
-        route_weight=profile.route_weight if v.route_score is not None else 0.0,
+        route_weight=profile.route_weight if verdict.route_score is not None else 0.0,
         own_mark=outcome.case.min_score,
     )
 
@@ -231,20 +188,11 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[ExplainedScore]:
 
 def _score(name: str, score: Score, criterion: Criterion | None, part: Part | None) -> ExplainedScore:
     kind = "error" if score.error is not None else "not applicable" if score.value is None else "value"
-    return ExplainedScore(
-        name,
-        kind,
-        score.value,
-        score.error,
-        score.reason,
-        quote_of(score),
-        maximum=criterion.maximum if criterion else None,
-        weight=part.weight if part else None,
-        points=part.points if part else None,
-        floor=criterion.floor if criterion else None,
-        required=bool(criterion and criterion.required),
-        better=criterion.better if criterion else None,
-    )
+    made = ExplainedScore(name, kind, score.value, score.error, score.reason, quote_of(score))
+    if criterion:
+        c = criterion
+        made = replace(made, maximum=c.maximum, floor=c.floor, required=c.required, better=c.better)
+    return replace(made, weight=part.weight, points=part.points) if part else made
 
 
 def _judge(outcome: Outcome) -> list[JudgeCall]:

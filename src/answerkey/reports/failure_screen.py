@@ -24,7 +24,7 @@ def failure_screen(
     """`commands` are pairs of a description and a command. With `debug` nothing is shortened."""
     sections = [
         ("", _headline(outcome, profile)),
-        ("Earlier in the conversation", _history(outcome)),
+        ("Earlier in the conversation", [f"user: {turn.user}\nbot:  {turn.answer}" for turn in outcome.case.history]),
         ("Question", [outcome.case.question]),
         ("Expected", expected_lines(outcome)),
         ("Answer", _answer(outcome)),
@@ -35,7 +35,7 @@ def failure_screen(
         ("Scores", _scores(outcome, profile)),
         ("The judge's reasoning", _reasoning(outcome)),
         ("What the profile requires", _required(outcome, profile)),
-        ("Raw response", _extra(outcome) if debug else []),
+        ("Raw response", [f"{key}: {value}" for key, value in outcome.response.extra.items()] if debug else []),
     ]
     limit = None if debug else _LONGEST
     rows = [row for title, lines in sections for row in _section(title, lines, limit)]
@@ -79,10 +79,6 @@ def _headline(outcome: Outcome, profile: Profile | None) -> list[str]:
     lines += [verdict.justification] if verdict.justification else []
     # On one line each, so that nothing in them looks like one of our sections.
     return [*(" ".join(line.split()) for line in lines), rule]
-
-
-def _history(outcome: Outcome) -> list[str]:
-    return [line for turn in outcome.case.history for line in (f"user: {turn.user}", f"bot:  {turn.answer}")]
 
 
 def expected_lines(outcome: Outcome) -> list[str]:
@@ -132,7 +128,8 @@ def _passages(outcome: Outcome, debug: bool) -> list[str]:
 
 
 def _scores(outcome: Outcome, profile: Profile | None) -> list[str]:
-    criteria = _criteria(outcome, profile)
+    rules = profile.rules_for(outcome.response.route).criteria if profile else ()
+    criteria = {criterion.metric: criterion for criterion in rules}
     width = max((len(name) for name in outcome.scores), default=0)
     shared = _shared_reasons(outcome)
     lines: list[str] = []
@@ -182,16 +179,6 @@ def _required(outcome: Outcome, profile: Profile | None) -> list[str]:
             contributed = f"contributed {part.points:.4g} of {part.weight * profile.scale:.4g} points"
         lines.append(f"{criterion.metric}: {contributed if criterion.weight else 'no weight'}{limit}")
     return [*lines, *(f"short: {text}" for text in outcome.verdict.shortfalls)]
-
-
-def _criteria(outcome: Outcome, profile: Profile | None) -> dict[str, Criterion]:
-    if profile is None:
-        return {}
-    return {criterion.metric: criterion for criterion in profile.rules_for(outcome.response.route).criteria}
-
-
-def _extra(outcome: Outcome) -> list[str]:
-    return [f"{key}: {value}" for key, value in outcome.response.extra.items()]
 
 
 def _commands(commands: Sequence[tuple[str, str]]) -> list[str]:

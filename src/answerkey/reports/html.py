@@ -28,22 +28,12 @@ from answerkey.files import write_file
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.chart_style import Spec, config
-from answerkey.reports.comparison import (
-    COLUMNS,
-    SHOWN_CASES,
-    case_lists,
-    comparison_charts,
-    flip_lists,
-    metric_rows,
-    move_status,
-    notes,
-    table_rows,
-)
+from answerkey.reports.comparison import SHOWN_CASES, case_lists, comparison_values, flip_lists, move_status
 from answerkey.reports.explain import explain
 from answerkey.reports.rows import Rows, excerpt, read_outcome, read_rows, worst_first
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import figure, figure_notes
-from answerkey.reports.word_diff import DiffPart, word_diff
+from answerkey.reports.word_diff import word_diff
 from answerkey.runs.store import is_run, profile_of
 from answerkey.runs.summary import Summary
 from answerkey.text import capitalised, printable, short_label
@@ -82,12 +72,8 @@ def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     """comparison.html; at most `cases` of the improved and of the degraded cases are listed."""
     return _page(
         "comparison.html",
-        comparison_charts(comparison),
         c=comparison,
-        header=COLUMNS,
-        rows=table_rows(comparison),
-        notes=notes(comparison),
-        metrics=metric_rows(comparison),
+        **comparison_values(comparison),
         lists=[(title, len(moves), _with_answers(comparison, moves[:cases])) for title, moves in _lists(comparison)],
     )
 
@@ -96,16 +82,11 @@ def _lists(comparison: Comparison) -> list[tuple[str, Sequence[Move | Flip]]]:
     """The cases that newly fail and pass, then those that moved without that."""
     flips = flip_lists(comparison)
     listed = {flip.id for _, found in flips for flip in found}
-    moved = [
-        (f"{title}, same verdict", [move for move in moves if move.id not in listed])
-        for title, moves in case_lists(comparison)
-    ]
-    return [*flips, *((title, moves) for title, moves in moved if moves)]
+    unflipped = {title: [move for move in moves if move.id not in listed] for title, moves in case_lists(comparison)}
+    return [*flips, *((f"{title}, same verdict", moves) for title, moves in unflipped.items() if moves)]
 
 
-def _with_answers(
-    comparison: Comparison, moves: Sequence[Move | Flip]
-) -> list[tuple[Move | Flip, list[DiffPart], list[DiffPart]]]:
+def _with_answers(comparison: Comparison, moves: Sequence[Move | Flip]) -> list[Sequence[object]]:
     """Each case with the beginnings of both answers, marked where they differ; empty for a run that is gone."""
     a, b = ([_answer_of(Path(name), move.id) for move in moves] for name in (comparison.name_a, comparison.name_b))
     return [(move, *word_diff(*answers)) for move, *answers in zip(moves, a, b, strict=True)]
@@ -161,7 +142,7 @@ def environment() -> Environment:
     )
     filters: dict[str, Any] = {
         "breakable": _breakable, "count": count, "figure": figure, "heat": heat, "label": _label,
-        "moment": moment, "move_status": _move_status, "path": _path, "sentence": capitalised,
+        "moment": moment, "move_status": move_status, "path": _path, "sentence": capitalised,
         "percent": percent, "seconds": seconds, "share_tone": share_tone, "spec": _spec, "tone": tone,
     }  # fmt: skip
     made.filters.update(filters)
@@ -184,10 +165,6 @@ def _inert(value: Any) -> Any:
 
 def _label(text: Any, longest: int = 60) -> str:
     return short_label(str(text), longest)
-
-
-def _move_status(move: Move) -> str:
-    return move_status(move)
 
 
 def _spec(chart: Spec) -> str:

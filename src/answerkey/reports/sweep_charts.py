@@ -34,7 +34,6 @@ METRIC_LABELS = {
 }  # fmt: skip
 _CURVES = ("hit_rate", "recall", "mrr", "ndcg", "f1", "precision")
 _VISIBLE = 0.01
-_QUIET = GREY  # readable on light and on dark pages
 _SEQUENTIAL = ["#f3f7fb", "#0b3a66"]  # light to dark: readable in grey too
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 5])
 
@@ -76,7 +75,7 @@ def methods_chart(sweep: Sweep, found: Conclusions) -> Spec:
     spec = {"data": {"values": points}, "facet": facet, "spacing": 14, "spec": _intervals_panel(order, 118)}
     details = f"Mean at K = {sweep.ks[sweep.main]} with 95 % interval. {_scope(sweep)}"
     independent = {"resolve": {"scale": {"x": "independent"}}}
-    return _headed({**spec, **independent}, capitalised(best.sentence), details, 110)
+    return _headed({**spec, **independent}, best.sentence, details, 110)
 
 
 def _intervals_panel(order: Sequence[str], width: int) -> Spec:
@@ -107,7 +106,7 @@ def setups_chart(sweep: Sweep, found: Conclusions) -> Spec:
     order = [point["setting"] for point in sorted(points, key=lambda point: -point["mean"])]
     spec = {"data": {"values": points}, **_intervals_panel(order, 420)}
     details = f"Best {sweep.plan.select_name} of each chunking and model, with 95 % interval. {_scope(sweep)}"
-    return _headed(spec, capitalised(found.best.sentence), details)
+    return _headed(spec, found.best.sentence, details)
 
 
 def alpha_chart(sweep: Sweep, found: Conclusions) -> Spec:
@@ -119,12 +118,12 @@ def alpha_chart(sweep: Sweep, found: Conclusions) -> Spec:
     curves = _curves(points, number("alpha", "α   (0 = BM25 alone, 1 = dense alone)", axis=axis))
     note = {"values": [{"alpha": alpha, "text": f"best {sweep.plan.select_name} {best.value:.3f} at α = {alpha:g}"}]}
     at = number("alpha")
-    line = layer("rule", {"x": at}, strokeDash=[5, 4], color=_QUIET)
+    line = layer("rule", {"x": at}, strokeDash=[5, 4], color=GREY)
     text = {"x": at, "y": {"value": 354}, "text": {"field": "text"}}
-    label = layer("text", text, align="left", dx=5, color=_QUIET, baseline="bottom")
+    label = layer("text", text, align="left", dx=5, color=GREY, baseline="bottom")
     curves["layer"] = [{"data": note, **line}, *curves["layer"], {"data": note, **label}]
     details = f"Mean at K = {sweep.ks[sweep.main]}; bands are 95 % intervals. {_scope(sweep)}"
-    return _headed(curves, capitalised(best.sentence), details)
+    return _headed(curves, best.sentence, details)
 
 
 def topk_chart(sweep: Sweep, found: Conclusions) -> Spec:
@@ -135,7 +134,7 @@ def topk_chart(sweep: Sweep, found: Conclusions) -> Spec:
     axis = {"values": [sweep.ks[n] for n in columns], "grid": False}
     curves = _curves(points, number("k", "K   (pages retrieved)", axis=axis, scale={"zero": False}))
     details = f"Mean at {setting_name(sweep, (row, 0), with_k=False)}; bands are 95 % intervals. {_scope(sweep)}"
-    return _headed(curves, capitalised(found.topk.sentence), details)
+    return _headed(curves, found.topk.sentence, details)
 
 
 def grid_chart(sweep: Sweep, found: Conclusions) -> Spec:
@@ -143,9 +142,8 @@ def grid_chart(sweep: Sweep, found: Conclusions) -> Spec:
     first = sweep.plan.select[0]
     panels = [_heat(sweep, found.setup, metric) for metric in (first, "ndcg" if first == "f1" else "f1")]
     spec = {"hconcat": panels, "spacing": 40, "resolve": {"scale": {"color": "independent"}}}
-    return _headed(
-        spec, capitalised(found.best.sentence), f"Mean of each setting; the best cell is outlined. {_scope(sweep)}", 110
-    )
+    details = f"Mean of each setting; the best cell is outlined. {_scope(sweep)}"
+    return _headed(spec, found.best.sentence, details, 110)
 
 
 def radar_chart(sweep: Sweep, found: Conclusions) -> Spec | None:
@@ -156,17 +154,18 @@ def radar_chart(sweep: Sweep, found: Conclusions) -> Spec | None:
     if max(spread) < _VISIBLE:
         return None
     widest = max(range(len(METRICS)), key=lambda m: spread[m])
-    finding = (
-        f"The methods differ most in {METRIC_LABELS[METRICS[widest]]}: "
-        f"by {spread[widest]:.2f} between the best and the worst"
-    )
+    distance = f"by {spread[widest]:.2f} between the best and the worst"
+    finding = f"The methods differ most in {METRIC_LABELS[METRICS[widest]]}: {distance}"
     details = f"Mean at K = {sweep.ks[sweep.main]}. {_scope(sweep)}"
     return _headed(_radar([METRIC_LABELS[metric] for metric in METRICS], shapes), finding, details, 80)
 
 
 def _headed(spec: Spec, finding: str, details: str, width: int = 90) -> Spec:
     """The chart under a title that states its finding, and a subtitle that states how it was made."""
-    title = {"text": textwrap.wrap(finding, width) or [""], "subtitle": textwrap.wrap(details, int(width * 1.2))}
+    title = {
+        "text": textwrap.wrap(capitalised(finding), width) or [""],
+        "subtitle": textwrap.wrap(details, int(width * 1.2)),
+    }
     return {"title": title, **spec}
 
 
@@ -218,9 +217,7 @@ def _heat(sweep: Sweep, setup: int, metric: str) -> Spec:
     variants = sweep.variants
     places = [p for p in sweep.places if (v := variants[p[0]]).setup == setup and v.alpha is not None and not v.stage]
     rows = list(dict.fromkeys(row for row, _ in places))
-    points = [
-        point for place in places for point in _points(sweep, [place[0]], [place[1]], metric, with_interval=False)
-    ]
+    points = [point for row, k in places for point in _points(sweep, [row], [k], metric, with_interval=False)]
     means = sorted(point["mean"] for point in points)
     middle = (means[0] + means[-1]) / 2
     x = {"field": "k", "type": "ordinal", "title": "K", "axis": {"labelAngle": 0}}
@@ -241,7 +238,7 @@ def _heat(sweep: Sweep, setup: int, metric: str) -> Spec:
 
 
 def _points(
-    sweep: Sweep, rows: Sequence[int], columns: Sequence[int], metric: str, with_interval: bool = True
+    sweep: Sweep, rows: Sequence[int], columns: Sequence[int], metric: str, *, with_interval: bool = True
 ) -> list[Spec]:
     """One point per setting: its mean, and its 95 % interval where there are two queries or more."""
     places = [(row, column) for row in rows for column in columns]
@@ -288,12 +285,10 @@ def _radar(axes: Sequence[str], shapes: Mapping[str, Sequence[float]]) -> Spec:
         "strokeDash": {**name("shape", scale=dashes), "legend": None},
     }
     text = {**at, "text": {"field": "text"}}
+    detail = {**at, "detail": name("line"), "order": order}
     layers = [
-        over(
-            grid,
-            layer("line", {**at, "detail": name("line"), "order": order}, color=_QUIET, opacity=0.4, strokeWidth=1),
-        ),
-        over(marks, layer("text", text, color=_QUIET, fontSize=10, dx=4, align="left", dy=-5)),
+        over(grid, layer("line", detail, color=GREY, opacity=0.4, strokeWidth=1)),
+        over(marks, layer("text", text, color=GREY, fontSize=10, dx=4, align="left", dy=-5)),
         over(outline, layer("line", {**at, **shape, "order": order}, strokeWidth=2.4, point={"size": 36})),
         over(labels, layer("text", text, fontSize=13, fontWeight=600)),
     ]

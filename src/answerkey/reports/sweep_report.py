@@ -11,7 +11,7 @@ from answerkey.experiments.grid import METRICS, NAMED
 from answerkey.experiments.sweep import Sweep
 from answerkey.experiments.sweep_files import times, write_files
 from answerkey.files import write_file
-from answerkey.reports.text import cell
+from answerkey.reports.text import aligned, cell
 from answerkey.retrieval.bm25 import AUTO
 
 REPORT_TEXT, REPORT_MARKDOWN = "report.txt", "report.md"
@@ -110,14 +110,7 @@ def _topk(sweep: Sweep, found: Conclusions) -> Section:
 def _text(sections: Sequence[Section]) -> list[str]:
     lines: list[str] = []
     for section in sections:
-        lines += ["", section.title, "-" * len(section.title), *section.lines]
-        widths = [max(map(len, column)) for column in zip(*section.rows, strict=True)]
-        for row in section.rows:
-            cells = [
-                f"{text:<{width}}" if n == 0 else f"{text:>{width}}"
-                for n, (text, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(cells).rstrip())
+        lines += ["", section.title, "-" * len(section.title), *section.lines, *aligned(section.rows)]
     return lines[1:]
 
 

@@ -93,19 +93,17 @@ def figure_notes(summary: Summary) -> list[str]:
         named = ", ".join(summary.flaky[:5]) + (", …" if len(summary.flaky) > 5 else "")
         lines.append(f"{counted(repeats.flaky, 'flaky case')}{f': {named}' if named else ''}")
     if figures.clusters is not None:
-        lines.append(
-            f"{counted(totals.cases, 'case')} in {counted(figures.clusters, 'cluster')}: intervals are by cluster"
-        )
+        clusters = counted(figures.clusters, "cluster")
+        lines.append(f"{counted(totals.cases, 'case')} in {clusters}: intervals are by cluster")
     return [*lines, corrected_line(summary.corrected)] if summary.corrected else lines
 
 
 def corrected_line(found: CorrectedRate) -> str:
     """The pass rate as people would see it, and what more labels would bring."""
-    more = f"{found.more_to_halve} more labels would halve the interval" if found.more_to_halve else (
-        "even all labels would not halve the interval"
-    )  # fmt: skip
+    halving = f"{found.more_to_halve} more labels would" if found.more_to_halve else "even all labels would not"
     ends = f"95 % {max(found.low, 0):.1%} to {min(found.high, 1):.1%}"
-    return f"corrected pass rate {found.rate:.1%} ({ends}), from {found.labels} human labels ({found.method}); {more}"
+    labels = f"from {found.labels} human labels ({found.method})"
+    return f"corrected pass rate {found.rate:.1%} ({ends}), {labels}; {halving} halve the interval"
 
 
 def _why_missing(totals: Totals) -> str:
@@ -241,6 +239,13 @@ def _grid(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
     return _section(title, (f"{name:<{width}}  " + "  ".join(f"{c[:14]:>14}" for c in cells) for name, *cells in rows))
 
 
+def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table in plain text: the first column to the left, the others to the right."""
+    columns = [[f"{text:{'>' if n else '<'}{max(map(len, column))}}" for text in column]
+               for n, column in enumerate(zip(*rows, strict=True))]  # fmt: skip
+    return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+
+
 def _times(times: Times) -> list[str]:
     known = {name: getattr(times, name) for name in ("average", "min", "p50", "p95", "max")}
     shown = ", ".join(f"{name} {value:.3f} s" for name, value in known.items() if value is not None)
@@ -275,10 +280,8 @@ def markdown_report(summary: Summary) -> str:
     for title, groups in (("type", summary.by_type), ("route", summary.by_route)):
         if groups:
             lines += ["", f"| {title} | cases | passed | mean score |", "|---|---:|---|---|"]
-            lines += [
-                f"| {cell(name)} | {part.totals.cases} | {passed(part)} | {mean_text(part.score)} |"
-                for name, part in groups.items()
-            ]
+            for name, part in groups.items():
+                lines.append(f"| {cell(name)} | {part.totals.cases} | {passed(part)} | {mean_text(part.score)} |")
     lines += _table("mean of", component_rows(summary.by_route))
     lines += _table("expected route, taken →", confusion_rows(summary.route_confusion))
     if summary.gates:

@@ -114,16 +114,13 @@ def _read_records(file: Path) -> Iterator[Page]:
 def _named(pages: list[Page], ids: str) -> list[Page]:
     paged = {page.document for page in pages if page.number is not None and not page.id}
     style = ids if ids != "auto" else ("page" if len(paged) == 1 else "document#page")
-    return [page if page.id and ids == "auto" else replace(page, id=_name(page, style)) for page in pages]
 
+    def name(page: Page) -> str:
+        if style == "document" or page.number is None:
+            return page.document
+        return page.number if style == "page" else f"{page.document}#{page.number}"
 
-def _name(page: Page, style: str) -> str:
-    if style == "document" or page.number is None:
-        return page.document
-    return page.number if style == "page" else f"{page.document}#{page.number}"
-
-
-_FORMAT = "pdf-pages-1"
+    return [page if page.id and ids == "auto" else replace(page, id=name(page)) for page in pages]
 
 
 def read_pdf(file: Path) -> list[str]:
@@ -139,7 +136,7 @@ def read_pdf(file: Path) -> list[str]:
             raise InputError(f"{file} has {len(pages)} pages and no text: it looks scanned; run it through OCR first")
         return json.dumps(pages).encode()
 
-    return json.loads(kept_file("pages", sha256(_FORMAT.encode() + raw).hexdigest(), make))
+    return json.loads(kept_file("pages", sha256(b"pdf-pages-1" + raw).hexdigest(), make))
 
 
 def _extract(file: Path, raw: bytes) -> list[str]:
@@ -153,10 +150,8 @@ def _extract(file: Path, raw: bytes) -> list[str]:
     try:
         reader = PdfReader(BytesIO(raw))
         if reader.is_encrypted and not reader.decrypt(""):
-            raise InputError(f"{file} is encrypted: save a copy without the password")
+            raise FileNotDecryptedError
         return [valid_text(page.extract_text() or "") for page in reader.pages]  # damaged fonts give half characters
-    except InputError:
-        raise
     except (FileNotDecryptedError, DependencyError):  # AES needs a package of its own: encrypted either way
         raise InputError(f"{file} is encrypted: save a copy without the password") from None
     except Exception as error:  # a damaged file can fail anywhere inside the reader
@@ -221,11 +216,8 @@ def cut(pages: Iterable[Page], how: Chunking) -> list[Chunk]:
     for page in pages:
         for start, end in _spans(page.text, how):
             number = seen[page.id] = seen.get(page.id, 0) + 1
-            chunks.append(
-                Chunk(
-                    f"{page.id}:{number}", page.text[start:end], page.id, page.document, start, end, page.number or ""
-                )
-            )
+            where = (page.id, page.document, start, end, page.number or "")
+            chunks.append(Chunk(f"{page.id}:{number}", page.text[start:end], *where))
     return chunks
 
 
@@ -244,9 +236,8 @@ def _spans(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
 def _sentences(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
     """Whole sentences up to the size; a longer sentence is cut. The overlap is made of whole sentences too."""
     edges = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
-    parts = [
-        part for start, end in pairwise(edges) for part in _windows(text, start, end, Chunking("fixed", how.size, 0))
-    ]
+    short = Chunking("fixed", how.size, 0)
+    parts = [part for start, end in pairwise(edges) for part in _windows(text, start, end, short)]
     sizes = [len(_WORD.findall(text, *part)) for part in parts]
     first = 0
     while first < len(parts):
@@ -266,14 +257,12 @@ def _sections(text: str) -> Iterator[tuple[int, int]]:
     """From one heading to the next; a `#` inside a code fence is no heading."""
     fenced = [(match.start(), match.end()) for match in _FENCE.finditer(text)]
     headings = [m.start() for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in fenced)]
-    edges = sorted({0, *headings, len(text)})
-    yield from pairwise(edges)
+    yield from pairwise(sorted({0, *headings, len(text)}))
 
 
 def _windows(text: str, start: int, end: int, how: Chunking) -> Iterator[tuple[int, int]]:
     words = [(match.start(), match.end()) for match in _WORD.finditer(text, start, end)]
     step = how.size - how.overlap
     for first in range(0, max(len(words) - how.overlap, 1), step):
-        window = words[first : first + how.size]
-        if window:
+        if window := words[first : first + how.size]:
             yield window[0][0], window[-1][1]

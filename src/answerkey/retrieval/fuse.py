@@ -23,10 +23,6 @@ class Top:
     chunk: Ints
     score: Floats
 
-    @property
-    def valid(self) -> NDArray[np.bool_]:
-        return self.chunk >= 0
-
 
 def select_top(scores: NDArray[np.floating], pool: int) -> Top:
     """The `pool` highest of each row, best first; minus infinity means "not retrieved"."""
@@ -130,13 +126,11 @@ def collapse(ranking: Ints, page_of: Ints) -> Ints:
 
 def _spread(top: Top, offset: int, order: Ints) -> tuple[Floats, Floats]:
     """Score and rank of one side over the columns of the union, NaN where the side has none."""
-    width = order.shape[1]
-    both: list[Floats] = []
-    for values in (top.score, np.broadcast_to(np.arange(1.0, top.chunk.shape[1] + 1), top.chunk.shape)):
-        spread = np.full((len(order), width), np.nan)
-        spread[:, offset : offset + top.chunk.shape[1]] = np.where(top.valid, values, np.nan)
-        both.append(np.take_along_axis(spread, order, axis=1))
-    return both[0], both[1]
+    own = slice(offset, offset + top.chunk.shape[1])
+    score, rank = np.full((2, *order.shape), np.nan)
+    score[:, own] = np.where(top.chunk >= 0, top.score, np.nan)
+    rank[:, own] = np.where(top.chunk >= 0, np.arange(1.0, top.chunk.shape[1] + 1), np.nan)
+    return np.take_along_axis(score, order, axis=1), np.take_along_axis(rank, order, axis=1)
 
 
 def _scaled(side: Floats) -> Floats:

@@ -16,6 +16,7 @@ from answerkey.coerce.values import NO_VALUES, Place, as_number, as_text, is_map
 from answerkey.errors import InputError, did_you_mean
 
 T = TypeVar("T")
+Parse = Callable[[object, str, Place], T]
 Rankings = dict[str, list[str]]
 Labels = dict[str, dict[str, float]]
 _NUMBERS = frozenset({int, float})
@@ -88,33 +89,25 @@ def _is_dict(value: object) -> TypeGuard[dict[str, object]]:
 
 
 def _of_mapping(
-    given: object,
-    what: str,
-    column: str,
-    parse: Callable[[object, str, Place], T],
-    read: Callable[[Path], dict[str, T]],
+    given: object, what: str, column: str, parse: Parse[T], read: Callable[[Path], dict[str, T]]
 ) -> dict[str, T]:
     if isinstance(given, (str, Path)):
         return read(Path(given))
     if not is_mapping(given):
         raise InputError(f"{what}: found {type(given).__name__}, expected a dict of queries or a path")
-    pairs = given.items()
-    return {str(query): parse(value, column, Place(f'{what}, query "{query}"')) for query, value in pairs}
+    return {str(query): parse(value, column, Place(f'{what}, query "{query}"')) for query, value in given.items()}
 
 
 def read_trec_run(path: Path) -> Rankings:
     """For each query its ids by score, best first; the file's own rank column is not trusted, as in trec_eval."""
-    rows: dict[str, dict[str, list[float]]] = {}
+    rows: dict[str, list[tuple[str, float]]] = {}
     for place, fields in _trec_lines(path):
         if len(fields) not in {5, 6}:
             raise InputError(f'{place}: expected "{_RUN_COLUMNS}", got {len(fields)} columns')
-        rows.setdefault(fields[0], {}).setdefault(fields[2], []).append(_number(fields[4], "score", place))
+        rows.setdefault(fields[0], []).append((fields[2], _number(fields[4], "score", place)))
     if not rows:
         raise InputError(f'{path}: no ranking found; expected lines "{_RUN_COLUMNS}"')
-    return {
-        query: in_order((name, score) for name, scores in ids.items() for score in scores)
-        for query, ids in rows.items()
-    }
+    return {query: in_order(pairs) for query, pairs in rows.items()}
 
 
 def read_qrels(path: Path) -> Labels:
@@ -144,7 +137,7 @@ def in_order(pairs: Iterable[tuple[str, float]]) -> list[str]:
 
 
 def _read(
-    path: Path, column: str, parse: Callable[[object, str, Place], T], read_trec: Callable[[Path], dict[str, T]]
+    path: Path, column: str, parse: Parse[T], read_trec: Callable[[Path], dict[str, T]]
 ) -> dict[str, dict[str, T]]:
     if path.suffix.lower() not in ROW_READERS or path.suffix.lower() == ".tsv":
         return {"": read_trec(path)}
@@ -174,25 +167,22 @@ def _rows(path: Path, column: str) -> Iterator[Row]:
         return ROW_READERS[path.suffix.lower()](path, path.name)
     whole = read_json(path, path.name)
     if is_mapping(whole) and not is_table(whole):
-        pairs = whole.items()
-        return (({"id": query, column: value}, Place(f'{path.name}, query "{query}"')) for query, value in pairs)
+        queries = ((query, value, Place(f'{path.name}, query "{query}"')) for query, value in whole.items())
+        return (({"id": query, column: value}, place) for query, value, place in queries)
     return rows_of_value(whole, path.name)
 
 
 def _ranking(value: object, column: str, place: Place) -> list[str]:
     if is_mapping(value) and not _OF_PASSAGE & value.keys():
-        scores = value.items()
-        return in_order((str(name).strip(), _number(score, "score", place)) for name, score in scores)
+        return in_order((str(name).strip(), _number(score, "score", place)) for name, score in value.items())
     return list(as_ids(value, column, place))
 
 
 def _trec_lines(path: Path) -> Iterator[tuple[Place, list[str]]]:
     """Tab-separated where the line has tabs (ids may then hold blanks), else by white space."""
     for number, line in read_lines(path):
-        yield (
-            Place(str(path), number),
-            [part.strip() for part in (line.split("\t") if "\t" in line else line.split())],
-        )
+        parts = line.split("\t") if "\t" in line else line.split()
+        yield Place(str(path), number), [part.strip() for part in parts]
 
 
 def _number(value: object, what: str, place: Place) -> float:

@@ -27,6 +27,7 @@ from answerkey.text import fold
 from answerkey.types import Passage
 from answerkey.user_code import import_from, import_user_module, load_object
 
+Reranker = Callable[[str, list[Passage]], Iterable[float]]
 _METHODS = ("invoke", "retrieve", "get_relevant_documents", "search")
 
 
@@ -71,12 +72,10 @@ class HybridRetriever:
         candidates = self.index.candidates(asked, pool)
         scores = self._scores(candidates, questions)
         kept = pool if self._reranker else k
-        found = [
-            self._passages(row[:kept], dict(zip(chunks, values, strict=True)))
-            for row, chunks, values in zip(
-                ranked(candidates.chunk, scores).tolist(), candidates.chunk.tolist(), scores.tolist(), strict=True
-            )
-        ]
+        found: list[list[Passage]] = []
+        for row, best in enumerate(ranked(candidates.chunk, scores)[:, :kept].tolist()):
+            score = dict(zip(candidates.chunk[row].tolist(), scores[row].tolist(), strict=True))
+            found.append([passage_of(self.index, chunk, score[chunk]) for chunk in best if chunk >= 0])
         if self._reranker is None:
             return found
         return [rerank(self._reranker, question, row)[:k] for question, row in zip(questions, found, strict=True)]
@@ -87,15 +86,11 @@ class HybridRetriever:
             return next(weighted_scores(candidates, [0.0]))
         if self._settings.fusion == "rrf":
             return reciprocal_scores(candidates)
-        alphas = [self._settings.alpha] * len(questions)
-        if self._settings.route:
-            alphas = [self._settings.route.get(classify(text).type, self._settings.alpha) for text in questions]
+        route, alpha = self._settings.route, self._settings.alpha
+        alphas = [route.get(classify(text).type, alpha) if route else alpha for text in questions]
         once = list(dict.fromkeys(alphas))
         scores = dict(zip(once, weighted_scores(candidates, once), strict=True))
         return np.stack([scores[alpha][row] for row, alpha in enumerate(alphas)])
-
-    def _passages(self, chunks: Sequence[int], scores: Mapping[int, float]) -> list[Passage]:
-        return [passage_of(self.index, chunk, scores[chunk]) for chunk in chunks if chunk >= 0]
 
 
 def passage_of(index: SearchIndex, chunk: int, score: float | None = None) -> Passage:
@@ -127,9 +122,7 @@ def rewrite(rewriter: Callable[[str], object], questions: Sequence[str]) -> list
     return asked
 
 
-def rerank(
-    reranker: Callable[[str, list[Passage]], Iterable[float]], question: str, passages: list[Passage]
-) -> list[Passage]:
+def rerank(reranker: Reranker, question: str, passages: list[Passage]) -> list[Passage]:
     """`reranker(question, passages)` gives one score per passage, higher is better; equal scores keep their order.
 
     The passages come back with these scores.
@@ -180,9 +173,8 @@ def _takes_k(function: Callable[..., object]) -> bool:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some built-ins have no signature
         return False
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    second = positional[1] if len(positional) > 1 else None
-    return second is not None and (second.default is second.empty or second.name in {"k", "top_k", "limit", "n"})
+    second = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][1:2]
+    return any(p.default is p.empty or p.name in {"k", "top_k", "limit", "n"} for p in second)
 
 
 Patterns = tuple[re.Pattern[str], ...]
@@ -224,9 +216,8 @@ def _score(text: str, strong: Patterns, weak: Patterns, alone: bool) -> float:
 
 @cache
 def _rules() -> dict[str, tuple[Patterns, Patterns]]:
+    def compiled(patterns: list[str]) -> Patterns:
+        return tuple(re.compile(one) for one in patterns)
+
     read = tomllib.loads(_RULES.read_text(encoding="utf-8"))
-    return {kind: (_compiled(rules["strong"]), _compiled(rules["weak"])) for kind, rules in read.items()}
-
-
-def _compiled(patterns: list[str]) -> Patterns:
-    return tuple(re.compile(one) for one in patterns)
+    return {kind: (compiled(rules["strong"]), compiled(rules["weak"])) for kind, rules in read.items()}

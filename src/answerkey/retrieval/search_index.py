@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from answerkey.config.tables import RetrievalTable
     from answerkey.embed import Embedder
 
-_STORES = "answerkey.retrieval.stores"
+Step = Callable[[str], None]  # receives the progress
 _NUMBERS_AT_ONCE = 16_000_000
 _TEXTS_AT_ONCE = 512
 _REPORT_EVERY = 5.0  # seconds
@@ -76,7 +76,7 @@ class Exact:
         return Top(top.chunk[:, :pool], top.score[:, :pool])
 
 
-def embed_chunks(texts: Sequence[str], embed: Embedder, step: Callable[[str], None] = lambda _: None) -> Vectors:
+def embed_chunks(texts: Sequence[str], embed: Embedder, step: Step) -> Vectors:
     """The vectors of the texts, cached per texts and model; `step` receives the progress."""
     key = digest("vectors-2", embed.name, embed.digest, embed.precision, list(texts))
 
@@ -88,7 +88,7 @@ def embed_chunks(texts: Sequence[str], embed: Embedder, step: Callable[[str], No
     return np.load(io.BytesIO(kept_file("vectors", key, make)), allow_pickle=False)
 
 
-def _embedded(texts: Sequence[str], embed: Embedder, step: Callable[[str], None]) -> Vectors:
+def _embedded(texts: Sequence[str], embed: Embedder, step: Step) -> Vectors:
     """In large batches; every few seconds `step` receives the progress and the time left."""
     vectors = np.empty((len(texts), embed.dimension), np.float32)
     begin = reported = time.monotonic()
@@ -143,9 +143,7 @@ class SearchIndex:
         return self.dense.search(np.asarray(self.embed.embed(questions), np.float32), pool)
 
 
-def open_index(
-    settings: RetrievalTable, embed: Embedder | None, step: Callable[[str], None] = lambda _: None
-) -> SearchIndex:
+def open_index(settings: RetrievalTable, embed: Embedder | None, step: Step = lambda _: None) -> SearchIndex:
     """The index that the settings name: built from documents (or the cache), or an existing vector store."""
     if settings.retriever is not None:
         raise SettingsError(
@@ -155,10 +153,9 @@ def open_index(
     if settings.documents is not None:
         how = Chunking(settings.chunk_by, settings.chunk_size, settings.chunk_overlap)
         return _from_documents(settings, [how], [embed], step)[0]
-    store = (
-        "faiss_file" if settings.index is not None else "postgres" if settings.postgres_url is not None else "qdrant"
-    )
-    open_store: Callable[[RetrievalTable, int | None], OpenedStore] = import_module(f"{_STORES}.{store}").open_store
+    store = "faiss_file" if settings.index else "postgres" if settings.postgres_url else "qdrant"
+    module = import_module(f"answerkey.retrieval.stores.{store}")
+    open_store: Callable[[RetrievalTable, int | None], OpenedStore] = module.open_store
     opened = open_store(settings, embed.dimension if embed is not None else None)
     texts = [chunk.text for chunk in opened.chunks]
     sparse = opened.sparse or build_bm25(texts, _formula(settings, texts))
@@ -166,9 +163,7 @@ def open_index(
     return SearchIndex(tuple(opened.chunks), sparse, dense, embed, opened.source, dense_search=opened.source)
 
 
-def open_indexes(
-    settings: RetrievalTable, embedders: Sequence[Embedder | None], step: Callable[[str], None] = lambda _: None
-) -> list[SearchIndex]:
+def open_indexes(settings: RetrievalTable, embedders: Sequence[Embedder | None], step: Step) -> list[SearchIndex]:
     """An index for every chunking and model that the settings ask for; each text is embedded once per model."""
     if settings.documents is None:
         return [open_index(settings, embed, step) for embed in embedders]
@@ -176,17 +171,15 @@ def open_indexes(
 
 
 def _from_documents(
-    settings: RetrievalTable,
-    ways: Sequence[Chunking],
-    embedders: Sequence[Embedder | None],
-    step: Callable[[str], None],
+    settings: RetrievalTable, ways: Sequence[Chunking], embedders: Sequence[Embedder | None], step: Step
 ) -> list[SearchIndex]:
     assert settings.documents is not None
     pages = read_corpus(settings.documents, settings.ids)
     formula = _formula(settings, [page.text for page in pages])
     found: list[SearchIndex] = []
     for how in ways:
-        chunks = tuple(in_order(cut(pages, how)))
+        chunks = cut(pages, how)
+        chunks = tuple(chunks[n] for n in order_of([chunk.page for chunk in chunks]))
         texts = [chunk.text for chunk in chunks]
         sparse = build_bm25(texts, formula)
         for embed in embedders:
@@ -197,14 +190,9 @@ def _from_documents(
 
 def _formula(settings: RetrievalTable, texts: Sequence[str]) -> Formula:
     language = detect_language(texts) if settings.language == AUTO else settings.language
-    language = "" if language == NONE else language
-    return Formula(settings.bm25, settings.k1, settings.b, language)
-
-
-def in_order(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """By page id, descending; the chunks of one page in their own order."""
-    return [chunks[n] for n in order_of([chunk.page for chunk in chunks])]
+    return Formula(settings.bm25, settings.k1, settings.b, "" if language == NONE else language)
 
 
 def order_of(pages: Sequence[str]) -> list[int]:
-    return sorted(range(len(pages)), key=lambda n: pages[n], reverse=True)  # stable, so equal pages keep their order
+    """By page id, descending; the chunks of one page in their own order."""
+    return sorted(range(len(pages)), key=lambda n: pages[n], reverse=True)

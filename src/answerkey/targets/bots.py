@@ -6,7 +6,7 @@ import math
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from answerkey.coerce.tables import read_rows
@@ -15,7 +15,7 @@ from answerkey.config.declare import existing, read_table
 from answerkey.config.target_tables import FaqTable, FullContextTable, RagTable
 from answerkey.embed import Embedder, load_embedder
 from answerkey.errors import InputError, SettingsError
-from answerkey.llm import Chat, load_chat
+from answerkey.llm import Chat, Reply, load_chat
 from answerkey.retrieval.retriever import Retriever, open_retriever
 from answerkey.targets.fields import messages
 from answerkey.types import Passage, Question, Response
@@ -46,22 +46,20 @@ class RagBot:
         sources = tuple(dict.fromkeys(source for passage in passages if (source := _source(passage))))
         if self._chat is not None:
             reply = self._chat.complete(prompt(question, passages))
-            return Response(
-                answer=reply.text,
-                passages=passages,
-                sources=sources,
-                prompt_tokens=reply.prompt_tokens,
-                completion_tokens=reply.completion_tokens,
-                cost=reply.cost,
-            )
+            return replace(_written(reply), passages=passages, sources=sources)
         with self._extracting:
-            found = extract(question.text, passages, self._embed)
-        answer = found.text if found.text and found.best >= self._minimum else OUT_OF_SCOPE
-        return Response(answer=answer, passages=passages, sources=sources, extra={"support": found.best})
+            found, nearest = extract(question.text, passages, self._embed)
+        answer = found if found and nearest >= self._minimum else OUT_OF_SCOPE
+        return Response(answer=answer, passages=passages, sources=sources, extra={"support": nearest})
 
     def close(self) -> None:
         if self._chat is not None:
             self._chat.close()
+
+
+def _written(r: Reply) -> Response:
+    """What a language model wrote, and what it cost."""
+    return Response(r.text, prompt_tokens=r.prompt_tokens, completion_tokens=r.completion_tokens, cost=r.cost)
 
 
 def make_rag(settings: Mapping[str, object], folder: Path) -> RagBot:
@@ -84,26 +82,19 @@ def _source(passage: Passage) -> str:
     return f"page {place}" if place.isdigit() else place
 
 
-@dataclass(frozen=True, slots=True)
-class Extract:
-    """`text` cites its passages as [n]; `best` is the cosine of the nearest sentence, 0 where there is none."""
-
-    text: str
-    best: float
-
-
-def extract(question: str, passages: Sequence[Passage], embed: Embedder) -> Extract:
-    """Up to three sentences, in the order of the passages, each with the number of its passage."""
+def extract(question: str, passages: Sequence[Passage], embed: Embedder) -> tuple[str, float]:
+    """Up to three sentences, in the order of the passages, each with the number of its passage as [n]; and the cosine of
+    the nearest one, 0 where there is none."""
     found = [(number, text) for number, passage in enumerate(passages, 1) for text in split(passage.text)]
     found = list({text: (number, text) for number, text in reversed(found)}.values())[::-1]
     if not found:
-        return Extract("", 0.0)
+        return "", 0.0
     vectors = embed.embed([question, *(text for _, text in found)])
     cosines = [float(cosine) for cosine in vectors[1:] @ vectors[0]]
     best = max(cosines)
     order = sorted(range(len(found)), key=lambda n: -cosines[n])[:_ITEMS]
     chosen = sorted(n for n in order if cosines[n] >= _CLOSE * best)
-    return Extract(" ".join(_cited(found[n][1], found[n][0]) for n in chosen), best)
+    return " ".join(_cited(found[n][1], found[n][0]) for n in chosen), best
 
 
 def split(text: str) -> list[str]:
@@ -142,13 +133,8 @@ class FullContextBot:
         self._chat = chat
 
     def ask(self, question: Question) -> Response:
-        reply = self._chat.complete(messages(question, asked=f"{self._before}{question.text}{self._after}"))
-        return Response(
-            answer=reply.text,
-            prompt_tokens=reply.prompt_tokens,
-            completion_tokens=reply.completion_tokens,
-            cost=reply.cost,
-        )
+        asked = f"{self._before}{question.text}{self._after}"
+        return _written(self._chat.complete(messages(question, asked=asked)))
 
     def close(self) -> None:
         self._chat.close()
@@ -172,9 +158,8 @@ def read_knowledge(path: Path) -> str:
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix.lower() in _ENDINGS)
     if not files:
         raise InputError(f"no {', '.join(_ENDINGS)} file in {path}")
-    return "\n\n".join(
-        f"## {file.name}\n{file.read_text(encoding='utf-8', errors='replace').strip()}" for file in files
-    )
+    texts = {file.name: file.read_text(encoding="utf-8", errors="replace").strip() for file in files}
+    return "\n\n".join(f"## {name}\n{text}" for name, text in texts.items())
 
 
 _LIGHT_PUNCTUATION = " \t.,;:!?¡¿…\"'`´“”‘’«»()[]{}*_-–—。，？！（）"
@@ -220,12 +205,8 @@ class FaqBot:
         if cosine == 0.0 or cosine < self.minimum:
             return Response(answer=NO_MATCH, extra={"match": None, "cosine": cosine})
         passage = Passage(text=f"{best.question}\n{best.answer}", id=f"faq-{best.number}", score=cosine)
-        return Response(
-            answer=best.answer,
-            passages=(passage,),
-            sources=(best.question,),
-            extra={"match": best.question, "cosine": cosine},
-        )
+        extra = {"match": best.question, "cosine": cosine}
+        return Response(answer=best.answer, passages=(passage,), sources=(best.question,), extra=extra)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -23,7 +23,7 @@ from answerkey.config.declare import read_table, shown
 from answerkey.config.target_tables import CommandTable
 from answerkey.errors import SettingsError
 from answerkey.targets.fields import Fields, read_fields, turns
-from answerkey.targets.respond import MAX_SIZE, content_error, infrastructure_error
+from answerkey.targets.respond import MAX_SIZE, FailedExchange, content_error, infrastructure_error
 from answerkey.types import Question, Response
 from answerkey.user_code import environment_secrets
 
@@ -58,39 +58,30 @@ class CommandTarget:
 
     def _exchange(self, process: Process, line: bytes, question_id: str) -> Response:
         try:
-            reply = self._parse(process.exchange(line, self._timeout))
-        except TimeoutError:
-            process.kill()  # its late answer would be taken for that of the next question
-            return infrastructure_error(
-                "timed out", f"no answer within {self._timeout:g} s; the program is started again"
-            )
-        except LineTooLong:
-            process.kill()
-            return content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB")
-        except OutOfStep as error:
-            process.kill()
-            return content_error("the program is out of step", f"it wrote a line that nobody asked for: {error}")
-        except (Died, OSError) as error:
-            process.kill()
-            return infrastructure_error("the program ended", str(error))
-        if isinstance(reply, Response):
-            process.kill()  # after a line that is no reply, later lines may answer the wrong question
-            return reply
-        if is_mapping(reply):
-            if reply.get("id") not in (None, question_id):
-                process.kill()
-                return content_error("a reply to another question", f"id {reply['id']!r}, expected {question_id!r}")
-            reply = {key: value for key, value in reply.items() if key != "id"}
+            reply = _parse(process.exchange(line, self._timeout))
+            if is_mapping(reply):
+                if reply.get("id") not in (None, question_id):
+                    detail = f"id {reply['id']!r}, expected {question_id!r}"
+                    raise FailedExchange(content_error("a reply to another question", detail))
+                reply = {key: value for key, value in reply.items() if key != "id"}
+        except FailedExchange as failed:
+            process.kill()  # a late line would be taken for the answer to the next question
+            return failed.response
         return self._fields.read(reply)
 
-    def _parse(self, line: bytes) -> object:
-        try:
-            return json.loads(line.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            return content_error("the reply is not valid UTF-8", str(error))
-        except (ValueError, RecursionError):
-            printed = " ".join(line.decode("utf-8", "replace").split())[:150]
-            return content_error("the reply is not JSON", f'"{printed}"; print anything else to standard error')
+
+def _parse(line: bytes) -> object:
+    try:
+        return json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise FailedExchange(content_error("the reply is not valid UTF-8", str(error))) from None
+    except (ValueError, RecursionError):
+        detail = f'"{_start(line)}"; print anything else to standard error'
+        raise FailedExchange(content_error("the reply is not JSON", detail)) from None
+
+
+def _start(line: bytes) -> str:
+    return " ".join(line.decode("utf-8", "replace").split())[:150]
 
 
 def make(table: Mapping[str, object], folder: Path, timeout: float) -> CommandTarget:
@@ -121,18 +112,6 @@ def kill_all() -> None:
         _signal(child, signal.SIGKILL)
 
 
-class Died(Exception):
-    """The program ended; the message has its exit code and the last lines of its standard error."""
-
-
-class OutOfStep(Exception):
-    """The program wrote a line that nobody asked for; the message is that line."""
-
-
-class LineTooLong(Exception):
-    """A line beyond the size limit."""
-
-
 class Process:
     """Started at the first exchange, and again at the next one after it died or was killed."""
 
@@ -144,19 +123,24 @@ class Process:
         self._errors = threading.Thread()
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
-        """The line that the program answers with; TimeoutError, Died, OutOfStep or LineTooLong where it does not."""
-        child = self._running()
+        """The line that the program answers with; FailedExchange where there is none."""
+        try:
+            child = self._running()
+        except OSError as error:
+            raise FailedExchange(infrastructure_error("the program ended", str(error))) from None
         if not self._lines.empty() and (unasked := self._lines.get()):
-            raise OutOfStep(unasked.decode("utf-8", "replace").strip()[:150])
+            detail = f"it wrote a line that nobody asked for: {_start(unasked)}"
+            raise FailedExchange(content_error("the program is out of step", detail))
         _write(child, line)
         try:
             reply = self._lines.get(timeout=seconds)
         except Empty:
-            raise TimeoutError from None
+            detail = f"no answer within {seconds:g} s; the program is started again"
+            raise FailedExchange(infrastructure_error("timed out", detail)) from None
         if not reply:
-            raise Died(self._exit_reason(child))
+            raise FailedExchange(infrastructure_error("the program ended", self._exit_reason(child)))
         if len(reply) > MAX_SIZE:
-            raise LineTooLong
+            raise FailedExchange(content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB"))
         return reply
 
     def kill(self) -> None:
@@ -192,12 +176,10 @@ class Process:
             )  # fmt: skip
             _running.add(self._child)
             self._lines, self._last_lines = SimpleQueue(), deque(maxlen=3)
-            lines = threading.Thread(target=_read_lines, args=(self._child.stdout, self._lines), daemon=True)
-            self._errors = threading.Thread(
-                target=_read_errors, args=(self._child.stderr, self._last_lines), daemon=True
-            )
-            lines.start()
+            out, errors = (self._child.stdout, self._lines), (self._child.stderr, self._last_lines)
+            self._errors = threading.Thread(target=_read_errors, args=errors, daemon=True)
             self._errors.start()
+            threading.Thread(target=_read_lines, args=out, daemon=True).start()
         return self._child
 
     def _exit_reason(self, child: subprocess.Popen[bytes]) -> str:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.config.target_tables import ReplyTable
 from answerkey.errors import SettingsError, did_you_mean
-from answerkey.targets.respond import as_response, content_error
+from answerkey.targets.respond import FailedExchange, as_response, content_error
 from answerkey.types import Question, Response
 
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -105,11 +105,9 @@ class Fields:
         found = {name: path.find(reply) for name, path in self.paths.items()}
         if "answer" not in self.paths:
             return as_response({**reply, **found} if found and is_mapping(reply) else reply)
-        answer = found["answer"]
-        if is_list(answer):  # several pieces, or the parts of a chat message
-            found["answer"] = (
-                "\n".join(str(item.get("text", "") if is_mapping(item) else item) for item in answer) or None
-            )
+        if is_list(pieces := found["answer"]):  # several pieces, or the parts of a chat message
+            texts = [str(item.get("text", "") if is_mapping(item) else item) for item in pieces]
+            found["answer"] = "\n".join(texts) or None
         if found["answer"] is None and not found.get("error"):
             path = self.paths["answer"].text
             return content_error("no answer in the reply", f'nothing at "{path}"; the reply is {_outline(reply)}')
@@ -123,16 +121,16 @@ def read_fields(settings: ReplyTable, defaults: Mapping[str, str] | None = None)
 
 
 def parse(text: str) -> object:
-    """The JSON value in a reply, or a `Response` that says why there is none."""
-    start = text.lstrip()[:100].lower()
+    """The JSON value in a reply."""
+    start, shown = text.lstrip()[:100].lower(), " ".join(text[:1000].split())[:150]
     if start.startswith(("<!doctype", "<html", "<head", "<body")):
-        return content_error("an HTML page came instead of JSON", " ".join(text.split())[:150])
+        raise FailedExchange(content_error("an HTML page came instead of JSON", shown))
     if not start:
-        return content_error("the reply is empty")
+        raise FailedExchange(content_error("the reply is empty"))
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        return content_error("the reply is not JSON", f'{error}: "{" ".join(text.split())[:150]}"')
+        raise FailedExchange(content_error("the reply is not JSON", f'{error}: "{shown}"')) from None
 
 
 def _outline(reply: object) -> str:

@@ -33,7 +33,7 @@ from answerkey.targets.fields import (
     parse,
     read_fields,
 )
-from answerkey.targets.respond import MAX_SIZE, content_error, infrastructure_error
+from answerkey.targets.respond import MAX_SIZE, FailedExchange, content_error, infrastructure_error
 from answerkey.types import Question, Response
 
 Exchange = Callable[[Question], object]
@@ -48,10 +48,7 @@ _FIRST_MODEL = json_path("$.data[0].id", "model")
 
 
 class HttpTarget:
-    """Asks through one exchange of messages and times it; what goes wrong on the wire is that question's error.
-
-    `exchange` gives the JSON value of the reply, or a `Response` that says why there is none.
-    """
+    """Asks through one exchange of messages, which gives the JSON value of the reply, and times it."""
 
     def __init__(self, exchange: Exchange, wire: Wire, fields: Fields) -> None:
         self._exchange, self._wire, self._fields = exchange, wire, fields
@@ -60,9 +57,8 @@ class HttpTarget:
         self._wire.begin()
         start = perf_counter()
         try:
-            reply = self._exchange(question)
-            response = reply if isinstance(reply, Response) else self._fields.read(reply)
-        except WireError as failed:
+            response = self._fields.read(self._exchange(question))
+        except FailedExchange as failed:
             response = failed.response
         except UnicodeError as error:
             response = content_error("the question cannot be sent", str(error))
@@ -87,9 +83,8 @@ def make(table: Mapping[str, object], folder: Path, timeout: float) -> HttpTarge
             return wire.json(method, address, query)
         # With no body of the suite's own, a history is sent where there is one.
         own = settings.body is not None or not question.history
-        return wire.json(
-            method, address, query, fill(body if own else {**table_of(body), "history": "{history}"}, question)
-        )
+        sent = body if own else {**table_of(body), "history": "{history}"}
+        return wire.json(method, address, query, fill(sent, question))
 
     return HttpTarget(exchange, wire, read_fields(settings))
 
@@ -120,34 +115,25 @@ def _openai(table: Mapping[str, object], timeout: float) -> HttpTarget:
     settings = read_table(OpenAiTable, table, "[target]")
     base, wire = open_wire(settings, "openai" if settings.openai else "chat", timeout)
     base = base.removesuffix("/chat/completions")
-    model = _Model(settings.model, base, wire)
+    model, asking = settings.model, threading.Lock()
 
     def exchange(question: Question) -> object:
-        body = {"model": model.name(), "messages": messages(question, settings.system), **settings.body}
+        nonlocal model
+        with asking:
+            model = model or _first_model(base, wire)
+        body = {"model": model, "messages": messages(question, settings.system), **settings.body}
         return wire.json("POST", f"{base}/chat/completions", body=body)
 
     return HttpTarget(exchange, wire, read_fields(settings, _CHAT_PATHS))
 
 
-class _Model:
-    """The model's name; where the suite gives none, the first that the endpoint lists, asked for once."""
-
-    def __init__(self, name: str, base: str, wire: Wire) -> None:
-        self._name, self._base, self._wire = name, base, wire
-        self._lock = threading.Lock()
-
-    def name(self) -> str:
-        with self._lock:
-            if not self._name:
-                self._name = self._first()
-        return self._name
-
-    def _first(self) -> str:
-        name = _FIRST_MODEL.find(self._wire.json("GET", f"{self._base}/models"))
-        if name is None:
-            problem = infrastructure_error("no model", f"{self._base}/models lists none; put model = … in the suite")
-            raise WireError(problem)
-        return str(name)
+def _first_model(base: str, wire: Wire) -> str:
+    """Where the suite gives no model: the first that the endpoint lists."""
+    name = _FIRST_MODEL.find(wire.json("GET", f"{base}/models"))
+    if name is None:
+        detail = f"{base}/models lists none; put model = … in the suite"
+        raise FailedExchange(infrastructure_error("no model", detail))
+    return str(name)
 
 
 _PREFIXES = ("/gradio_api/call", "/call")  # Gradio 5 and later; Gradio 4
@@ -160,11 +146,8 @@ def _gradio(table: Mapping[str, object], timeout: float) -> HttpTarget:
     check_places(data, "data")
     base, wire = open_wire(settings, "gradio", timeout)
     app = _App(base, settings.api_name.strip("/"), wire)
-    return HttpTarget(
-        lambda question: app.call([fill(item, question) for item in data]),
-        wire,
-        read_fields(settings, {"answer": "$[0]"}),
-    )
+    fields = read_fields(settings, {"answer": "$[0]"})
+    return HttpTarget(lambda question: app.call([fill(item, question) for item in data]), wire, fields)
 
 
 class _App:
@@ -173,33 +156,33 @@ class _App:
         self._prefix: str | None = None
 
     def call(self, data: list[object]) -> object:
-        """The function's outputs, or a `Response` that says why there are none."""
+        """The function's outputs."""
         hide = self._wire.secrets.hide_in
         reply = self._begin(data)
-        if isinstance(reply, Response):
-            return reply
         event = reply.get("event_id") if is_mapping(reply) else None
         if not event:
-            return content_error("not a Gradio app", f"no event_id in its reply: {json.dumps(reply)[:150]}")
+            detail = f"no event_id in its reply: {json.dumps(reply)[:150]}"
+            raise FailedExchange(content_error("not a Gradio app", detail))
         with self._wire.stream("GET", f"{self._base}{self._prefix}/{self._name}/{quote(str(event))}") as stream:
             for name, text in events(self._wire.chunks(stream)):
                 if name == "complete":
                     return hide(parse(text))
                 if name == "error":
-                    return content_error("the app reported an error", hide(_event_message(text)))
-        return content_error("the app ended without an answer")
+                    raise FailedExchange(content_error("the app reported an error", hide(_event_message(text))))
+        raise FailedExchange(content_error("the app ended without an answer"))
 
     def _begin(self, data: list[object]) -> object:
-        for prefix in [self._prefix] if self._prefix else _PREFIXES:
+        prefixes = [self._prefix] if self._prefix else list(_PREFIXES)
+        while True:
+            prefix = prefixes.pop(0)
             try:
                 reply = self._wire.json("POST", f"{self._base}{prefix}/{self._name}", body={"data": data})
-            except WireError as failed:
-                if failed.response.error_name != "HTTP 404" or prefix == _PREFIXES[-1]:
+            except FailedExchange as failed:
+                if failed.response.error_name != "HTTP 404" or not prefixes:
                     raise
             else:
                 self._prefix = prefix
                 return reply
-        raise AssertionError("the last prefix returns or raises")
 
 
 def _event_message(text: str) -> str:
@@ -236,14 +219,6 @@ _SNIPPET = 200
 _HEADERS = {"Accept": "application/json, */*;q=0.5", "User-Agent": f"answerkey/{__version__}"}
 
 
-class WireError(Exception):
-    """The exchange failed; `response` says how."""
-
-    def __init__(self, response: Response) -> None:
-        super().__init__(response.error)
-        self.response = response
-
-
 class Wire:
     """Sends requests to one place. `shown` is its address as the suite wrote it, for messages."""
 
@@ -253,17 +228,14 @@ class Wire:
         self.begin, self.close = self._client.begin, self._client.close
 
     def json(self, method: str, url: str, params: Mapping[str, object] | None = None, body: object = None) -> object:
-        """The JSON value of the reply, without any key in it; a `Response` where it is not JSON.
-
-        Anything but UTF-8 (or its stated charset) with status 2xx is a WireError.
-        """
+        """The JSON value of a reply with status 2xx in UTF-8 (or its stated charset), without any key in it."""
         with self.stream(method, url, params, body) as reply:
             content = b"".join(self.chunks(reply))
         charset = re.search(r"charset=\"?([\w.-]+)", headers_of(reply).get("content-type", ""))
         try:
             text = content.decode(charset[1] if charset else "utf-8").removeprefix("\ufeff")
         except (UnicodeDecodeError, LookupError) as error:
-            raise WireError(content_error("the reply is not valid UTF-8", str(error))) from None
+            raise FailedExchange(content_error("the reply is not valid UTF-8", str(error))) from None
         return self.secrets.hide_in(parse(self.secrets.hide(text)))
 
     def chunks(self, reply: httpcore2.Response) -> Iterator[bytes]:
@@ -283,19 +255,21 @@ class Wire:
         try:
             with self._client.stream(method, _address(url, params), content, headers) as reply:
                 if reply.status // 100 != 2:
-                    raise WireError(self._refused(reply))
+                    raise FailedExchange(self._refused(reply))
                 yield reply
-        except TimedOutReply:
-            problem = infrastructure_error("timed out", f"no answer within {self._timeout:g} s")
-            raise WireError(problem) from None
-        except TooLargeReply:
-            detail = f"more than {MAX_SIZE // 1_000_000} MB"
-            raise WireError(content_error("the reply is too large", detail)) from None
-        except NoConnection as error:
-            detail = f"{self._shown}: {error}; is the target running?"
-            raise WireError(infrastructure_error("connection failed", detail)) from None
         except NoReply as error:
-            raise WireError(infrastructure_error("connection lost", f"{self._shown}: {error}")) from None
+            raise FailedExchange(self._failure(error)) from None
+
+    def _failure(self, error: NoReply) -> Response:
+        match error:
+            case TimedOutReply():
+                return infrastructure_error("timed out", f"no answer within {self._timeout:g} s")
+            case TooLargeReply():
+                return content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB")
+            case NoConnection():
+                return infrastructure_error("connection failed", f"{self._shown}: {error}; is the target running?")
+            case _:
+                return infrastructure_error("connection lost", f"{self._shown}: {error}")
 
     def _refused(self, reply: httpcore2.Response) -> Response:
         name = f"HTTP {reply.status}"
@@ -321,9 +295,8 @@ def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, W
     """The address with its variables filled in, and the wire to it."""
     address: str = getattr(settings, key)
     if not re.match(r"https?://[^/\s]", address):
-        raise SettingsError(
-            f"[target] {key} = {shown(address)}: expected an address that begins with http:// or https://"
-        )
+        expected = "expected an address that begins with http:// or https://"
+        raise SettingsError(f"[target] {key} = {shown(address)}: {expected}")
     if "@" in address.split("/")[2]:
         raise SettingsError(f"[target] {key} contains a password: send it as a header with a ${{VARIABLE}} instead")
     secrets = Secrets()
@@ -336,7 +309,6 @@ def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, W
 
 def _header(name: str, value: str, secrets: Secrets) -> str:
     if _SECRET_HEADER.search(name) and "${" not in value:
-        raise SettingsError(
-            f'[target] headers: {name} is written out; a key belongs in a variable: {name} = "… ${{MY_TOKEN}}"'
-        )
+        fix = f'a key belongs in a variable: {name} = "… ${{MY_TOKEN}}"'
+        raise SettingsError(f"[target] headers: {name} is written out; {fix}")
     return with_variables(value, secrets)

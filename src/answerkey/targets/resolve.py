@@ -26,11 +26,7 @@ BOTS = {
     "full-context": "answerkey.targets.bots:make_full_context",
     "routed-kpi": "answerkey.demo.routed_kpi:make",
 }
-_MODULES = {
-    "python": "answerkey.targets.function",
-    "http": "answerkey.targets.http",
-    "command": "answerkey.targets.command",
-}
+_MODULES = {"python": "function", "http": "http", "command": "command"}
 KINDS = ("recorded", *_MODULES, *BOTS)
 _IMPLIED = {"url": "http", "openai": "http", "chat": "http", "gradio": "http", "call": "python", "make": "python",
             "run": "command", "answers": "recorded"}  # fmt: skip
@@ -87,7 +83,7 @@ def _live_target(kind: str, table: Settings, folder: Path, timeout: float) -> Ta
     if kind == "python" and table.get("make"):
         others = [key for key in table if key not in settings_of(PythonTable)]
         return _made(read_table(PythonTable, table, "[target]", others=others).make, table, folder, timeout)
-    make: Callable[[Settings, Path, float], Target] = import_module(_MODULES[kind]).make
+    make: Callable[[Settings, Path, float], Target] = import_module(f"answerkey.targets.{_MODULES[kind]}").make
     return make(table, folder, timeout)
 
 
@@ -108,9 +104,7 @@ class Recorded:
 
     def lookup(self, case: Case) -> Response:
         """The case's recorded response; an error where it has none."""
-        if self.answers is not None:
-            return self._given(case.id, self.answers.get(case.id))
-        return self._given(case.id, case.recorded)
+        return self._given(case.id, case.recorded if self.answers is None else self.answers.get(case.id))
 
     def ask(self, question: Question) -> Response:
         return self._given(question.id, (self.answers or {}).get(question.id))
@@ -119,11 +113,10 @@ class Recorded:
         """Nothing is held open."""
 
     def _given(self, case_id: str, response: Response | None) -> Response:
-        if response is None or not (
-            response.answer is not None or response.error or response.passages or response.retrieved is not None
-        ):
+        given = response or Response()
+        if given.answer is None and given.retrieved is None and not given.error and not given.passages:
             return content_error("no answer recorded", f'case "{case_id}"')
-        return flagged(response, case_id)
+        return flagged(given, case_id)
 
 
 def read_recorded(path: Path, read: ReadResponses | None) -> Recorded:

@@ -47,6 +47,14 @@ def _failure(kind: ErrorKind, name: str, detail: str) -> Response:
     return Response(error=error, error_kind=kind, error_name=name)
 
 
+class FailedExchange(Exception):
+    """No reply came that can be read; `response` says why."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__(response.error)
+        self.response = response
+
+
 def as_response(value: object) -> Response:
     """The response in text, a dict or an object with the usual names, or a `Response`.
 
@@ -87,12 +95,10 @@ def _with_chat_answer(given: Mapping[str, object], reply: object) -> Mapping[str
     """What was given, and where it has no text of an answer that of a chat model's reply."""
     if any(isinstance(given.get(name), str) for name in (*COLUMNS["answer"], *LIVE_ANSWERS)):
         return given
-    text = _chat_answer(reply)
-    return (
-        {**{name: found for name, found in given.items() if name not in COLUMNS["answer"]}, "answer": text}
-        if text
-        else given
-    )
+    if text := _chat_answer(reply):
+        rest = {name: found for name, found in given.items() if name not in COLUMNS["answer"]}
+        return {**rest, "answer": text}
+    return given
 
 
 def _chat_answer(reply: object) -> str | None:
@@ -115,19 +121,14 @@ def flagged(response: Response, case_id: str) -> Response:
     if response.error is not None or not _ERROR_TEXT.match(answer[:500]):
         return response
     note = f"the answer reads like an error of the target: {' '.join(answer.split())[:100]}"
-    _warn_once(note.split(":")[0], case_id, note)
+    if not _warned:
+        _warned.add(case_id)
+        why = "it is scored as an answer. Others like it are marked in results.jsonl"
+        log.warning('case "%s": %s; %s', case_id, note, why)
     return replace(response, extra={**response.extra, "suspected_error": note})
 
 
 _warned: set[str] = set()
-
-
-def _warn_once(kind: str, case_id: str, note: str) -> None:
-    if kind not in _warned:
-        _warned.add(kind)
-        log.warning(
-            'case "%s": %s; it is scored as an answer. Others like it are marked in results.jsonl', case_id, note
-        )
 
 
 def _reported(response: Response) -> Response:
@@ -146,9 +147,8 @@ def _cleaned(given: Response) -> Response:
     }  # fmt: skip
     clean = response_of_reply({name: value for name, value in named.items() if value is not None})
     error = None if given.error is None else valid_text(str(given.error)).strip() or "no reason given"
-    return replace(
-        clean, error=error, extra=plain_json(given.extra), error_kind=given.error_kind, error_name=given.error_name
-    )
+    extra, kind, name = plain_json(given.extra), given.error_kind, given.error_name
+    return replace(clean, error=error, extra=extra, error_kind=kind, error_name=name)
 
 
 def _checked(response: Response) -> Response:

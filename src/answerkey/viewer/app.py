@@ -9,7 +9,6 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -31,7 +30,6 @@ from answerkey.reports.rows import read_rows
 from answerkey.runs.journal_index import JournalTail
 from answerkey.runs.store import read_manifest
 from answerkey.text import short_label
-from answerkey.types import Verdict
 from answerkey.viewer.case_page import case_page, default_run, label_case, label_page, label_start
 from answerkey.viewer.compare_page import compare_page
 from answerkey.viewer.guard import Guard, Rules, is_loopback
@@ -60,7 +58,7 @@ def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
             Route("/run/{run:path}", run_page),
             Route("/sweep/{sweep:path}/file/{name:path}", sweep_file),
             Route("/sweep/{sweep:path}", sweep_page),
-            Route("/favicon.ico", icon),
+            Route("/favicon.ico", RedirectResponse("/static/icon.svg")),
             Mount("/static", StaticFiles(packages=[("answerkey.viewer", "static"), ("answerkey.reports", "static")])),
         ],
         middleware=[Middleware(Guard, rules=rules)],
@@ -69,10 +67,6 @@ def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
     app.state.library = RunLibrary(root)
     app.state.labeller = labeller
     return app
-
-
-def icon(_: Request) -> Response:
-    return RedirectResponse("/static/icon.svg")
 
 
 def _failed(request: Request, error: Exception) -> Response:
@@ -148,50 +142,6 @@ _LATEST = 12
 _WINDOW = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class LiveCase:
-    """A line of the page. It is put there by script, so its text is made inert here."""
-
-    id: str
-    status: str
-    score: float | None
-    why: str
-
-    @staticmethod
-    def of(case: str, verdict: Verdict) -> LiveCase:
-        why = short_label(verdict.justification, 160)
-        return LiveCase(short_label(case), short_label(verdict.status), verdict.score, why)
-
-
-@dataclass(frozen=True, slots=True)
-class LiveFigures:
-    """A run as it stands: `answered` and `done` (scored) cases, and the pace."""
-
-    name: str
-    state: str
-    answered: int
-    done: int
-    of: int
-    passed: int
-    statuses: dict[str, int]
-    mean_score: float | None
-    scored: int
-    rate: float | None
-    seconds_left: float | None
-    latest: list[LiveCase]
-
-    @property
-    def news(self) -> tuple[int, int, str]:
-        """Differs between two looks if something happened."""
-        return self.answered, self.done, self.state
-
-
-@dataclass(frozen=True, slots=True)
-class LivePage:
-    run: str
-    live: LiveFigures
-
-
 class LiveRun:
     """Reads only what is new at each look. A case scored twice counts once, as it was last."""
 
@@ -200,34 +150,36 @@ class LiveRun:
         self._tail = JournalTail(folder)
         self._answered: set[int] = set()
         self._verdicts: dict[int, tuple[str, bool, float | None]] = {}
-        self._latest: deque[LiveCase] = deque(maxlen=_LATEST)
+        self._latest: deque[dict[str, object]] = deque(maxlen=_LATEST)
         self._paces: deque[tuple[float, int]] = deque()
 
-    def look(self) -> LiveFigures:
-        """The run as it stands now."""
+    def look(self) -> dict[str, object]:
+        """The run as it stands now: `answered` and `done` (scored) cases, and the pace."""
         for n, removed in self._tail.answered():
             (self._answered.discard if removed else self._answered.add)(n)
         for n, case, verdict in self._tail.scored():
             self._verdicts[n] = (verdict.status, verdict.passed, verdict.score)
-            self._latest.appendleft(LiveCase.of(case, verdict))
+            # A line of the page is put there by script, so its text is made inert here.
+            shown, why = short_label(verdict.status), short_label(verdict.justification, 160)
+            self._latest.appendleft({"id": short_label(case), "status": shown, "score": verdict.score, "why": why})
         manifest = read_manifest(self.folder)
         done, of = len(self._verdicts), (manifest.count or 0) * manifest.settings.run.repeats
         scores = [score for _, _, score in self._verdicts.values() if score is not None]
         rate = self._rate(done)
-        return LiveFigures(
-            name=short_label(manifest.name),
-            state=state_of(self.folder, manifest),
-            answered=len(self._answered),
-            done=done,
-            of=of,
-            passed=sum(passed for _, passed, _ in self._verdicts.values()),
-            statuses=dict(Counter(short_label(status) for status, _, _ in self._verdicts.values()).most_common()),
-            mean_score=sum(scores) / len(scores) if scores else None,
-            scored=len(scores),
-            rate=rate,
-            seconds_left=(of - done) / rate if rate and of > done else None,
-            latest=list(self._latest),
-        )
+        return {
+            "name": short_label(manifest.name),
+            "state": state_of(self.folder, manifest),
+            "answered": len(self._answered),
+            "done": done,
+            "of": of,
+            "passed": sum(passed for _, passed, _ in self._verdicts.values()),
+            "statuses": dict(Counter(short_label(status) for status, _, _ in self._verdicts.values()).most_common()),
+            "mean_score": sum(scores) / len(scores) if scores else None,
+            "scored": len(scores),
+            "rate": rate,
+            "seconds_left": (of - done) / rate if rate and of > done else None,
+            "latest": list(self._latest),
+        }
 
     def _rate(self, done: int) -> float | None:
         """Cases a second over the last half minute."""
@@ -245,7 +197,7 @@ _HEARTBEAT = 20  # looks without news after which a comment keeps the line open
 
 def live_page(request: Request) -> Response:
     library, folder = requested_run(request)
-    return respond(request, "live.html", LivePage(library.key(folder), LiveRun(folder).look()))
+    return respond(request, "live.html", {"run": library.key(folder), "live": LiveRun(folder).look()})
 
 
 async def live_events(request: Request) -> Response:
@@ -259,11 +211,11 @@ async def _events(request: Request, folder: Path) -> AsyncIterator[str]:
     tail, before, quiet = LiveRun(folder), None, 0
     while not await request.is_disconnected():
         now = await run_in_threadpool(tail.look)
-        message = json_line(now).decode()
-        if now.news != before or quiet >= _HEARTBEAT:
+        message, news = json_line(now).decode(), (now["answered"], now["done"], now["state"])
+        if news != before or quiet >= _HEARTBEAT:
             yield f"data: {message}\n\n"
-            before, quiet = now.news, 0
-        if now.state != "in progress":
+            before, quiet = news, 0
+        if now["state"] != "in progress":
             yield f"event: done\ndata: {message}\n\n"
             return
         quiet += 1

@@ -6,7 +6,6 @@ The label desk shows cases in the order that helps most, to one or several peopl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
@@ -16,9 +15,9 @@ from starlette.responses import RedirectResponse, Response
 
 from answerkey.calibrate.agreement import auroc
 from answerkey.calibrate.label_order import label_order
-from answerkey.calibrate.labels import DECISION, LONGEST_NAME, CaseLabel, RunLabels, add_label, read_labels
+from answerkey.calibrate.labels import DECISION, LONGEST_NAME, RunLabels, add_label, read_labels
 from answerkey.errors import InputError, did_you_mean
-from answerkey.reports.explain import ExplainedCase, ShownCase, blind, explain
+from answerkey.reports.explain import blind, explain
 from answerkey.reports.rows import Rows, read_outcome, read_rows
 from answerkey.runs.store import profile_of
 from answerkey.viewer.case_query import read_query, select
@@ -31,22 +30,6 @@ NAME_COOKIE = "answerkey_name"
 LABEL_VALUES: dict[str, float | None] = {"right": 1.0, "wrong": 0.0, "": None}
 
 
-@dataclass(frozen=True, slots=True)
-class CasePage:
-    """`place` is the position among the cases of the present filter."""
-
-    run: str
-    n: int
-    case: ExplainedCase
-    label: CaseLabel
-    place: int | None
-    found: int
-    previous: int | None
-    next: int | None
-    query: str
-    saved: bool
-
-
 def case_page(request: Request) -> Response:
     """Long texts are cut on the page unless `full` is given; the JSON is always complete."""
     folder, rows, n = requested_case(request)
@@ -54,19 +37,18 @@ def case_page(request: Request) -> Response:
     whole = wants_json(request) or "full" in request.query_params
     chosen = select(folder, query)
     place = chosen.index(n) if n in chosen else None
-    label = read_labels(folder).of(rows.id[n], person(request))
-    data = CasePage(
-        run=request.app.state.library.key(folder),
-        n=n,
-        case=explain(read_outcome(folder, rows, n), profile_of(folder), None if whole else LONGEST),
-        label=label,
-        place=place,
-        found=len(chosen),
-        previous=chosen[place - 1] if place else None,
-        next=chosen[place + 1] if place is not None and place + 1 < len(chosen) else None,
-        query=query.address(),
-        saved="saved" in request.query_params,
-    )
+    data: dict[str, object] = {
+        "run": request.app.state.library.key(folder),
+        "n": n,
+        "case": explain(read_outcome(folder, rows, n), profile_of(folder), None if whole else LONGEST),
+        "label": read_labels(folder).of(rows.id[n], person(request)),
+        "place": place,  # among the cases of the present filter
+        "found": len(chosen),
+        "previous": chosen[place - 1] if place else None,
+        "next": chosen[place + 1] if place is not None and place + 1 < len(chosen) else None,
+        "query": query.address(),
+        "saved": "saved" in request.query_params,
+    }
     return respond(request, "case.html", data)
 
 
@@ -91,9 +73,8 @@ async def label_case(request: Request) -> Response:
     form = await read_form(request)
     given = form.get("label", "")
     if given not in LABEL_VALUES:
-        raise InputError(
-            f'label: expected right, wrong or nothing, got "{given[:40]}"{did_you_mean(given, LABEL_VALUES)}'
-        )
+        hint = did_you_mean(given, LABEL_VALUES)
+        raise InputError(f'label: expected right, wrong or nothing, got "{given[:40]}"{hint}')
     by = form.get("by", person(request)).strip()
     add_label(folder, rows.id[n], LABEL_VALUES[given], form.get("note", "").strip(), by)
     address = read_query(request.query_params).address()
@@ -116,77 +97,38 @@ async def read_form(request: Request) -> dict[str, Any]:
 _LEAST_PER_SIDE = 2  # of right and of wrong labels, before a metric can be compared with them
 
 
-@dataclass(frozen=True, slots=True)
-class OpenDisagreement:
-    n: int
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class AgreeingPair:
-    a: str
-    b: str
-    n: int
-    kappa: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class AgreeingMetric:
-    metric: str
-    auroc: float | None
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class LabelPage:
-    run: str
-    n: int | None
-    by: str
-    deciding: bool
-    case: ShownCase | None
-    label: float | None
-    note: str
-    given: Mapping[str, float]
-    done: int
-    total: int
-    disagreements: list[OpenDisagreement]
-    people: list[str]
-    alpha: float | None
-    pairs: list[AgreeingPair]
-    metrics: list[AgreeingMetric]
-    decision: str = DECISION
-
-
 def label_page(request: Request) -> Response:
     """The next case for this person, or the one asked for; with `decide` a disagreement is settled."""
     library, folder = requested_run(request)
     if "as" in request.query_params:
         return _named(request, request.query_params["as"])
     rows, labels, by = read_rows(folder), read_labels(folder), person(request)
-    open_cases = labels.disagreements()
     places = {case: n for n, case in enumerate(rows.id)}
     deciding = "decide" in request.query_params
     n = _wanted(request, rows) if "case" in request.query_params else _next(rows, labels, by)
     case = explain(read_outcome(folder, rows, n), None, LONGEST) if n is not None else None
     own = labels.of(rows.id[n], DECISION if deciding else by) if n is not None else None
     between = labels.agreement()
-    data = LabelPage(
-        run=library.key(folder),
-        n=n,
-        by=by,
-        deciding=deciding,
-        case=blind(case) if case else None,
-        label=own.label if own else None,
-        note=own.note if own else "",
-        given=labels.given(rows.id[n]) if deciding and n is not None else {},
-        done=sum(by in labels.given(case) for case in rows.id),
-        total=len(rows),
-        disagreements=[OpenDisagreement(places[case], case) for case in open_cases if case in places],
-        people=labels.people(),
-        alpha=between.alpha,
-        pairs=[AgreeingPair(a or "unnamed", b or "unnamed", n, kappa) for a, b, n, kappa in between.pairs],
-        metrics=_agreement(rows, labels.resolved()),
-    )
+    data: dict[str, object] = {
+        "run": library.key(folder),
+        "n": n,
+        "by": by,
+        "deciding": deciding,
+        "case": blind(case) if case else None,
+        "label": own.label if own else None,
+        "note": own.note if own else "",
+        "given": labels.given(rows.id[n]) if deciding and n is not None else {},
+        "done": sum(by in labels.given(case) for case in rows.id),
+        "total": len(rows),
+        "disagreements": [{"n": places[case], "id": case} for case in labels.disagreements() if case in places],
+        "people": labels.people(),
+        "alpha": between.alpha,
+        "pairs": [
+            {"a": a or "unnamed", "b": b or "unnamed", "n": n, "kappa": kappa} for a, b, n, kappa in between.pairs
+        ],
+        "metrics": _agreement(rows, labels.resolved()),
+        "decision": DECISION,
+    }
     return respond(request, "label.html", data)
 
 
@@ -212,19 +154,19 @@ def _next(rows: Rows, labels: RunLabels, by: str) -> int | None:
     return next((n for n in order if rows.id[n] not in mine), None)
 
 
-def _agreement(rows: Rows, labels: Mapping[str, float]) -> list[AgreeingMetric]:
+def _agreement(rows: Rows, labels: Mapping[str, float]) -> list[dict[str, object]]:
     """AUROC of each metric with the labels, highest first, once there are right and wrong ones."""
     import numpy as np
 
-    metrics: list[AgreeingMetric] = []
+    found: list[tuple[float, str, int]] = []
     for name, column in {"score": rows.score, **rows.metrics}.items():
         pairs = [(value, labels[case] >= 0.5) for case, value in zip(rows.id, column, strict=True)
                  if case in labels and isinstance(value, int | float)]  # fmt: skip
         right = sum(positive for _, positive in pairs)
         if min(right, len(pairs) - right) >= _LEAST_PER_SIDE:
-            found = auroc(np.array([value for value, _ in pairs]), np.array([positive for _, positive in pairs]))
-            metrics.append(AgreeingMetric(name, found, len(pairs)))
-    return sorted(metrics, key=lambda entry: -(entry.auroc or 0.0))
+            values, positives = zip(*pairs, strict=True)
+            found.append((auroc(np.array(values), np.array(positives)) or 0.0, name, len(pairs)))
+    return [{"metric": name, "auroc": area, "n": n} for area, name, n in sorted(found, key=lambda each: -each[0])]
 
 
 def default_run(library: RunLibrary) -> Path | None:

@@ -28,6 +28,7 @@ from answerkey.text import printable
 
 PAGE = 100
 _PLAIN_SORTS = ("worst", "order", "id", "question", "status", "score", "seconds", "route", "type")
+Facets = dict[str, list[tuple[str, int]]]  # of a column its values, with their number of cases
 LABELS = ("right", "wrong", "labelled", "unlabelled")
 
 
@@ -138,13 +139,13 @@ def _column(rows: Rows, name: str) -> list[Any]:
     raise InputError(f'no column "{name}"{did_you_mean(name, known)}; there are {", ".join(known)}')
 
 
-def facets(folder: Path) -> dict[str, list[tuple[str, int]]]:
+def facets(folder: Path) -> Facets:
     """The values that can be chosen, with their number of cases, most first."""
     return _facets(folder, journal_state(folder))
 
 
 @lru_cache(maxsize=4)
-def _facets(folder: Path, changed: str) -> dict[str, list[tuple[str, int]]]:
+def _facets(folder: Path, changed: str) -> Facets:
     rows = read_rows(folder)
     columns = {"status": rows.status, "route": rows.route, "type": rows.type, "reason": rows.reason}
     counted = {name: Counter[str]() for name in columns}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,64 +12,23 @@ from starlette.responses import Response
 from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
 from answerkey.comparison.prefer import PreferenceHead, PreferredCase, read_preference
 from answerkey.errors import InputError, did_you_mean
-from answerkey.reports.chart_style import Spec
-from answerkey.reports.comparison import COLUMNS, comparison_charts, metric_rows, notes, table_rows
+from answerkey.reports.comparison import COLUMNS, comparison_values
 from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
 from answerkey.reports.word_diff import LONGEST, DiffPart, word_diff
 from answerkey.runs.store import open_index
 from answerkey.types import Outcome
 from answerkey.viewer.case_query import read_page
-from answerkey.viewer.library import RunEntry, RunLibrary
+from answerkey.viewer.library import RunLibrary
 from answerkey.viewer.render import respond
 
 PAGE = 20
 PREFERRED = ("A preferred", "B preferred", "order decides")
 SHOWS = ("newly failing", "newly passing", "lower", "higher", *PREFERRED, "changed", "all")
+_NOTHING: dict[str, object] = {  # the page before two runs are chosen
+    "comparison": None, "what_changed": [], "metrics": [], "table": [], "header": COLUMNS, "notes": [], "charts": {},
+    "show": "", "shows": {}, "preference": None, "found": 0, "page": 1, "pages": 1, "cases": [],
+}  # fmt: skip
 Pair = tuple[int, int]  # the places of a case in A and in B
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedSide:
-    n: int
-    status: str
-    score: float | None
-    route: str | None
-    seconds: float | None
-    error: str | None
-    answer: list[DiffPart]
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedCase:
-    id: str
-    question: str
-    expected: list[str]
-    a: ComparedSide
-    b: ComparedSide
-    metrics: list[tuple[str, float | None, float | None]]
-    preferred: PreferredCase | None
-
-
-@dataclass(frozen=True, slots=True)
-class ComparePage:
-    runs: list[RunEntry]
-    a: str
-    b: str
-    comparison: Mapping[str, object] | None = None
-    what_changed: list[str] = field(default_factory=list[str])
-    metrics: list[list[str]] = field(default_factory=list[list[str]])
-    table: list[list[str]] = field(default_factory=list[list[str]])
-    notes: list[str] = field(default_factory=list[str])
-    charts: dict[str, Spec] = field(default_factory=dict[str, Spec])
-    show: str = ""
-    shows: dict[str, int] = field(default_factory=dict[str, int])
-    preference: PreferenceHead | None = None
-    found: int = 0
-    page: int = 1
-    pages: int = 1
-    cases: list[ComparedCase] = field(default_factory=list[ComparedCase])
-    header: tuple[str, ...] = COLUMNS
 
 
 def compare_page(request: Request) -> Response:
@@ -80,7 +38,7 @@ def compare_page(request: Request) -> Response:
     if not (a and b):
         newest = next((entry for entry in entries if entry.run == b or (not b and entry.previous)), None)
         before, after = (newest.previous or "", newest.run) if newest else ("", "")
-        return respond(request, "compare.html", ComparePage(entries, a or before, b or after))
+        return respond(request, "compare.html", {**_NOTHING, "runs": entries, "a": a or before, "b": b or after})
     side_a, side_b = library.run(a), library.run(b)
     show, page = request.query_params.get("show", ""), read_page(request.query_params)
     if show and show not in SHOWS:
@@ -93,24 +51,23 @@ def compare_page(request: Request) -> Response:
     chosen = places[show]
     pages = max(1, -(-len(chosen) // PAGE))
     page = min(page, pages)
-    data = ComparePage(
-        entries,
-        a,
-        b,
-        comparison=comparison_json(comparison),
-        what_changed=comparison.changed.sentences(),
-        metrics=metric_rows(comparison),
-        table=table_rows(comparison),
-        notes=notes(comparison),
-        charts=comparison_charts(comparison),
-        show=show,
-        shows={name: len(found) for name, found in places.items() if preference or name not in PREFERRED},
-        preference=PreferenceHead(preference.sentence, preference.judge, preference.warnings) if preference else None,
-        found=len(chosen),
-        page=page,
-        pages=pages,
-        cases=_cases(side_a, side_b, chosen[(page - 1) * PAGE : page * PAGE], preferred),
-    )
+    data: dict[str, object] = {
+        "runs": entries,
+        "a": a,
+        "b": b,
+        "comparison": comparison_json(comparison),
+        "what_changed": comparison.changed.sentences(),
+        **comparison_values(comparison),
+        "show": show,
+        "shows": {name: len(found) for name, found in places.items() if preference or name not in PREFERRED},
+        "preference": PreferenceHead(preference.sentence, preference.judge, preference.warnings)
+        if preference
+        else None,
+        "found": len(chosen),
+        "page": page,
+        "pages": pages,
+        "cases": _cases(side_a, side_b, chosen[(page - 1) * PAGE : page * PAGE], preferred),
+    }
     return respond(request, "compare.html", data)
 
 
@@ -144,32 +101,29 @@ def _places(comparison: Comparison, a: Path, b: Path, preferred: Mapping[str, Pr
     return {show: [both[case] for case in chosen[show] if case in both] for show in SHOWS}
 
 
-def _cases(a: Path, b: Path, pairs: Sequence[Pair], preferred: Mapping[str, PreferredCase]) -> list[ComparedCase]:
+def _cases(a: Path, b: Path, pairs: Sequence[Pair], preferred: Mapping[str, PreferredCase]) -> list[dict[str, object]]:
     outcomes_a = read_outcomes_at(a, read_rows(a), [i for i, _ in pairs])
     outcomes_b = read_outcomes_at(b, read_rows(b), [j for _, j in pairs])
     return [_pair(left, right, *at, preferred) for left, right, at in zip(outcomes_a, outcomes_b, pairs, strict=True)]
 
 
-def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int, preferred: Mapping[str, PreferredCase]) -> ComparedCase:
+def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int, preferred: Mapping[str, PreferredCase]) -> dict[str, object]:
     left, right = word_diff(a.response.answer or "", b.response.answer or "")
-    return ComparedCase(
-        a.case.id,
-        a.case.question[:LONGEST],
-        [text[:LONGEST] for text in a.case.expected],
-        _side(a, at_a, left),
-        _side(b, at_b, right),
-        [
-            (name, score.value, b.scores[name].value)
-            for name, score in a.scores.items()
-            if name in b.scores and score.value != b.scores[name].value
-        ],
-        preferred.get(a.case.id),
-    )
+    both = {name: (score.value, b.scores[name].value) for name, score in a.scores.items() if name in b.scores}
+    return {
+        "id": a.case.id,
+        "question": a.case.question[:LONGEST],
+        "expected": [text[:LONGEST] for text in a.case.expected],
+        "a": _side(a, at_a, left),
+        "b": _side(b, at_b, right),
+        "metrics": [(name, *values) for name, values in both.items() if values[0] != values[1]],
+        "preferred": preferred.get(a.case.id),
+    }
 
 
-def _side(outcome: Outcome, at: int, pieces: list[DiffPart]) -> ComparedSide:
+def _side(outcome: Outcome, at: int, pieces: list[DiffPart]) -> dict[str, object]:
     response, verdict = outcome.response, outcome.verdict
-    return ComparedSide(
-        at, verdict.status, verdict.score, response.route, response.seconds, response.error, pieces,
-        length=len(response.answer or ""),
-    )  # fmt: skip
+    return {
+        "n": at, "status": verdict.status, "score": verdict.score, "route": response.route, "seconds": response.seconds,
+        "error": response.error, "answer": pieces, "length": len(response.answer or ""),
+    }  # fmt: skip

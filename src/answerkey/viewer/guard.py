@@ -34,11 +34,16 @@ HEADERS = {
 }
 
 
-def is_loopback(host: str) -> bool:
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        return ipaddress.ip_address(host.strip("[]"))
     except ValueError:
-        return host == "localhost"
+        return None
+
+
+def is_loopback(host: str) -> bool:
+    address = _address(host)
+    return address.is_loopback if address else host == "localhost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +70,7 @@ class Rules:
             return False
         if is_loopback(name) or name == self.host.lower():
             return True
-        return not is_loopback(self.host) and (_is_address(name) or name == socket.gethostname().lower())
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+        return not is_loopback(self.host) and (_address(name) is not None or name == socket.gethostname().lower())
 
 
 class Guard:

@@ -14,12 +14,11 @@ from starlette.requests import Request
 from answerkey.coerce.values import is_list
 from answerkey.errors import AnswerkeyError, InputError
 from answerkey.files import read_json
-from answerkey.runs.engines.parts import list_parts
+from answerkey.reports.rows import journal_state
 from answerkey.runs.journal import RESPONSES, SCORES
 from answerkey.runs.manifest import MANIFEST, Manifest
-from answerkey.runs.store import LOCK, is_run, read_manifest, read_outcomes
+from answerkey.runs.store import LOCK, is_run, profile_of, read_manifest, read_outcomes
 from answerkey.runs.summary import RunInfo, Summary, summarise
-from answerkey.types import Profile
 
 SWEEP = "sweep.json"
 _DEPTH = 4  # from the folder above a bot's own: mybot/results/<run>/run.json
@@ -205,20 +204,15 @@ def _parsed(path: Path, changed: int) -> Summary | None:
     return None
 
 
-def summary_of_run(folder: Path, manifest: Manifest, profile: Profile | None) -> Summary:
+def summary_of_run(folder: Path, manifest: Manifest) -> Summary:
     """The summary of a run; counted now for one without reports."""
-    known = read_summary(folder)
-    if known is not None:
-        return replace(known, run=replace(known.run, partial=manifest.partial))
-    files = (folder / RESPONSES, folder / SCORES, *list_parts(folder))
-    grown = tuple(path.stat().st_size for path in files if path.is_file())
-    if folder not in _counted or _counted[folder][0] != grown:
-        run = RunInfo.of_manifest(manifest)
-        _counted[folder] = grown, summarise(read_outcomes(folder), profile, run)
-    return _counted[folder][1]
+    known = read_summary(folder) or _counted(folder, journal_state(folder))
+    return replace(known, run=replace(known.run, partial=manifest.partial))
 
 
-_counted: dict[Path, tuple[tuple[int, ...], Summary]] = {}
+@lru_cache(maxsize=16)
+def _counted(folder: Path, state: str) -> Summary:
+    return summarise(read_outcomes(folder), profile_of(folder), RunInfo.of_manifest(read_manifest(folder)))
 
 
 def requested_run(request: Request) -> tuple[RunLibrary, Path]:

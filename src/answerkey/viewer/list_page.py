@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -34,32 +34,10 @@ MOST_BARS = 20
 SIGNIFICANT = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class SweepEntry:
-    sweep: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunsPage:
-    folder: str
-    runs: list[RunEntry]
-    sweeps: list[SweepEntry]
-
-
 def runs_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
     sweeps = [_sweep(library, folder) for folder in library.sweeps()]
-    return respond(request, "runs.html", RunsPage(str(library.root), library.entries(), sweeps))
-
-
-@dataclass(frozen=True, slots=True)
-class TrendPage:
-    suite: str
-    suites: list[str]
-    runs: list[RunEntry]
-    metrics: list[str]
-    charts: dict[str, Spec]
+    return respond(request, "runs.html", {"folder": str(library.root), "runs": library.entries(), "sweeps": sweeps})
 
 
 def trend_page(request: Request) -> Response:
@@ -76,8 +54,7 @@ def trend_page(request: Request) -> Response:
     for entry, marks in zip(compared, _marks(tuple(folders), tuple(map(journal_state, folders))), strict=True):
         entry.marks = marks
     metrics = list(dict.fromkeys(metric for entry in runs for metric in entry.means))
-    chart = trend_chart(list(reversed(runs)))
-    data = TrendPage(suite, names, runs, metrics, {"trend": chart} if chart else {})
+    data = {"suite": suite, "suites": names, "runs": runs, "metrics": metrics, "charts": trend_chart(runs[::-1])}
     return respond(request, "trend.html", data, compared=len(compared))
 
 
@@ -134,11 +111,11 @@ def _paired_p(a: dict[str, float], b: dict[str, float]) -> float:
     return t_test_p(mean / error, len(differences))
 
 
-def _sweep(library: RunLibrary, folder: Path) -> SweepEntry:
+def _sweep(library: RunLibrary, folder: Path) -> dict[str, str]:
     sentence = ""
     with suppress(OSError, ValueError, AttributeError):
         sentence = str(read_json((folder / SWEEP).read_bytes()).get("best", {}).get("sentence", ""))
-    return SweepEntry(library.key(folder), sentence)
+    return {"sweep": library.key(folder), "sentence": sentence}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,18 +141,6 @@ class SettingRow:
     time: dict[str, float] | None
 
 
-@dataclass(frozen=True, slots=True)
-class SweepPage:
-    sweep: str
-    summary: Mapping[str, object]
-    choices: dict[str, list[str]]
-    chosen: dict[str, str]
-    rows: list[SettingRow]
-    chosen_charts: dict[str, Spec]
-    charts: dict[str, Spec]
-    files: list[str]
-
-
 def sweep_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
     folder = library.sweep(request.path_params["sweep"])
@@ -197,16 +162,16 @@ def sweep_page(request: Request) -> Response:
     metric = chosen["metric"]
     if metric:
         rows.sort(key=lambda row: -(row.metrics.get(metric) or 0.0))
-    data = SweepPage(
-        library.key(folder),
-        summary,
-        choices,
-        chosen,
-        rows,
-        chosen_charts=setting_chart(rows, metric or "f1") if any(chosen.values()) else {},
-        charts=_charts(folder),
-        files=[name for name in FILES if (folder / name).is_file()],
-    )
+    data = {
+        "sweep": library.key(folder),
+        "summary": summary,
+        "choices": choices,
+        "chosen": chosen,
+        "rows": rows,
+        "chosen_charts": setting_chart(rows, metric or "f1") if any(chosen.values()) else {},
+        "charts": _charts(folder),
+        "files": [name for name in FILES if (folder / name).is_file()],
+    }
     return respond(request, "sweep.html", data)
 
 
@@ -252,11 +217,11 @@ def sweep_file(request: Request) -> Response:
     return send_file(library.sweep(request.path_params["sweep"]), request.path_params["name"])
 
 
-def trend_chart(runs: Sequence[RunEntry]) -> Spec | None:
-    """One point per run, oldest first, with its 95 % interval; None for fewer than two runs with a pass rate."""
+def trend_chart(runs: Sequence[RunEntry]) -> dict[str, Spec]:
+    """One point per run, oldest first, with its 95 % interval; empty for fewer than two runs with a pass rate."""
     rated = [(run, run.pass_rate_ci95) for run in runs if run.pass_rate is not None and run.pass_rate_ci95]
     if len(rated) < 2:
-        return None
+        return {}
     values = [
         {
             "order": n,
@@ -284,7 +249,8 @@ def trend_chart(runs: Sequence[RunEntry]) -> Spec | None:
         layer("point", {"x": x, "y": y}, filled=True, size=80, tooltip=True),
     ]
     subtitle = "share passed with its 95 % interval; dashed: the named part of the setup changed"
-    return titled("Pass rate over time", {"height": 240, "data": {"values": values}, "layer": layers}, subtitle)
+    spec = {"height": 240, "data": {"values": values}, "layer": layers}
+    return {"trend": titled("Pass rate over time", spec, subtitle)}
 
 
 def _when(run: RunEntry, runs: Sequence[RunEntry]) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-from typing import Any
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 import msgspec
@@ -15,15 +14,16 @@ from answerkey.reports.html import CHART_LOOKS, VEGA, environment
 from answerkey.text import printable
 
 
-def respond(request: Request, template: str, data: Any, status: int = 200, **looks: Any) -> Response:
-    """`data` is a dataclass with the values of the page; `looks` are values that only the template needs."""
+def respond(
+    request: Request, template: str, data: Mapping[str, object], status: int = 200, **looks: object
+) -> Response:
+    """`data` has the values of the page, and is its JSON; `looks` are values that only the template needs."""
     if wants_json(request):
         return Response(json_line(msgspec.to_builtins(data, enc_hook=str)), status, media_type="application/json")
     kept = [(k, v) for k, v in request.query_params.multi_items() if k != "format"]
     address = f"?{urlencode([*kept, ('format', 'json')], errors='replace')}"
-    values = {field.name: getattr(data, field.name) for field in fields(data)} if is_dataclass(data) else data
     page = environment().get_template(template)
-    html = page.render(**values, **looks, json_address=address, chart_looks=CHART_LOOKS, vega_scripts=VEGA)
+    html = page.render(**data, **looks, json_address=address, chart_looks=CHART_LOOKS, vega_scripts=VEGA)
     return HTMLResponse(html, status)
 
 

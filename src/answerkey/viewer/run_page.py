@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -20,16 +19,15 @@ from answerkey.files import json_line
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.case_files import ResultsCsv
-from answerkey.reports.chart_style import Spec
 from answerkey.reports.html import weighed_criteria
-from answerkey.reports.rows import Rows, Value, excerpt, read_outcome, read_outcomes_at, read_rows
+from answerkey.reports.rows import Rows, excerpt, read_outcome, read_outcomes_at, read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import figure_notes
-from answerkey.reports.word_diff import DiffPart, marked_answer
+from answerkey.reports.word_diff import marked_answer
 from answerkey.runs.records import result_line
 from answerkey.runs.store import profile_of, read_manifest
 from answerkey.types import Outcome, Profile
-from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, facets, read_query, select, write_search_text
+from answerkey.viewer.case_query import LABELS, PAGE, CaseQuery, Facets, facets, read_query, select, write_search_text
 from answerkey.viewer.library import requested_run, state_of, summary_of_run
 from answerkey.viewer.render import respond
 
@@ -41,103 +39,40 @@ FILES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRow:
-    """A case in the table: the number that decided with its pass mark, and the weakest criteria with their values."""
-
-    n: int
-    id: str
-    question: str
-    expected: list[DiffPart]
-    answer: list[DiffPart]
-    type: str | None
-    route: str | None
-    expected_route: str | None
-    acceptable_route: bool
-    seconds: float | None
-    status: str
-    passed: bool
-    reason: str
-    score: float | None
-    decided_by: float | None
-    pass_mark: float | None
-    lowest: list[tuple[str, float]]
-    metrics: dict[str, Value]
-    label: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """The links of the table; each keeps the rest of the query. A page that does not exist has no link."""
-
-    here: str
-    clear: str
-    without: dict[str, str]
-    without_under: str
-    status: dict[str, str]
-    reason: dict[str, str]
-    sort: dict[str, str]
-    first: str | None
-    previous: str | None
-    next: str | None
-    last: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    run: str
-    state: str
-    tab: str
-    summary: Mapping[str, object]
-    charts: dict[str, Spec]
-    files: list[str]
-    labelled: int
-    facets: dict[str, list[tuple[str, int]]]
-    columns: list[str]
-    metrics: list[str]
-    query: CaseQuery
-    total: int
-    found: int
-    page: int
-    pages: int
-    cases: list[CaseRow]
-    addresses: Addresses
-    tabs: tuple[str, ...] = TABS
-    labels: tuple[str, ...] = LABELS
-    page_size: int = PAGE
-
-
 def run_page(request: Request) -> Response:
     """The page of a run; with `part=cases` only its table, for the search while typing."""
     library, folder = requested_run(request)
     tab = request.query_params.get("tab", TABS[0])
     manifest, profile, rows = read_manifest(folder), profile_of(folder), read_rows(folder)
-    summary, labels = summary_of_run(folder, manifest, profile), read_labels(folder).resolved()
+    summary, labels = summary_of_run(folder, manifest), read_labels(folder).resolved()
     query, values = read_query(request.query_params), facets(folder)
     chosen = select(folder, query)
     pages = max(1, -(-len(chosen) // PAGE))
     page = min(query.page, pages)
     shown = chosen[(page - 1) * PAGE : page * PAGE] if tab not in TABS[1:] else []
     outcomes = read_outcomes_at(folder, rows, shown)
-    data = RunPage(
-        run=library.key(folder),
-        state=state_of(folder, manifest),
-        tab=tab if tab in TABS else TABS[0],
-        summary=summary.to_json(),
-        charts=run_charts(summary, rows, profile) if tab == "charts" else {},
-        files=[name for name in FILES if (folder / name).is_file()],
-        labelled=len(labels),
-        facets=values,
-        columns=metric_columns(rows, profile),
-        metrics=list(rows.metrics),
-        query=query,
-        total=len(rows),
-        found=len(chosen),
-        page=page,
-        pages=pages,
-        cases=[_row(n, outcome, rows, profile, labels) for n, outcome in zip(shown, outcomes, strict=True)],
-        addresses=_addresses(query, rows, values, page, pages),
-    )
+    data: dict[str, object] = {
+        "run": library.key(folder),
+        "state": state_of(folder, manifest),
+        "tab": tab if tab in TABS else TABS[0],
+        "tabs": TABS,
+        "summary": summary.to_json(),
+        "charts": run_charts(summary, rows, profile) if tab == "charts" else {},
+        "files": [name for name in FILES if (folder / name).is_file()],
+        "labels": LABELS,
+        "labelled": len(labels),
+        "facets": values,
+        "columns": metric_columns(rows, profile),
+        "metrics": list(rows.metrics),
+        "query": query,
+        "total": len(rows),
+        "found": len(chosen),
+        "page": page,
+        "pages": pages,
+        "page_size": PAGE,
+        "cases": [_row(n, outcome, rows, profile, labels) for n, outcome in zip(shown, outcomes, strict=True)],
+        "addresses": _addresses(query, rows, values, page, pages),
+    }
     template = "run_cases.html" if request.query_params.get("part") == "cases" else "run.html"
     weighed = weighed_criteria(profile)
     card = card_lines(summary.judge) if summary.judge else []
@@ -146,7 +81,13 @@ def run_page(request: Request) -> Response:
     return reply
 
 
-def _row(n: int, outcome: Outcome, rows: Rows, profile: Profile | None, labels: dict[str, float]) -> CaseRow:
+_PLAIN_COLUMNS = (
+    "id", "question", "type", "route", "expected_route", "acceptable_route", "seconds", "status", "passed", "reason", "score",
+)  # fmt: skip
+
+
+def _row(n: int, outcome: Outcome, rows: Rows, profile: Profile | None, labels: dict[str, float]) -> dict[str, object]:
+    """A case in the table: the number that decided with its pass mark, and the weakest criteria with their values."""
     given = excerpt(outcome.response.answer or outcome.response.error or "")
     expected, answer = marked_answer(excerpt(" / ".join(outcome.case.expected)), given)
     rules = profile.rules_for(rows.route[n]) if profile else None
@@ -156,13 +97,17 @@ def _row(n: int, outcome: Outcome, rows: Rows, profile: Profile | None, labels: 
         value = values.get(criterion.metric)
         if isinstance(value, int | float) and criterion.weight:
             shares.append((share_of(criterion, value), criterion.metric, value))
-    return CaseRow(
-        n, rows.id[n], rows.question[n], expected, answer, rows.type[n], rows.route[n], rows.expected_route[n],
-        rows.acceptable_route[n], rows.seconds[n], rows.status[n], rows.passed[n], rows.reason[n], rows.score[n],
-        decided_by=rows.quality[n] if rules else None, pass_mark=rules.pass_mark if rules else None,
-        lowest=[(metric, value) for share, metric, value in sorted(shares)[:LOWEST_SHOWN] if share < 1],
-        metrics=values, label=labels.get(rows.id[n]),
-    )  # fmt: skip
+    return {
+        "n": n,
+        **{name: getattr(rows, name)[n] for name in _PLAIN_COLUMNS},
+        "expected": expected,
+        "answer": answer,
+        "decided_by": rows.quality[n] if rules else None,
+        "pass_mark": rules.pass_mark if rules else None,
+        "lowest": [(metric, value) for share, metric, value in sorted(shares)[:LOWEST_SHOWN] if share < 1],
+        "metrics": values,
+        "label": labels.get(rows.id[n]),
+    }
 
 
 def metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
@@ -171,28 +116,24 @@ def metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
     return [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS]
 
 
-def _addresses(
-    query: CaseQuery, rows: Rows, values: dict[str, list[tuple[str, int]]], page: int, pages: int
-) -> Addresses:
+def _addresses(query: CaseQuery, rows: Rows, values: Facets, page: int, pages: int) -> dict[str, object]:
+    """The links of the table; each keeps the rest of the query. A page that does not exist has no link."""
     sorts = ("worst", "id", "status", "score", "route", "type", "seconds", *rows.metrics)
     filters = ("q", "status", "route", "type", "reason", "label")
-    return Addresses(
-        here=query.address(page=page),
-        clear=CaseQuery(sort=query.sort, down=query.down).address(),
-        without={name: query.address(page=1, **{name: ""}) for name in filters},
-        without_under=query.address(page=1, under="", metric=""),
-        status={name: query.address(page=1, status=name) for name, _ in values["status"]},
-        reason={name: query.address(page=1, reason=name) for name, _ in values["reason"]},
-        sort={name: query.address(sort=name, down=_turned(query, name), page=1) for name in sorts},
-        first=query.address(page=1) if page > 1 else None,
-        previous=query.address(page=page - 1) if page > 1 else None,
-        next=query.address(page=page + 1) if page < pages else None,
-        last=query.address(page=pages) if page < pages else None,
-    )
-
-
-def _turned(query: CaseQuery, name: str) -> str:
-    return "1" if query.sort == name and not query.down else ""
+    turned = {query.sort: "" if query.down else "1"}
+    return {
+        "here": query.address(page=page),
+        "clear": CaseQuery(sort=query.sort, down=query.down).address(),
+        "without": {name: query.address(page=1, **{name: ""}) for name in filters},
+        "without_under": query.address(page=1, under="", metric=""),
+        "status": {name: query.address(page=1, status=name) for name, _ in values["status"]},
+        "reason": {name: query.address(page=1, reason=name) for name, _ in values["reason"]},
+        "sort": {name: query.address(sort=name, down=turned.get(name, ""), page=1) for name in sorts},
+        "first": query.address(page=1) if page > 1 else None,
+        "previous": query.address(page=page - 1) if page > 1 else None,
+        "next": query.address(page=page + 1) if page < pages else None,
+        "last": query.address(page=pages) if page < pages else None,
+    }
 
 
 def export_cases(request: Request) -> Response:
@@ -202,13 +143,19 @@ def export_cases(request: Request) -> Response:
         raise InputError(f'no export "{kind}": csv and jsonl are available')
     rows, chosen = read_rows(folder), select(folder, read_query(request.query_params))
     outcomes = (read_outcome(folder, rows, n) for n in chosen)
-    lines = (json_line(result_line(outcome)) + b"\n" for outcome in outcomes)
-    body = _csv_lines(outcomes, list(rows.metrics)) if kind == "csv" else lines
     headers = {"Content-Disposition": f'attachment; filename="cases.{kind}"'}
     media = "text/csv; charset=utf-8" if kind == "csv" else "application/x-ndjson"
     with ExitStack() as opened:
+        # All of it is written before the reply begins: a damaged case is an error page, not half a file.
         file = opened.enter_context(TemporaryFile())
-        file.writelines(body)  # all of it before the reply begins: a damaged case is an error page, not half a file
+        if kind == "csv":
+            text = io.TextIOWrapper(file, "utf-8", "replace", newline="")
+            table = ResultsCsv(text, list(rows.metrics))
+            for outcome in outcomes:
+                table.add(outcome)
+            text.detach()
+        else:
+            file.writelines(json_line(result_line(outcome)) + b"\n" for outcome in outcomes)
         opened.pop_all()  # it is closed when it is sent
     return StreamingResponse(_sent(file), media_type=media, headers=headers)
 
@@ -218,17 +165,6 @@ def _sent(file: IO[bytes]) -> Iterator[bytes]:
         file.seek(0)
         while block := file.read(1 << 16):
             yield block
-
-
-def _csv_lines(outcomes: Iterator[Outcome], metrics: list[str]) -> Iterator[bytes]:
-    file = io.StringIO()
-    table = ResultsCsv(file, metrics)
-    for outcome in outcomes:
-        table.add(outcome)
-        yield file.getvalue().encode("utf-8", "replace")
-        file.seek(0)
-        file.truncate()
-    yield file.getvalue().encode("utf-8", "replace")
 
 
 def run_file(request: Request) -> Response:

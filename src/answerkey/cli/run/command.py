@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from answerkey.cli.output import COUNT, collection_option, json_option, say
+from answerkey.cli.output import COUNT, PATH, collection_option, json_option, quiet_option, say
 from answerkey.cli.run import finish, loop
 from answerkey.cli.run.finish import finish_run
 from answerkey.cli.run.options import RunOptions, suite_of_run
@@ -30,7 +30,7 @@ _OPTIONS = (
     click.option("--limit", type=COUNT, metavar="N", help="Only the first N cases."),
     click.option("--test", "smoke", is_flag=True,
                  help="Only the first case (or the first N of --limit); the first is shown in full: does everything work?"),
-    click.option("--dataset", "datasets", multiple=True, type=click.Path(path_type=Path), metavar="PATH",
+    click.option("--dataset", "datasets", multiple=True, type=PATH, metavar="PATH",
                  help="Case files, instead of those of the suite; may be repeated."),
     click.option("--only", metavar="PATTERN", help="Only cases whose id matches or whose question contains this text."),
     click.option("--file", metavar="NAME", help="Only cases of this file."),
@@ -42,19 +42,19 @@ _OPTIONS = (
                  help="Ask each case K times; it passes by [run] require, default more than half."),
     click.option("--max-cost", type=float, help="Stop when the answers and the judge have cost this much."),
     click.option("--max-minutes", type=float, help="Stop after this many minutes."),
-    click.option("--out", type=click.Path(path_type=Path), help="Folder for run folders; default results, beside the suite."),
+    click.option("--out", type=PATH, help="Folder for run folders; default results, beside the suite."),
     click.option("--set", "assignments", multiple=True, metavar="NAME=VALUE", help="Any setting of the suite: judge.votes=3."),
     click.option("--gate", "gates", multiple=True, help='An extra gate, such as "errors == 0"; may be repeated.'),
     click.option("--engine", type=click.Choice(["local", "ray"]), default="local", help="Where the run executes; default local."),
     click.option("--address", help="With --engine ray: address of the cluster; default embedded Ray on this machine."),
     click.option("--dry-run", is_flag=True, help="Check everything and print what would be asked; ask nothing."),
     click.option("--debug", is_flag=True, help="Show failing cases in full, with the target's raw responses."),
-    click.option("--quiet", "-q", is_flag=True, help="No progress and no report on the screen."),
+    quiet_option,
 )  # fmt: skip
 
 
 @click.command("run")
-@click.argument("suite", type=click.Path(path_type=Path))
+@click.argument("suite", type=PATH)
 @add_options(*_OPTIONS)
 @scoring_options("Extra metrics, comma-separated.")
 @json_option
@@ -83,9 +83,8 @@ def run(options: RunOptions) -> int:
     if folder is None and (options.investigate or options.resume):
         folder = run_to_resume(suite)
         if folder is None and options.investigate:
-            raise InputError(
-                f"{suite.folder / suite.run.out}: there is no run of {suite.name} to investigate; start one"
-            )
+            where = suite.folder / suite.run.out
+            raise InputError(f"{where}: there is no run of {suite.name} to investigate; start one")
         if folder is None:
             say(f"there is no run of {suite.name} to resume; starting a new one")
     if options.investigate and folder is not None:
@@ -106,6 +105,5 @@ def run(options: RunOptions) -> int:
 
 
 def _finish(finished: Finished, command: str, options: RunOptions) -> int:
-    return finish_run(
-        finished, f"{command} --resume", as_json=options.as_json, quiet=options.quiet, charts=options.scoring.charts
-    )
+    charts = options.scoring.charts
+    return finish_run(finished, f"{command} --resume", as_json=options.as_json, quiet=options.quiet, charts=charts)

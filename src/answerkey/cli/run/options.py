@@ -103,9 +103,8 @@ def suite_of_run(folder: Path) -> Path:
     if not path:
         raise InputError(f"{folder}: this run was not started from a suite file; run `answerkey score` again instead")
     if not Path(path).is_file():
-        raise InputError(
-            f"{folder}: its suite {path} no longer exists; give the suite's new path instead of the run folder"
-        )
+        fix = "give the suite's new path instead of the run folder"
+        raise InputError(f"{folder}: its suite {path} no longer exists; {fix}")
     return Path(path)
 
 
@@ -115,6 +114,5 @@ def _threshold(text: str | None) -> float | None:
     try:
         return float(text)
     except ValueError:
-        raise SettingsError(
-            f'--stop-on-fail "{text}": expected a number on the profile\'s scale, or no value'
-        ) from None
+        expected = "expected a number on the profile's scale, or no value"
+        raise SettingsError(f'--stop-on-fail "{text}": {expected}') from None

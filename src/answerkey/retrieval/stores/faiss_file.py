@@ -75,9 +75,7 @@ def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
             f"{file} has vectors of {index.d} numbers, the embedding model gives {dimension}: "
             "set [embedding] to the model that made the index"
         )
-    passages = (
-        _read_chunks(settings.chunks) if settings.chunks is not None else _read_docstore(file.with_suffix(".pkl"))
-    )
+    passages = _read_chunks(settings.chunks) if settings.chunks else _read_docstore(file.with_suffix(".pkl"))
     if len(passages) != index.ntotal:
         raise InputError(f"{file} has {index.ntotal} vectors and {len(passages)} chunks: expected as many")
     chunks, places = stored_chunks(passages, range(len(passages)))
@@ -92,13 +90,8 @@ def _read_chunks(path: Path) -> list[Passage]:
         raise InputError(f"no chunks at {path}: give a JSONL file with the text and page of each row of the index")
     if path.suffix.lower() == ".json":
         return list(as_passages(parse_json(read_text(path), path.name), "chunks", Place(path.name)))
-    return [
-        passage
-        for number, line in read_lines(path)
-        for passage in as_passages(
-            parse_json(line, f"{path.name}, line {number}", in_line=True), "text", Place(path.name, number)
-        )
-    ]
+    rows = ((parse_json(line, f"{path.name}, line {n}", in_line=True), n) for n, line in read_lines(path))
+    return [passage for row, n in rows for passage in as_passages(row, "text", Place(path.name, n))]
 
 
 def _read_docstore(path: Path) -> list[Passage]:
@@ -133,22 +126,13 @@ class _Stored:
         self.state = state
 
 
-def _rebuilt(*_: object) -> _Stored:
-    return _Stored()
-
-
 class _PlainUnpickler(pickle.Unpickler):
     """Reads plain containers and the two classes of a docstore, by shape; anything else in the file is refused."""
 
     _ALLOWED: Mapping[tuple[str, str], object] = {
-        ("builtins", "set"): set,
-        ("builtins", "frozenset"): frozenset,
-        ("builtins", "dict"): dict,
-        ("builtins", "list"): list,
-        ("builtins", "tuple"): tuple,
-        ("builtins", "object"): object,
+        **{("builtins", kind.__name__): kind for kind in (set, frozenset, dict, list, tuple, object)},
         ("collections", "OrderedDict"): OrderedDict,
-        ("copyreg", "_reconstructor"): _rebuilt,
+        ("copyreg", "_reconstructor"): _Stored,
     }
 
     def find_class(self, module_name: str, global_name: str, /) -> object:

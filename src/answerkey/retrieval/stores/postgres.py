@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from psycopg.rows import TupleRow
     from psycopg.sql import Composable
 
+Opened = tuple[list[Chunk], "PostgresSearch"]
 _IDS = ("id", "uuid", "langchain_id", "chunk_id", "doc_id")
 
 
@@ -60,9 +61,7 @@ def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     return OpenedStore(f"Postgres table {settings.postgres_table}", chunks, search)
 
 
-def _read(
-    connection: Connection, settings: RetrievalTable, dimension: int | None
-) -> tuple[list[Chunk], PostgresSearch]:
+def _read(connection: Connection, settings: RetrievalTable, dimension: int | None) -> Opened:
     from psycopg import sql
     from psycopg.rows import dict_row
 
@@ -71,14 +70,12 @@ def _read(
     # An approximate index looks at 40 rows unless it is asked for more.
     _fetched(connection, "SELECT set_config('hnsw.ef_search', %s, false)", (str(min(max(settings.pool, 40), 1000)),))
     columns = _columns(connection, name, table)
-    vector = _one_of(
-        columns, settings.vector_field, [c for c, kind in columns.items() if "vector" in kind], "vector_field"
-    )
+    vectors = [column for column, kind in columns.items() if "vector" in kind]
+    vector = _one_of(columns, settings.vector_field, vectors, "vector_field")
     key = _one_of(columns, settings.id_field, [c for c in _IDS if c in columns], "id_field")
     others = [sql.Identifier(column) for column in columns if column != vector]
-    size = _fetched(
-        connection, sql.SQL("SELECT vector_dims({}::vector) FROM {} LIMIT 1").format(sql.Identifier(vector), table)
-    )
+    first = sql.SQL("SELECT vector_dims({}::vector) FROM {} LIMIT 1").format(sql.Identifier(vector), table)
+    size = _fetched(connection, first)
     if not size:
         raise InputError(f'the Postgres table "{name}" is empty')
     if dimension not in (None, size[0][0]):
@@ -101,14 +98,9 @@ def _read(
 
 def _columns(connection: Connection, name: str, table: Composable) -> dict[str, str]:
     """The type of each column."""
-    found = _fetched(
-        connection,
-        (
-            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
-            "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
-        ),
-        (table.as_string(connection),),
-    )
+    query = """SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
+        WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
+    found = _fetched(connection, query, (table.as_string(connection),))
     if not found:
         raise SettingsError(f'Postgres has no table "{name}"')
     return dict(found)

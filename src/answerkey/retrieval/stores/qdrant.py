@@ -34,13 +34,9 @@ class Collection:
     place: Mapping[Hashable, int]
 
     def search(
-        self,
-        queries: Sequence[list[float] | SparseVector],
-        using: str | None,
-        pool: int,
-        as_score: Callable[[float], float],
+        self, queries: Sequence[list[float] | SparseVector], using: str | None, pool: int, distance: str = ""
     ) -> Top:
-        """The best points for each query: a list of numbers, or a sparse vector."""
+        """The best points for each query: a list of numbers, or a sparse vector. Distances become cosines."""
         from qdrant_client import models
 
         hits: list[list[tuple[float, int]]] = []
@@ -49,7 +45,7 @@ class Collection:
             asked = [models.QueryRequest(query=query, using=using, limit=pool) for query in part]
             for found in _asked(partial(self.client.query_batch_points, self.name, requests=asked), "search"):
                 points = [point for point in found.points if point.id in self.place]
-                hits.append([(as_score(point.score), self.place[point.id]) for point in points])
+                hits.append([(_cosine(point.score, distance), self.place[point.id]) for point in points])
         return top_of(hits, pool)
 
 
@@ -60,13 +56,14 @@ class QdrantDense:
     distance: str
 
     def search(self, vectors: Vectors, pool: int) -> Top:
-        return self.collection.search([vector.tolist() for vector in vectors], self.vector, pool, self._cosine)
+        return self.collection.search([vector.tolist() for vector in vectors], self.vector, pool, self.distance)
 
-    def _cosine(self, score: float) -> float:
-        """Unit vectors at the distance d have the cosine 1 - d²/2."""
-        if self.distance == "Euclid":
-            return 1.0 - score * score / 2.0
-        return -score if self.distance == "Manhattan" else score
+
+def _cosine(score: float, distance: str) -> float:
+    """Unit vectors at the distance d have the cosine 1 - d²/2."""
+    if distance == "Euclid":
+        return 1.0 - score * score / 2.0
+    return -score if distance == "Manhattan" else score
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +75,15 @@ class QdrantSparse:
     encode: Callable[[str], Any]
 
     def search(self, questions: Sequence[str], pool: int) -> Top:
-        return self.collection.search([self._encoded(one) for one in questions], self.vector, pool, lambda score: score)
+        return self.collection.search([self._encoded(one) for one in questions], self.vector, pool)
 
     def _encoded(self, question: str) -> SparseVector:
         from qdrant_client import models
 
         given = self.encode(question)
         try:
-            indices, values = (
-                (given.keys(), given.values()) if hasattr(given, "keys") else (given.indices, given.values)
-            )
+            named = hasattr(given, "keys")
+            indices, values = (given.keys(), given.values()) if named else (given.indices, given.values)
             return models.SparseVector(indices=[int(n) for n in indices], values=[float(value) for value in values])
         except (AttributeError, TypeError, ValueError):
             raise InputError(
@@ -127,13 +123,10 @@ def _vector(
     vectors = held if isinstance(held, dict) else {"": held} if held is not None else {}
     sizes = ", ".join(f"{name or 'unnamed'} of {params.size} numbers" for name, params in vectors.items()) or "none"
     collection = f'the collection "{settings.qdrant_collection}"'
-    if settings.qdrant_vector is not None and settings.qdrant_vector not in vectors:
-        raise SettingsError(f'{collection} has no vector "{settings.qdrant_vector}"; it has {sizes}')
-    fitting = [
-        name
-        for name, params in vectors.items()
-        if dimension in (None, params.size) and settings.qdrant_vector in (None, name)
-    ]
+    wanted = settings.qdrant_vector
+    if wanted is not None and wanted not in vectors:
+        raise SettingsError(f'{collection} has no vector "{wanted}"; it has {sizes}')
+    fitting = [name for name, each in vectors.items() if dimension in (None, each.size) and wanted in (None, name)]
     if not fitting:
         raise SettingsError(
             f"{collection} has these dense vectors: {sizes}; the embedding model gives {dimension}: "
@@ -149,17 +142,15 @@ def _vector(
 def _sparse(
     collection: Collection, held: Mapping[str, SparseVectorParams] | None, settings: RetrievalTable
 ) -> QdrantSparse | None:
-    names = list(held or {})
+    names, wanted = list(held or {}), settings.qdrant_sparse_vector
     if settings.sparse_encoder is None:
         return None
-    if settings.qdrant_sparse_vector not in (None, *names) or (
-        settings.qdrant_sparse_vector is None and len(names) != 1
-    ):
+    if wanted not in names and (wanted is not None or len(names) != 1):
         raise SettingsError(
             f'the collection "{collection.name}" has the sparse vectors {", ".join(names) or "(none)"}: '
             "set qdrant_sparse_vector to one of them"
         )
-    return QdrantSparse(collection, settings.qdrant_sparse_vector or names[0], load_function(settings.sparse_encoder))
+    return QdrantSparse(collection, wanted or names[0], load_function(settings.sparse_encoder))
 
 
 def _connect(settings: RetrievalTable) -> QdrantClient:
