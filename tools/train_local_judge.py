@@ -27,6 +27,7 @@ import numpy as np  # noqa: E402
 from tools.local_judge import correctness_study, grounding_study  # noqa: E402
 from tools.local_judge.data import (  # noqa: E402
     CORPORA,
+    FITTED_SETS,
     GROUNDING_SETS,
     MEASURED_SETS,
     SANITY_SET,
@@ -69,7 +70,7 @@ def fit_grounding(options: argparse.Namespace) -> dict[str, list[Line]]:
     options.keep.mkdir(parents=True, exist_ok=True)
     model = EntailmentModel(options.model, DiskCache(options.keep / "entailment.sqlite"))
     model.threads = 1  # for a machine with other work; more threads would wait for each other
-    tables = {name: _table(name, model, options) for name in (*GROUNDING_SETS, *MEASURED_SETS, SANITY_SET)}
+    tables = {name: _table(name, model, options) for name in (*FITTED_SETS, *MEASURED_SETS, SANITY_SET)}
     fitted: dict[str, Any] = {}
     for name, by_model in (("by_words", False), ("by_model", True)):
         _say(f"fitting {name}")
@@ -136,7 +137,7 @@ def rarity(data: Path) -> dict[str, float]:
 def _table(name: str, model: EntailmentModel, options: argparse.Namespace) -> Table:
     _say(f"features of {name}")
     rows = grounding_rows(options.data, name)
-    return table(with_edits(rows, EDITS_A_SET, options.seed) if name in GROUNDING_SETS else rows, model)
+    return table(with_edits(rows, EDITS_A_SET, options.seed) if name in FITTED_SETS else rows, model)
 
 
 def grounding_lines(tables: Mapping[str, Table], fitted: Mapping[str, Any], seed: int) -> list[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tools.train_entailment import changes
+from tools.train_entailment import changes, templates, written
 from tools.train_entailment.data import CLASSES, STABLE, Mix, Pool, Stream, batches, pools, split
 from tools.train_entailment.evaluate import FACTS, auroc
 from tools.train_entailment.score import best_temperature, probabilities
@@ -69,7 +70,7 @@ def test_a_row_that_shares_a_held_out_premise_is_dropped() -> None:
 
 def test_shares_sum_to_one_and_classes_are_balanced() -> None:
     found = pools(made_rows(), STABLE, seed=1)
-    assert sum(share for _, share in found) == pytest.approx(1 - STABLE.changed - STABLE.copied)
+    assert sum(share for _, share in found) == pytest.approx(1 - STABLE.changed - STABLE.copied - STABLE.templates)
     fever = {pool.name: share for pool, share in found if pool.name.startswith("fever")}
     ratio = fever["fever_train:supported"] / sum(fever.values())
     assert ratio == pytest.approx(BY_NAME["fever_train"].supported)
@@ -215,3 +216,34 @@ def test_torch_is_not_imported() -> None:
     )
     root = Path(__file__).resolve().parents[2]
     assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+
+
+def test_pairs_from_templates_differ_from_their_premise_in_one_fact() -> None:
+    rng = random.Random(3)
+    pairs = [templates.pair(rng) for _ in range(500)]
+    assert {label for *_, label in pairs} == {"entail", "contradict", "neutral", "not_entail"}
+    assert not any("{" in premise + statement for premise, statement, _ in pairs)
+    assert all(statement not in premise for premise, statement, label in pairs if label == "contradict")
+    assert pairs == [templates.pair(again) for again in [random.Random(3)] for _ in range(500)]
+
+
+def test_every_slot_of_a_template_has_values() -> None:
+    for template in templates.templates():
+        letters = {letter for letter, _ in template.slots}
+        for form in (*template.says, *template.denies):
+            assert set(re.findall(r"{(\w)}", form)) <= letters, form
+        assert bool(template.denies) == (template.kind == "flip")
+
+
+def test_written_passages_and_answers_are_complete() -> None:
+    for line in written.written_lines("passages"):
+        assert set(line) == {"premise", "s", "c", "n"}
+        assert all(line.values())
+    questions = [line["question"] for line in written.written_lines("answers")]
+    assert len(questions) == len(set(questions)) > 1000
+    assert 0.15 < np.mean([written.is_question_held_out(question) for question in questions]) < 0.25
+
+
+def test_the_expected_answer_itself_is_a_right_one() -> None:
+    line = {"question": "How long?", "expected": "30 days", "right": ["A month"], "wrong": ["A week"]}
+    assert written.answers_of(line) == [(True, "30 days"), (True, "A month"), (False, "A week")]

@@ -6,16 +6,21 @@ import json
 import lzma
 import random
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tools.train_entailment.sources import Row as PairRow
 from tools.train_entailment.sources import fraction, is_held_out
+from tools.train_entailment.written import written_rows
 
 from answerkey.metrics.sentences import opposites, pieces, stem, word_list
 from answerkey.types import Case, Pair, Passage, Response
 
 GROUNDING_SETS = ("ragtruth_qa", "begin", "wice", "summedits", "factcheckgpt_stance")
+WRITTEN_SET = "written_passages"  # written to train the entailment model; the fifth that it has not seen
+FITTED_SETS = (*GROUNDING_SETS, WRITTEN_SET)
 MOST_OF_A_GROUP = {"summedits": 10, "lfqa_verification": 6}  # rows drawn from the large sets, to save time
 MOST_MEASURED = 300
 MEASURED_SETS = (
@@ -58,8 +63,11 @@ def corpus(data: Path, name: str) -> list[str]:
 
 
 def grounding_rows(data: Path, name: str) -> list[Row]:
+    if name == WRITTEN_SET:
+        return _pair_rows(name, written_rows(name))
     if name in MEASURED_SETS:
-        return _measured_rows(data, name)
+        with lzma.open(data / "nli" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
+            return _pair_rows(name, map(json.loads, lines))[:MOST_MEASURED]
     rows = [
         Row(
             id=line["id"],
@@ -75,9 +83,8 @@ def grounding_rows(data: Path, name: str) -> list[Row]:
     return _drawn(rows, name)
 
 
-def _measured_rows(data: Path, name: str) -> list[Row]:
-    with lzma.open(data / "nli" / f"{name}.jsonl.xz", "rt", encoding="utf-8") as lines:
-        held = [row for row in map(json.loads, lines) if is_held_out(row, name)]
+def _pair_rows(name: str, pairs: Iterable[PairRow]) -> list[Row]:
+    """Pairs that the entailment model was not trained on."""
     rows = [
         Row(
             id=f"{name}/{n}",
@@ -87,9 +94,9 @@ def _measured_rows(data: Path, name: str) -> list[Row]:
             answer=row["hypothesis"],
             label=int(row["label"] != "entail"),
         )
-        for n, row in enumerate(held)
+        for n, row in enumerate(row for row in pairs if is_held_out(row, name))
     ]
-    return _drawn(rows, name)[:MOST_MEASURED]
+    return _drawn(rows, name)
 
 
 def _drawn(rows: list[Row], name: str) -> list[Row]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
-from tools.local_judge.data import GROUNDING_SETS, Row
+from tools.local_judge.data import FITTED_SETS, Row
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
 from tools.local_judge.measure import FOLDS, folds
 
@@ -188,7 +188,7 @@ def _balanced(labels: Array) -> Array:
 
 def cross_validated(tables: Mapping[str, Table], by_model: bool, seed: int) -> dict[str, Array]:
     """Sentence scores of every set, each from a detector that saw no row of its group."""
-    names = list(GROUNDING_SETS)
+    names = list(FITTED_SETS)
     scores = {name: np.zeros(len(tables[name].labels)) for name in names}
     split = {name: list(folds([row.group for row in tables[name].rows])) for name in names}
     for fold in range(FOLDS):
@@ -204,7 +204,7 @@ def left_out(tables: Mapping[str, Table], by_model: bool, seed: int) -> dict[str
     """Sentence scores of every set from a detector fitted on the other sets only."""
     scores: dict[str, Array] = {}
     for name in tables:
-        others = {other: _all(tables[other]) for other in GROUNDING_SETS if other != name}
+        others = {other: _all(tables[other]) for other in FITTED_SETS if other != name}
         scores[name] = fit_detector(tables, others, by_model, seed).sentence_scores(tables[name])
     return scores
 
@@ -235,7 +235,7 @@ def curves(tables: Mapping[str, Table], scores: Mapping[str, Array]) -> dict[str
 
 def written(tables: Mapping[str, Table], scores: Mapping[str, Array], by_model: bool, seed: int) -> dict[str, Any]:
     """The detector fitted on all sets, as the JSON that the metric reads; the trees by words are in a file of their own."""
-    detector = fit_detector(tables, {name: _all(tables[name]) for name in GROUNDING_SETS}, by_model, seed)
+    detector = fit_detector(tables, {name: _all(tables[name]) for name in FITTED_SETS}, by_model, seed)
     plain = (1.0, 0.0)
     trees, uses = detector.coverage[0]
     return {

@@ -6,9 +6,11 @@ do is an ordinary answer: "You can't bring pets". An answer that declines one pa
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache, reduce
 from importlib.resources import files
 from typing import Any, Literal
@@ -32,6 +34,10 @@ _CONCESSION = re.compile(
 )
 _FIGURE = re.compile(r"\d")
 _CONDITION = re.compile(r"^(?:if|when|wenn|falls|si|se|jika|kalau|如果)\b")
+_RUN = re.compile(rf"[{UNSPACED}]{{2,}}")
+KINDS = ("refuses", "courtesy", "answers")  # what the classifier of tools/fit_refusals.py tells apart
+SURE, RULED = 0.8, 0.15  # probabilities: without a rule, and with one
+LONGEST_CLAUSE = 400  # characters
 _SUBSTANCE = 3  # words of a clause that says something
 _REMARK = 4  # one refusing clause among more than this many others is a remark, not a partial refusal
 
@@ -47,15 +53,14 @@ def refusal(answer: str) -> Refusal:
     >>> refusal("You can't bring pets into the building.")
     'none'
     """
-    clauses = [c for start, end in sentence_spans(answer, longest=2_000) for c in _clauses(fold(answer[start:end]))]
+    clauses = clauses_of(answer)
     weak = [c for c in clauses if _matches("weak", c)]
-    others = [c for c in clauses if c not in weak and (not _matches("refuses", c) or _CONDITION.match(c))]
+    others = [c for c in clauses if c not in weak and (not _declines(c) or _CONDITION.match(c))]
     refused = len(clauses) - len(others) - len(weak)
     if not refused and not weak:
         return "none"
     substance = sum(
-        (len(_WORDS.findall(c)) >= _SUBSTANCE or _FIGURE.search(c) is not None) and not _matches("courtesy", c)
-        for c in others
+        (len(_WORDS.findall(c)) >= _SUBSTANCE or _FIGURE.search(c) is not None) and not _adds_nothing(c) for c in others
     )
     if not substance:
         return "full"
@@ -74,7 +79,7 @@ def answering_part(answer: str) -> str:
     kept: list[str] = []
     for start, end in sentence_spans(answer, longest=2_000):
         parts = [part for part in _TURN.split(answer[start:end]) if part.strip()]
-        kept += [part for part in parts if not _matches("refuses", fold(part).strip(" -*•\t"))]
+        kept += [part for part in parts if not _declines(fold(part).strip(" -*•\t"))]
     return " ".join(kept) or answer
 
 
@@ -113,10 +118,60 @@ def _lacks_topic(question: str, contexts: Sequence[str]) -> bool:
     return bool(known) and 2 * sum(found) <= len(found)
 
 
-def _clauses(sentence: str) -> list[str]:
-    """The parts of a folded sentence between "but" and the like, without quotations."""
-    parts = _TURN.split(_CONCESSION.sub(r"\1; ", _QUOTED.sub(" quoted ", sentence)))
-    return [part.strip(" -*•\t") for part in parts if part.strip()]
+def clauses_of(answer: str) -> list[str]:
+    """The parts of the folded sentences between "but" and the like, without quotations."""
+    clauses: list[str] = []
+    for start, end in sentence_spans(answer, longest=2_000):
+        sentence = _CONCESSION.sub(r"\1; ", _QUOTED.sub(" quoted ", fold(answer[start:end])))
+        clauses += [part.strip(" -*•\t") for part in _TURN.split(sentence) if part.strip()]
+    return clauses
+
+
+def _declines(clause: str) -> bool:
+    """By a rule that the classifier does not find absurd, or by the classifier alone where it is sure."""
+    least = RULED if _matches("refuses", clause) else SURE
+    return _chances(clause)[0] >= least
+
+
+def _adds_nothing(clause: str) -> bool:
+    return _matches("courtesy", clause) or _chances(clause)[1] >= SURE
+
+
+def ngrams(clause: str) -> Iterator[str]:
+    """Words, runs of two and three of them, pairs a word apart, and words cut to five letters; of Chinese, characters."""
+    tokens = ["^", *_WORDS.findall(clause), "$"]
+    cut = [token[:5] for token in tokens]
+    for n, token in enumerate(tokens):
+        yield token
+        yield " ".join(tokens[n : n + 2])
+        yield " ".join(tokens[n : n + 3])
+        yield " ".join(("~", *cut[n : n + 2]))
+        yield "~" + cut[n]
+        if n + 2 < len(tokens):
+            yield f"{cut[n]} _ {cut[n + 2]}"
+    for run in _RUN.findall(clause):
+        for size in (2, 3, 4):
+            yield from (run[at : at + size] for at in range(len(run) - size + 1))
+
+
+@lru_cache(maxsize=4096)
+def _chances(clause: str) -> tuple[float, float]:
+    """The probabilities that a clause declines, and that it adds nothing."""
+    known, shift = _weights()
+    found = set(ngrams(clause[:LONGEST_CLAUSE]))
+    scale = 1 / math.sqrt(len(found))
+    sums = list(shift)
+    for name in found:
+        for n, weight in enumerate(known.get(name, ())):
+            sums[n] += weight * scale
+    declines, nothing = (math.exp(min(total, 30.0)) for total in sums)
+    return declines / (1 + declines + nothing), nothing / (1 + declines + nothing)
+
+
+@cache
+def _weights() -> tuple[dict[str, list[float]], list[float]]:
+    data = json.loads((files("answerkey.metrics") / "fitted" / "refusal.json").read_text(encoding="utf-8"))
+    return data["weights"], data["shift"]
 
 
 def _matches(kind: str, clause: str) -> bool:
