@@ -49,7 +49,9 @@ def scaled(counts: csr_matrix) -> csr_matrix:
 
 def fit(texts: list[str], kinds: list[str]) -> tuple[CountVectorizer, LogisticRegression]:
     counter = vectorizer()
-    model = LogisticRegression(C=STRENGTH, max_iter=2000, class_weight={"answers": 1.5, "refuses": 1.0, "courtesy": 1.0})
+    model = LogisticRegression(
+        C=STRENGTH, max_iter=2000, class_weight={"answers": 1.5, "refuses": 1.0, "courtesy": 1.0}
+    )
     return counter, model.fit(scaled(counter.fit_transform(texts)), kinds)
 
 
@@ -72,7 +74,11 @@ def main() -> None:
         if np.abs(weights[:-1, at]).max() >= LEAST
     }
     OUT.parent.mkdir(exist_ok=True)
-    text = json.dumps({"shift": [round(float(s), 3) for s in shifts[:-1]], "weights": table}, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(
+        {"shift": [round(float(s), 3) for s in shifts[:-1]], "weights": table},
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
     OUT.write_text(text + "\n", encoding="utf-8")
     print(f"{len(table)} n-grams, {len(text) / 1e3:.0f} kB")
 

@@ -58,7 +58,7 @@ TREES: dict[str, Any] = {
     "max_features": 0.3,
 }
 SECOND = ("words", *VERDICT_FEATURES, *BESIDE)
-SECOND_SIGNS = [1, 1, -1, 1, -1] + [0] * len(BESIDE)
+SECOND_SIGNS = [1, 1, -1, 1, -1, 1, -1] + [0] * len(BESIDE)
 SECOND_TREES: dict[str, Any] = {
     "max_iter": 120,
     "learning_rate": 0.05,

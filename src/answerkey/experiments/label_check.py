@@ -17,7 +17,9 @@ _NUMBER_AT_END = re.compile(r"(.*?)(?<!\d)(\d{1,18})$")
 _RANGE = re.compile(
     r"(?P<document>.*?)[#:\s]?\s*(?:pages?|pp?\.?)?\s*(?<!\d)(?P<first>\d{1,18})\s*[-–]\s*(?P<last>\d{1,18})$", re.I
 )
-_PAGE_WORDS = frozenset(["page", "pages", "p", "pp", "pg", "no", "nr", "seite", "s", "página", "hal", "halaman", "chunk"])
+_PAGE_WORDS = frozenset(
+    ["page", "pages", "p", "pp", "pg", "no", "nr", "seite", "s", "página", "hal", "halaman", "chunk"]
+)
 _LISTED = 12
 _LONGEST_RANGE = 20
 _TRIED = 50  # missing labels for which a near id is looked for

@@ -6,38 +6,69 @@ The model was trained on right and wrong answers in this form (tools/train_entai
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from answerkey.metrics.claims import claims
 from answerkey.metrics.entailment.model import TextPair, contradicted_odds, load_model, supported_odds
 from answerkey.metrics.sentences import language, pieces, sentence_spans
 from answerkey.text import words
 
-VERDICT_FEATURES = ("model", "model_denies", "model_back", "model_back_denies")
+# Log-odds: the answer states what is expected, denies it; the same the other way round; the least of the expected facts that
+# the answer states; the most of the answer's claims that the expected answer denies.
+VERDICT_FEATURES = ("model", "model_denies", "model_back", "model_back_denies", "least_fact", "worst_claim")
 MOST_WORDS = 130  # of the answer and of the expected answer: a longer text is cut to its sentences nearest to the other
+MOST_CLAIMS = 12
+Verdict = tuple[float, ...]
 
 
-def model_verdicts(asked: Sequence[tuple[str, str, Sequence[str]]]) -> list[NDArray[np.float64] | None]:
-    """For each question, answer and expected answers four log-odds; None without a model, or in another language."""
-    verdicts: list[NDArray[np.float64] | None] = [None] * len(asked)
+class AnswerPairs(NamedTuple):
+    """Both answers against each other; the facts of the expected one against the answer; the answer's claims against it."""
+
+    whole: Sequence[TextPair] = ()
+    facts: Sequence[TextPair] = ()
+    claimed: Sequence[TextPair] = ()
+
+
+def model_verdicts(asked: Sequence[tuple[str, str, Sequence[str]]]) -> list[Verdict | None]:
+    """For each question, answer and expected answers the log-odds of `VERDICT_FEATURES`; None without a model, or in
+    another language."""
     model = load_model()
     if model is None:
-        return verdicts
-    places: list[int] = []
-    pairs: list[TextPair] = []
-    for n, (question, answer, expected) in enumerate(asked):
-        wanted = nearest(answer, expected)
-        if language(f"{question} {answer} {wanted}") not in {"english", "unclear"}:
+        return [None] * len(asked)
+    wanted = [nearest(answer, expected) for _, answer, expected in asked]
+    parts = [
+        _pairs(question, answer, meant) if _is_english(f"{question} {answer} {meant}") else AnswerPairs()
+        for (question, answer, _), meant in zip(asked, wanted, strict=True)
+    ]
+    logits = model.logits([pair for part in parts for pair in (*part.whole, *part.facts, *part.claimed)])
+    supported, denied = supported_odds(logits), contradicted_odds(logits)
+    verdicts: list[Verdict | None] = []
+    start = 0
+    for part in parts:
+        if not part.whole:
+            verdicts.append(None)
             continue
-        places.append(n)
-        said, meant = (f"{question} {text}" for text in (_cut(answer, wanted), _cut(wanted, answer)))
-        pairs += [(said, meant), (meant, said)]
-    logits = model.logits(pairs)
-    both = np.stack([supported_odds(logits), contradicted_odds(logits)], axis=1).reshape(-1, 4)
-    for n, verdict in zip(places, both, strict=True):
-        verdicts[n] = verdict
+        middle, last, end = np.cumsum([start + len(part.whole), len(part.facts), len(part.claimed)])
+        both = [float(odds[n]) for n in (start, start + 1) for odds in (supported, denied)]
+        least = float(supported[middle:last].min()) if part.facts else both[0]
+        worst = float(denied[last:end].max()) if part.claimed else both[3]
+        verdicts.append((*both, least, worst))
+        start = end
     return verdicts
+
+
+def _is_english(text: str) -> bool:
+    spoken = language(text)
+    return spoken == "english" or (spoken == "unclear" and text.isascii())
+
+
+def _pairs(question: str, answer: str, expected: str) -> AnswerPairs:
+    said, meant = (f"{question} {text}" for text in (_cut(answer, expected), _cut(expected, answer)))
+    facts = [(said, fact) for fact in claims(expected)[:MOST_CLAIMS]]
+    claimed = [(meant, claim) for claim in claims(answer)[:MOST_CLAIMS]]
+    return AnswerPairs([(said, meant), (meant, said)], facts, claimed)
 
 
 def nearest(answer: str, expected: Sequence[str]) -> str:
