@@ -154,9 +154,7 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
 
 def separator_of(file: IO[str]) -> tuple[str, int]:
     """What separates the cells, and how many lines to skip: Excel may name the separator in a line `sep=;` of its own.
-
-    Otherwise the one that the first line has most often outside quotes. The file is left where the header begins.
-    """
+    Otherwise the one that the first line has most often outside quotes. The file is left where the header begins."""
     first = file.readline()
     if named := re.fullmatch(r'"?sep=(.)"?\s*', first):
         return named[1], 1

@@ -79,10 +79,8 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 
 
 def _beyond_chance(evidence: RetrievalEvidence, shift: int) -> bool:
-    """For few queries: how likely so many shifted labels would stand first in their rankings by chance.
-
-    An off-by-one is a common mistake, so only the two of them count as tried; of other shifts all do.
-    """
+    """For few queries: how likely so many shifted labels would stand first in their rankings by chance. An off-by-one
+    is a common mistake, so only the two of them count as tried; of other shifts all do."""
     queries = [query for query in evidence.labelled if evidence.rankings.get(query)]
     moved = shifted({query: evidence.labels[query] for query in queries}, shift)
     first = sum(moved[query].get(evidence.rankings[query][0], 0.0) > 0 for query in queries)
