@@ -241,8 +241,10 @@ class SuiteTable(Table, frozen=True):
     embedding: Annotated[str | TomlTable, about("A model's name, or an `[embedding]` table.")] = DEFAULT_MODEL
     run: Annotated[RunTable, about("Workers, timeout and limits: see `[run]`.")] = RunTable()
     gate: Annotated[GateTable, about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')] = GateTable()
-    statistics: Annotated[StatisticsTable, about("Dependent cases: see `[statistics]`.")] = StatisticsTable()
-    facts: Annotated[FactsTable, about("How facts are decided: see `[facts]`.")] = FactsTable()
+    statistics: Annotated[StatisticsTable, about('Dependent cases: `cluster = "customer"`.')] = StatisticsTable()
+    facts: Annotated[FactsTable, about("`judge = true`: the judge decides the facts, not the entailment model.")] = (
+        FactsTable()
+    )
     retrieval: Annotated[TomlTable, about("What `sweep` and `diagnose` search: see `[retrieval]`.")] = EMPTY
     settings: Annotated[
         dict[str, TomlTable], about('Settings of metrics: `[settings."number_close"]` with `tolerance = 0.02`.')

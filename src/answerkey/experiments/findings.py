@@ -130,8 +130,7 @@ def unlabelled(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         f"{share(len(without), len(without) + len(evidence.labelled))} queries have no relevant page",
         f"unlabelled: {_some(without)}",
         "label them, or take them out of the suite: they are left out of every mean",
-        None,
-        tuple(without),
+        items=tuple(without),
     )
 
 
@@ -238,8 +237,7 @@ def empty_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         f"{share(len(empty), len(evidence.texts))} chunks hold no word",
         f"on the pages {_some(pages)}",
         "read these pages again (scanned pages need OCR), or leave them out of the index",
-        None,
-        tuple(pages),
+        items=tuple(pages),
     )
 
 
@@ -255,8 +253,7 @@ def enormous_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         f"the longest has {max(sizes):,} words, half have at most {sorted(sizes)[len(sizes) // 2]:,}; "
         f"pages {', '.join(pages[:8])}",
         'cut them (chunk_by = "words"): an embedding model reads only the beginning of a long chunk',
-        None,
-        tuple(pages),
+        items=tuple(pages),
     )
 
 

@@ -138,7 +138,6 @@ class Display(Quiet):
         self._figures.add_earlier(group)
 
     def _begin(self) -> None: ...
-
     def _changed(self) -> None: ...
 
 

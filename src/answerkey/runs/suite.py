@@ -121,22 +121,17 @@ def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") 
     name = re.sub(r"[^\w.-]", "-", read.name or default_name).strip(".-")[:80] or "run"
     embedding = {"model": read.embedding} if isinstance(read.embedding, str) else read.embedding
     read_table(tables.EmbeddingTable, embedding, "[embedding]")
+    settings = {**read.settings, "facts": {"by_judge": True}} if read.facts.judge else read.settings
+    same = ("profile", "metrics", "modules", "target", "judge", "run", "retrieval", "statistics")
     return Suite(
         name=name,
         cases=cases,
         folder=folder,
-        profile=read.profile,
-        metrics=read.metrics,
-        modules=read.modules,
-        target=read.target,
-        judge=read.judge,
         embedding={"model": DEFAULT_MODEL, **embedding},
-        run=read.run,
         gate=read.gate.require,
         criteria=read_criteria(read.criteria),
-        retrieval=read.retrieval,
-        statistics=read.statistics,
-        settings={**read.settings, "facts": {"by_judge": True}} if read.facts.judge else read.settings,
+        settings=settings,
+        **{key: getattr(read, key) for key in same},
     )
 
 
