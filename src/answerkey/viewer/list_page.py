@@ -129,15 +129,15 @@ class _SweepFile:
 class SettingRow:
     """One setting with its metrics by plain name."""
 
-    setting: str | None
-    alpha: float | None
-    k: int | None
-    value: float | None
-    chunking: str | None
-    embedding: str | None
     type: str
     metrics: dict[str, float | None]
     time: dict[str, float] | None
+    setting: str | None = None
+    alpha: float | None = None
+    k: int | None = None
+    value: float | None = None
+    chunking: str | None = None
+    embedding: str | None = None
 
 
 def sweep_page(request: Request) -> Response:
@@ -187,9 +187,8 @@ def _rows(sweep: _SweepFile) -> list[SettingRow]:
     for given in sweep.settings:
         metrics = {name.partition("@")[0]: value for name, value in given.items() if "@" in name}
         time = sweep.milliseconds.get(given.get("setting", ""))
-        about = {key: given.get(key) for key in ("setting", "alpha", "k", "value", "chunking", "embedding")}
-        row = {**about, "type": _type(given.get("alpha")), "metrics": metrics, "time": time}
-        rows.append(msgspec.convert(row, SettingRow))
+        row = {"type": _type(given.get("alpha")), "metrics": metrics, "time": time}
+        rows.append(msgspec.convert({**given, **row}, SettingRow))
     return sorted(rows, key=lambda row: -(row.value or row.metrics.get("f1") or 0.0))
 
 
