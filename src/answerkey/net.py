@@ -22,7 +22,7 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -95,13 +95,10 @@ class HttpClient:
         """The time for one exchange of the calling thread, however many requests it takes, runs from here."""
         _deadline.at = time.monotonic() + self.timeout
 
-    def request(
-        self, method: str, url: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
-    ) -> HttpReply:
+    def request(self, method: str, url: str, content: bytes | None = None) -> HttpReply:
         """The whole reply, whatever its status."""
-        with self.stream(method, url, content, headers) as reply:
-            body = b"".join(self.chunks(reply))
-            return HttpReply(reply.status, headers_of(reply), body)
+        with self.stream(method, url, content) as reply:
+            return HttpReply(reply.status, headers_of(reply), b"".join(self.chunks(reply)))
 
     @contextmanager
     def stream(
@@ -207,15 +204,8 @@ class _Backend(httpcore2.SyncBackend):
 
     closed = False
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.NetworkStream:
-        stream = _Stream(super().connect_tcp(host, port, _left(), local_address, socket_options))
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, *more: Any, **named: Any) -> _Stream:
+        stream = _Stream(super().connect_tcp(host, port, _left(), *more, **named))
         if self.closed:
             stream.close()
             raise httpcore2.ConnectError("the client was closed")
@@ -236,11 +226,7 @@ def _open_pool(url: str, connections: int, backend: _Backend) -> httpcore2.Conne
     direct = parts.hostname in _LOOPBACK or proxy_bypass(parts.hostname or "")
     if not direct and (address := getproxies().get(parts.scheme)):
         proxy = httpcore2.Proxy(address)
+    context = httpcore2.default_ssl_context() if parts.scheme == "https" else None
     return httpcore2.ConnectionPool(
-        ssl_context=httpcore2.default_ssl_context() if parts.scheme == "https" else None,
-        proxy=proxy,
-        max_connections=connections,
-        max_keepalive_connections=connections,
-        keepalive_expiry=60.0,
-        network_backend=backend,
+        context, proxy, connections, connections, keepalive_expiry=60.0, network_backend=backend
     )

@@ -68,9 +68,8 @@ class KpiDatabase:
     def by(self, kpi: Kpi, dimension: str, period: Period, filters: Filters) -> list[tuple[str, float]]:
         """The figure for each value of a dimension, highest first."""
         where, values = _where(period, filters)
-        sql = (
-            f'SELECT "{dimension}", {kpi.measure} AS v FROM "{kpi.source}" WHERE {where} GROUP BY 1 ORDER BY v DESC, 1'
-        )
+        sql = f'SELECT "{dimension}", {kpi.measure} AS v FROM "{kpi.source}" WHERE {where}'
+        sql = f"{sql} GROUP BY 1 ORDER BY v DESC, 1"
         return [(str(name), float(value)) for name, value in self._rows(sql, values) if value is not None]
 
     def members(self, kpi: Kpi, dimension: str) -> list[str]:
