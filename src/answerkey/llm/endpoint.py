@@ -89,9 +89,7 @@ class Endpoint:
         key = key_from_variable(settings.api_key_env)
         if key:
             headers["authorization"] = f"Bearer {key}"
-        self._client = HttpClient(
-            self._url, headers, timeout=settings.timeout, secrets=Secrets([key]), connections=settings.concurrency
-        )
+        self._client = HttpClient(self._url, headers, timeout=settings.timeout, secrets=Secrets([key]))
 
     @property
     def model(self) -> str:
