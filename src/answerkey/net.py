@@ -27,6 +27,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -240,7 +241,7 @@ class _Pool(httpcore2.ConnectionPool):
     def stream(
         self, method: bytes | str, url: httpcore2.URL | bytes | str, **sent: Any
     ) -> Generator[httpcore2.Response]:
-        address = url if isinstance(url, httpcore2.URL) else httpcore2.URL(url)
+        address = url if isinstance(url, httpcore2.URL) else _parsed(url)
         connection = self._take(address.origin)
         try:
             with connection.stream(method, address, **sent) as reply:
@@ -269,6 +270,11 @@ class _Pool(httpcore2.ConnectionPool):
     def close(self) -> None:
         for connection in self.connections:
             self._drop(connection)
+
+
+@lru_cache(maxsize=64)
+def _parsed(url: bytes | str) -> httpcore2.URL:
+    return httpcore2.URL(url)
 
 
 def _left() -> float:
