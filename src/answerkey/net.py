@@ -27,6 +27,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -80,7 +81,6 @@ class HttpClient:
         *,
         timeout: float,
         secrets: Secrets | None = None,
-        connections: int = 1000,
         most_bytes: int = MOST_BYTES,
     ) -> None:
         self.timeout, self.most_bytes = timeout, most_bytes
@@ -89,7 +89,7 @@ class HttpClient:
         self._headers = list(headers.items())
         self._limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout)}
         self._backend = _Backend()
-        self._pool = _open_pool(url, connections, self._backend)
+        self._pool = _open_pool(url, self._backend)
 
     def begin(self) -> None:
         """The time for one exchange of the calling thread, however many requests it takes, runs from here."""
@@ -212,6 +212,61 @@ class _Backend(httpcore2.SyncBackend):
         return stream
 
 
+class _Pool(httpcore2.ConnectionPool):
+    """Connections that are kept, the last used first, one call at a time on each.
+
+    The pool of httpcore2 looks at all its connections twice per call: with 200 of them that takes longer than the rest.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._idle: list[httpcore2.ConnectionInterface] = []
+        self._open: set[httpcore2.ConnectionInterface] = set()
+
+    @property
+    def connections(self) -> list[httpcore2.ConnectionInterface]:
+        return list(self._open)
+
+    @contextmanager
+    def stream(
+        self, method: bytes | str, url: httpcore2.URL | bytes | str, **sent: Any
+    ) -> Generator[httpcore2.Response]:
+        address = url if isinstance(url, httpcore2.URL) else _parsed(url)
+        connection = self._take(address.origin)
+        try:
+            with connection.stream(method, address, **sent) as reply:
+                yield reply
+        finally:
+            if connection.is_available():
+                self._idle.append(connection)
+            else:
+                self._drop(connection)
+
+    def _take(self, origin: httpcore2.Origin) -> httpcore2.ConnectionInterface:
+        while self._idle:
+            with suppress(IndexError):  # another thread may have taken the last
+                connection = self._idle.pop()
+                if connection.can_handle_request(origin) and not connection.has_expired():
+                    return connection
+                self._drop(connection)
+        connection = self.create_connection(origin)
+        self._open.add(connection)
+        return connection
+
+    def _drop(self, connection: httpcore2.ConnectionInterface) -> None:
+        self._open.discard(connection)
+        connection.close()
+
+    def close(self) -> None:
+        for connection in self.connections:
+            self._drop(connection)
+
+
+@lru_cache(maxsize=64)
+def _parsed(url: bytes | str) -> httpcore2.URL:
+    return httpcore2.URL(url)
+
+
 def _left() -> float:
     left = _deadline.at - time.monotonic()
     if left <= 0:
@@ -219,7 +274,7 @@ def _left() -> float:
     return left
 
 
-def _open_pool(url: str, connections: int, backend: _Backend) -> httpcore2.ConnectionPool:
+def _open_pool(url: str, backend: _Backend) -> _Pool:
     """Through the proxy that the environment names for this address, if any; this machine is reached directly."""
     parts = urlsplit(url)
     proxy = None
@@ -227,6 +282,4 @@ def _open_pool(url: str, connections: int, backend: _Backend) -> httpcore2.Conne
     if not direct and (address := getproxies().get(parts.scheme)):
         proxy = httpcore2.Proxy(address)
     context = httpcore2.default_ssl_context() if parts.scheme == "https" else None
-    return httpcore2.ConnectionPool(
-        context, proxy, connections, connections, keepalive_expiry=60.0, network_backend=backend
-    )
+    return _Pool(ssl_context=context, proxy=proxy, keepalive_expiry=60.0, network_backend=backend)

@@ -13,6 +13,7 @@ from calendar import month_name, monthrange
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,7 @@ def _plain(value: object) -> object:
     return value if isinstance(value, (str, int, float, type(None))) else str(value)
 
 
+@lru_cache(maxsize=4096)  # it is called for every row, and there are few days
 def _sql_last_day(day: str | None) -> str | None:
     return None if day is None else _last_day(date.fromisoformat(day[:10])).isoformat()
 
