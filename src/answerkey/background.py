@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from functools import cache
 from queue import SimpleQueue
 from typing import ParamSpec, TypeVar
 
@@ -25,7 +24,7 @@ _CALLERS: ContextVar[EventLoop | None] = ContextVar("the caller's event loop", d
 
 def event_loop() -> EventLoop:
     """The loop on which coroutines of this thread run; works inside a notebook's running loop."""
-    return _CALLERS.get() or _background_loop()
+    return _CALLERS.get() or _OURS.running()
 
 
 @contextmanager
@@ -91,13 +90,6 @@ def _settle(done: Future[T], work: Callable[[], T]) -> None:
         done.set_exception(error)
 
 
-@cache
-def _background_loop() -> EventLoop:
-    loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True, name="answerkey-loop").start()
-    return loop
-
-
 class TookTooLong(Exception):
     """The time was up before the call came back."""
 
@@ -152,7 +144,7 @@ class Loop:
 
     def call(self, begin: Callable[[], Awaitable[T]], seconds: float) -> T:
         """What the coroutine that `begin` makes returns or raises, in time; else it is cancelled: TookTooLong."""
-        loop, done, tasks = self._running(), Future[T](), list[asyncio.Task[None]]()
+        loop, done, tasks = self.running(), Future[T](), list[asyncio.Task[None]]()
 
         def start() -> None:
             if done.set_running_or_notify_cancel():
@@ -174,7 +166,7 @@ class Loop:
                 self._loop.call_soon_threadsafe(self._loop.stop)
             self._loop = None
 
-    def _running(self) -> EventLoop:
+    def running(self) -> EventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -190,6 +182,9 @@ class Loop:
                 if self._loop is loop:
                     self._loop = None
                     loop.call_soon_threadsafe(loop.stop)
+
+
+_OURS = Loop()
 
 
 async def _contained(begin: Callable[[], Awaitable[T]], done: Future[T]) -> None:

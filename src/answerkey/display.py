@@ -27,9 +27,8 @@ def data_frame(rows: Sequence[Mapping[str, object]]) -> pandas.DataFrame:
 def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:
     """A table; every cell is shown as text."""
     head = "".join(f'<th style="{_CELL}">{html_text(name)}</th>' for name in header)
-    body = "".join(
-        "<tr>" + "".join(f'<td style="{_CELL}">{html_text(cell)}</td>' for cell in row) + "</tr>" for row in rows
-    )
+    lines = ("".join(f'<td style="{_CELL}">{html_text(cell)}</td>' for cell in row) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
 
 

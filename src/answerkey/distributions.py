@@ -126,6 +126,8 @@ def _root(rising: Callable[[float], float], near: float) -> float:
         high += high - low
     for _ in range(80):
         middle = (low + high) / 2
+        if middle in (low, high):  # there is no number between them
+            break
         low, high = (middle, high) if rising(middle) < 0 else (low, middle)
     return (low + high) / 2
 

@@ -122,9 +122,7 @@ def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bo
     else:
         means, errors = _resampled_clusters(sizes, totals)
         method = "cluster bootstrap"
-        if (
-            np.mean(errors == 0.0) > 0.01
-        ):  # too few clusters differ to studentise: percentiles, widened for few clusters
+        if np.mean(errors == 0.0) > 0.01:  # too few clusters differ to studentise: widened percentiles
             tail = 100 * float(normal_cdf(-math.sqrt(groups / (groups - 1)) * critical))
             low, high = (float(end) for end in np.percentile(means, [tail, 100 - tail]))
         else:
@@ -202,7 +200,7 @@ def ppi_rate(labels: Sequence[float], passed: Sequence[bool], rest: Sequence[boo
     rate = power * float(unseen.mean()) + float((truth - power * verdicts).mean())
     error = math.sqrt(power**2 * float(unseen.var()) / others + float((truth - power * verdicts).var()) / n)
     half = _Z * error
-    more = _labels_to_halve(error, float(truth.var()), covariance, spread, (n, others))
+    more = _labels_to_halve(error, float(truth.var()), covariance, spread, n, others)
     return CorrectedRate(rate, rate - half, rate + half, n, others, more, "PPI++")
 
 
@@ -212,10 +210,9 @@ def _ppi_power(covariance: float, spread: float, ratio: float) -> float:
 
 
 def _labels_to_halve(
-    error: float, variance: float, covariance: float, spread: float, sizes: tuple[int, int]
+    error: float, variance: float, covariance: float, spread: float, n: int, others: int
 ) -> int | None:
     """The smallest number of further labels that halves the error, if labels and verdicts stay as they are."""
-    n, others = sizes
     for more in range(1, others):
         known, left = n + more, others - more
         power = _ppi_power(covariance, spread, known / left)

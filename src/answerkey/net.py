@@ -22,11 +22,12 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -80,7 +81,6 @@ class HttpClient:
         *,
         timeout: float,
         secrets: Secrets | None = None,
-        connections: int = 1000,
         most_bytes: int = MOST_BYTES,
     ) -> None:
         self.timeout, self.most_bytes = timeout, most_bytes
@@ -89,19 +89,16 @@ class HttpClient:
         self._headers = list(headers.items())
         self._limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout)}
         self._backend = _Backend()
-        self._pool = _open_pool(url, connections, self._backend)
+        self._pool = _open_pool(url, self._backend)
 
     def begin(self) -> None:
         """The time for one exchange of the calling thread, however many requests it takes, runs from here."""
         _deadline.at = time.monotonic() + self.timeout
 
-    def request(
-        self, method: str, url: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
-    ) -> HttpReply:
+    def request(self, method: str, url: str, content: bytes | None = None) -> HttpReply:
         """The whole reply, whatever its status."""
-        with self.stream(method, url, content, headers) as reply:
-            body = b"".join(self.chunks(reply))
-            return HttpReply(reply.status, headers_of(reply), body)
+        with self.stream(method, url, content) as reply:
+            return HttpReply(reply.status, headers_of(reply), b"".join(self.chunks(reply)))
 
     @contextmanager
     def stream(
@@ -207,19 +204,67 @@ class _Backend(httpcore2.SyncBackend):
 
     closed = False
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.NetworkStream:
-        stream = _Stream(super().connect_tcp(host, port, _left(), local_address, socket_options))
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, *more: Any, **named: Any) -> _Stream:
+        stream = _Stream(super().connect_tcp(host, port, _left(), *more, **named))
         if self.closed:
             stream.close()
             raise httpcore2.ConnectError("the client was closed")
         return stream
+
+
+class _Pool(httpcore2.ConnectionPool):
+    """Connections that are kept, the last used first, one call at a time on each.
+
+    The pool of httpcore2 looks at all its connections twice per call: with 200 of them that takes longer than the rest.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._idle: list[httpcore2.ConnectionInterface] = []
+        self._open: set[httpcore2.ConnectionInterface] = set()
+
+    @property
+    def connections(self) -> list[httpcore2.ConnectionInterface]:
+        return list(self._open)
+
+    @contextmanager
+    def stream(
+        self, method: bytes | str, url: httpcore2.URL | bytes | str, **sent: Any
+    ) -> Generator[httpcore2.Response]:
+        address = url if isinstance(url, httpcore2.URL) else _parsed(url)
+        connection = self._take(address.origin)
+        try:
+            with connection.stream(method, address, **sent) as reply:
+                yield reply
+        finally:
+            if connection.is_available():
+                self._idle.append(connection)
+            else:
+                self._drop(connection)
+
+    def _take(self, origin: httpcore2.Origin) -> httpcore2.ConnectionInterface:
+        while self._idle:
+            with suppress(IndexError):  # another thread may have taken the last
+                connection = self._idle.pop()
+                if connection.can_handle_request(origin) and not connection.has_expired():
+                    return connection
+                self._drop(connection)
+        connection = self.create_connection(origin)
+        self._open.add(connection)
+        return connection
+
+    def _drop(self, connection: httpcore2.ConnectionInterface) -> None:
+        self._open.discard(connection)
+        connection.close()
+
+    def close(self) -> None:
+        for connection in self.connections:
+            self._drop(connection)
+
+
+@lru_cache(maxsize=64)
+def _parsed(url: bytes | str) -> httpcore2.URL:
+    return httpcore2.URL(url)
 
 
 def _left() -> float:
@@ -229,18 +274,12 @@ def _left() -> float:
     return left
 
 
-def _open_pool(url: str, connections: int, backend: _Backend) -> httpcore2.ConnectionPool:
+def _open_pool(url: str, backend: _Backend) -> _Pool:
     """Through the proxy that the environment names for this address, if any; this machine is reached directly."""
     parts = urlsplit(url)
     proxy = None
     direct = parts.hostname in _LOOPBACK or proxy_bypass(parts.hostname or "")
     if not direct and (address := getproxies().get(parts.scheme)):
         proxy = httpcore2.Proxy(address)
-    return httpcore2.ConnectionPool(
-        ssl_context=httpcore2.default_ssl_context() if parts.scheme == "https" else None,
-        proxy=proxy,
-        max_connections=connections,
-        max_keepalive_connections=connections,
-        keepalive_expiry=60.0,
-        network_backend=backend,
-    )
+    context = httpcore2.default_ssl_context() if parts.scheme == "https" else None
+    return _Pool(ssl_context=context, proxy=proxy, keepalive_expiry=60.0, network_backend=backend)

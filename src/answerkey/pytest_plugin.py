@@ -27,9 +27,8 @@ MARK = "answerkey_suite"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", f"{MARK}(path, **settings): one test per case of an answerkey suite, as answerkey_case"
-    )
+    about = "one test per case of an answerkey suite, as answerkey_case"
+    config.addinivalue_line("markers", f"{MARK}(path, **settings): {about}")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

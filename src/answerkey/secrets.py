@@ -67,9 +67,8 @@ def key_from_variable(variable: str) -> str:
     if not key:
         raise SettingsError(f"the environment variable {variable} is not set: export {variable}=…")
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise SettingsError(
-            f"the environment variable {variable} does not hold a key: it has blanks or non-ASCII characters"
-        )
+        reason = "it has blanks or non-ASCII characters"
+        raise SettingsError(f"the environment variable {variable} does not hold a key: {reason}")
     return key
 
 
@@ -95,9 +94,8 @@ def with_variables(text: str, secrets: Secrets) -> str:
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match[1])
         if not found:
-            raise SettingsError(
-                f"[target] uses ${{{match[1]}}}, but the variable {match[1]} is not set: export it first"
-            )
+            problem = f"but the variable {match[1]} is not set: export it first"
+            raise SettingsError(f"[target] uses {match[0]}, {problem}")
         secrets.add(found)
         return found
 

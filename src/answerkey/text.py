@@ -191,15 +191,8 @@ def numbers(text: str, decimal: str = ".") -> tuple[Number, ...]:
         unit = (unit or scale or apart or "").lower()
         if value is None or not math.isfinite(value := value * _SCALES.get(unit, 1.0)):
             continue
-        found.append(
-            Number(
-                -value if sign or sign_after else value,
-                match[0].strip(),
-                percent=unit in {"%", "percent"},
-                currency=bool(currency),
-                end=match.end(),
-            )
-        )
+        value = -value if sign or sign_after else value
+        found.append(Number(value, match[0].strip(), unit in {"%", "percent"}, bool(currency), match.end()))
     return tuple(found)
 
 

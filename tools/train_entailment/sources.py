@@ -81,7 +81,7 @@ SOURCES = (
     Source("multirc_qa", QUESTIONS, 0.6, 0.8, 0.5),
     Source("mctest_nli", QUESTIONS, 1.2, 1.0, 0.45),
     Source("written_passages", WRITTEN, 18.0, 30.0),
-    Source("written_answers", WRITTEN, 18.0, 36.0),
+    Source("written_answers", WRITTEN, 18.0, 36.0, 0.5),
 )
 
 BY_NAME = {source.name: source for source in SOURCES}

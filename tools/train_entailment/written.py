@@ -9,6 +9,8 @@ a wrong one.
 from __future__ import annotations
 
 import json
+import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,15 @@ from typing import Any
 from tools.train_entailment.sources import Row, is_held_out
 
 FOLDER = Path(__file__).parent / "written"
+BEFORE = (
+    "", "", "", "Hi! ", "Hello, thanks for asking. ", "Sure! ", "Great question! ", "Of course. ", "In short, ",
+    "According to the policy, ", "According to the documents, ", "As far as I can see, ", "Good news: ",
+    "The documents say that ", "**Answer:** ", "- ",
+)  # fmt: skip
+AFTER = (
+    "", "", "", " [1]", " [2]", " (see section 3)", " I hope that helps!", " Let me know if you need anything else.",
+    " You can find this in the handbook.", " Please get in touch if anything is unclear.", "\n\nSource: [1]",
+)  # fmt: skip
 STATEMENTS = {"s": "entail", "c": "contradict", "n": "neutral"}
 
 
@@ -49,8 +60,21 @@ def _statements(line: dict[str, Any]) -> Iterator[Row]:
 
 
 def _answers(line: dict[str, Any]) -> Iterator[Row]:
-    question = line["question"]
-    for right, answer in answers_of(line):
+    """Every answer, some of them dressed up, and the expected answer twice more in other dress."""
+    question, expected = line["question"], line["expected"]
+    rng = random.Random(question)
+    for right, answer in [*answers_of(line), (True, None), (True, None)]:
+        text = dressed(expected, rng) if answer is None else answer if rng.random() < 0.7 else dressed(answer, rng)
         label = "entail" if right else "not_entail"
-        premise, hypothesis = f"{question} {answer}", f"{question} {line['expected']}"
+        premise, hypothesis = f"{question} {text}", f"{question} {expected}"
         yield Row(premise=premise, hypothesis=hypothesis, label=label, source="", group=question)
+
+
+def dressed(answer: str, rng: random.Random) -> str:
+    """The answer with something around it that says nothing: authors gave such things to right answers more often."""
+    before, after = rng.choice(BEFORE), rng.choice(AFTER)
+    if before.endswith((", ", "that ")) and answer[1:2].islower():
+        answer = answer[0].lower() + answer[1:]
+    if rng.random() < 0.2:
+        answer = re.sub(r"\d[\d.,]*\b", r"**\g<0>**", answer, count=1)
+    return f"{before}{answer}{after}"

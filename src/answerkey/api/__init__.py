@@ -204,9 +204,7 @@ def rank(qrels: object, rankings: object, metrics: Sequence[str], unit: str = "p
     """
     in_rankings, in_labels = has_pages(rankings), has_pages(qrels, labels=True)
     if in_rankings is not None:
-        with suppress(
-            InputError
-        ):  # a number that must be read first, or one whose error is found below, with its place
+        with suppress(InputError):  # a number that must be read first, or whose error is found below, with its place
             labels = labels_of(qrels) if in_labels is None else cast("Labels", qrels)
             scores = cast("Mapping[str, Mapping[str, float]]", rankings)
             return rank_rankings(scores, labels, metrics, unit, pages=in_rankings or in_labels is not False)

@@ -94,9 +94,8 @@ def metrics_of(given: Iterable[object]) -> tuple[list[str], list[Metric]]:
 
 def _metric_of(function: object, number: int) -> Metric:
     if not callable(function):
-        raise SettingsError(
-            f"metrics: found {type(function).__name__}, expected a name or a function of (case, response)"
-        )
+        kind = type(function).__name__
+        raise SettingsError(f"metrics: found {kind}, expected a name or a function of (case, response)")
     name = name_of(function) if name_of(function) != "<lambda>" else f"lambda_{number + 1}"
     if is_metric(name):
         raise SettingsError(f'metrics: the function "{name}" has the name of a built-in metric; rename it')
@@ -173,9 +172,8 @@ def _rows(data: Any) -> Iterator[object]:
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):  # lists, and data sets of Hugging Face
         return iter(cast("Iterable[object]", data))
     kind = type(data).__name__
-    raise InputError(
-        f"{NAME}: found {kind}, expected a list of dicts or of Case, a data frame, a data set, a path or a glob"
-    )
+    expected = "a list of dicts or of Case, a data frame, a data set, a path or a glob"
+    raise InputError(f"{NAME}: found {kind}, expected {expected}")
 
 
 def _rows_of_mapping(data: Mapping[str, object]) -> Iterator[object]:

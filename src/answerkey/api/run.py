@@ -36,11 +36,8 @@ class Run:
     (0.83, 50, '30 days')
     """
 
-    def __init__(
-        self, manifest: Manifest, outcomes: Sequence[Outcome] | None = None, folder: Path | None = None
-    ) -> None:
-        self.manifest, self.folder = manifest, folder
-        self._given = outcomes
+    def __init__(self, manifest: Manifest, outcomes: Sequence[Outcome] | None = None, folder: Path | None = None):
+        self.manifest, self.folder, self._given = manifest, folder, outcomes
 
     @cached_property
     def outcomes(self) -> Sequence[Outcome]:

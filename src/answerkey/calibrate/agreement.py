@@ -70,9 +70,7 @@ Aim = Literal["balanced", "accuracy", "kappa"]
 
 def best_threshold(values: NumberArray, positive: NumberArray, aim: Aim = "balanced") -> float | None:
     """The cut, midway between two values, above which rows are taken for positive; None where no cut parts the rows.
-
-    `balanced` weighs both classes alike (TPR + TNR), so that a rare class is not simply ignored.
-    """
+    `balanced` weighs both classes alike (TPR + TNR), so that a rare class is not simply ignored."""
     order = np.argsort(values, kind="stable")
     ordered, labels = values[order], positive[order]
     cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1

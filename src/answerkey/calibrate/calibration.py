@@ -74,6 +74,7 @@ def judge_noise(repeats: Sequence[Sequence[Score]], sign: int, threshold: float 
 
 
 _ENOUGH = 10
+_SAME = ("metric", "n", "positives", "label_cut", "auroc", "auroc_ci95", "groups", "spearman", "notes")  # also in JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,20 +208,13 @@ def calibration_json(c: Calibration) -> dict[str, object]:
     direction, share = c.direction, c.positives / c.n
     fitted = _agreement_json(c.fitted)
     return {
-        "metric": c.metric,
-        "n": c.n,
+        **{name: getattr(c, name) for name in _SAME},
         "labelled": c.of,
         "broken": c.errors,
-        "positives": c.positives,
-        "label_cut": c.label_cut,
         "label_means": direction.label_means,
         "label_means_guessed": direction.guessed,
         "direction": direction.phrase,
-        "auroc": c.auroc,
-        "auroc_ci95": c.auroc_ci95,
         "auroc_draws": c.draws,
-        "groups": c.groups,
-        "spearman": c.spearman,
         "best_threshold": c.threshold,
         "decides": f"label 1 where value {'>' if direction.sign > 0 else '<'} best_threshold",
         "accuracy_at_best": fitted.pop("accuracy"),
@@ -241,7 +235,6 @@ def calibration_json(c: Calibration) -> dict[str, object]:
         "calibration_error": c.reliability.error,
         "brier": c.reliability.brier,
         "noise": asdict(c.noise) if c.noise else None,
-        "notes": c.notes,
     }
 
 

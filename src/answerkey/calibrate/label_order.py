@@ -72,11 +72,9 @@ def _gain(weight: float, right: float, n: float) -> float:
 
 
 def corrected_pass_rate(scores: Scores, passed: Passed, labels: Mapping[int, float]) -> CorrectedRate | None:
-    """The share of right answers in the whole run, from the labelled cases; None for fewer than two labels.
-
-    By PPI++ where the labels are spread over the strata as the cases are. Labels that prefer some strata, as those given in
-    `label_order` do, are weighted by stratum instead: PPI++ would be biased.
-    """
+    """The share of right answers in the whole run, from the labelled cases; None for fewer than two labels. By PPI++
+    where the labels are spread over the strata as the cases are. Labels that prefer some strata, as those given in
+    `label_order` do, are weighted by stratum instead: PPI++ would be biased."""
     strata = strata_of(scores, passed)
     if len(labels) < 2:
         return None

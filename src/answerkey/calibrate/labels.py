@@ -256,12 +256,8 @@ def _file_rows(path: Path, label: str) -> Iterator[_Given]:
 
 def _cases(path: Path) -> Iterator[Case]:
     """As everywhere, but labelled data may lack questions: claims, replies and summaries are labelled too."""
-    reader = ROW_READERS.get(path.suffix.lower())
-    return (
-        checked(_tolerant(reader(path, path.name), path), path.name)
-        if reader and path.is_file()
-        else load_cases([path])
-    )
+    reader = ROW_READERS.get(path.suffix.lower()) if path.is_file() else None
+    return checked(_tolerant(reader(path, path.name), path), path.name) if reader else load_cases([path])
 
 
 def _tolerant(rows: Iterator[Row], path: Path) -> Iterator[Case]:

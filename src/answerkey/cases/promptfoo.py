@@ -52,9 +52,7 @@ def is_promptfoo(data: object) -> bool:
 
 def promptfoo_rows(data: object, file: str, folder: Path) -> list[dict[str, object]]:
     """One row per test: the question among its variables, and its assertions as criteria; `defaultTest` counts for all.
-
-    References to files of tests are relative to `folder`.
-    """
+    References to files of tests are relative to `folder`."""
     config: Mapping[str, object] = data if is_mapping(data) else {"tests": data}
     default = config.get("defaultTest")
     default = table_of(_file_values(default, folder, file)[0] if _is_reference(default) else default)

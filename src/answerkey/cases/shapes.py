@@ -28,10 +28,8 @@ def cases_of_value(data: object, path: Path, name: str) -> Iterator[Case]:
 
 
 def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[Case]:
-    """A case per row, several for a row that holds a conversation.
-
-    `before` is how many rows of the file come before these, where only a part of it is read.
-    """
+    """A case per row, several for a row that holds a conversation. `before` is how many rows of the file come before
+    these, where only a part of it is read."""
     for number, (row, place) in enumerate(rows, start=before + 1):
         default_id = f"{path.stem}#{number}"
         for key in CONVERSATIONS:
@@ -50,10 +48,8 @@ def cases_of_rows(rows: Iterable[Row], path: Path, before: int = 0) -> Iterator[
 
 
 def _without_categories(data: object) -> object:
-    """`{category: [cases]}` as a list of cases, each with its category as its type; anything else as it is.
-
-    One list beside other values, as in `{"model": "x", "answers": [cases]}`, is no category.
-    """
+    """`{category: [cases]}` as a list of cases, each with its category as its type; anything else as it is. One list
+    beside other values, as in `{"model": "x", "answers": [cases]}`, is no category."""
     if not is_mapping(data) or any(is_list(data.get(key)) for key in CONVERSATIONS):
         return data
     groups = {str(key): value for key, value in data.items() if is_list(value) and any(map(is_mapping, value))}

@@ -119,12 +119,9 @@ def calibrate_command(**given: Any) -> None:
 
 
 def _calibrations(options: CalibrateOptions) -> list[Calibration]:
-    table: TomlTable = {
-        "name": "calibrate",
-        "cases": [str(options.labelled)],
-        "metrics": list(dict.fromkeys(options.metrics)),
-        "modules": list(options.modules),
-    }
+    metrics = list(dict.fromkeys(options.metrics))
+    table: TomlTable = {"name": "calibrate", "cases": [str(options.labelled)], "metrics": metrics}
+    table["modules"] = list(options.modules)
     if options.model:
         table["embedding"] = options.model
     suite = load_suite(options.suite) if options.suite else None

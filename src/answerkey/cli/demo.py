@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sys
@@ -70,6 +71,8 @@ def demo_command(out: Path, as_json: bool) -> None:
     Example:
       answerkey demo --out /tmp/demo && answerkey view /tmp/demo
     """
+    # Its matrices are small: threads that wait for the next one would only use processor time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     began = time.monotonic()
     tell = say if as_json else show
     world = _copy_world(out)

@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from answerkey.cli.output import (
-    FILE,
-    PATH,
-    collection_option,
-    done,
-    end,
-    json_option,
-    print_json,
-    print_result,
-    say,
-    show,
-)
+from answerkey.cli.output import FILE, PATH, collection_option, done, end, json_option, print_result, say, show
 from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
 from answerkey.reports.chart_style import INSTALL
@@ -26,7 +15,7 @@ from answerkey.runs.store import is_run, new_folder
 from answerkey.runs.suite import load_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from answerkey.experiments.choice import Conclusions
     from answerkey.experiments.diagnose import Diagnosis
@@ -78,10 +67,8 @@ def sweep_command(
     folder = new_folder(out or loaded.folder / loaded.run.out, f"{loaded.name}_sweep")
     if not write_sweep(sweep, found, folder, plots=not no_plots):
         say(f"no plots/*.png: {INSTALL}; `answerkey view {folder}` shows the charts without it")
-    if as_json:
-        return print_json({"folder": str(folder), **summary(sweep, found)})
-    show(sweep_text(sweep, found))
-    return done(f"wrote {folder}")
+    print_result({"folder": str(folder), **summary(sweep, found)}, sweep_text(sweep, found), as_json)
+    return None if as_json else done(f"wrote {folder}")
 
 
 def _sweep_settings(given: TomlTable) -> TomlTable:
@@ -148,10 +135,7 @@ def diagnose_command(suite_or_run: Path | None, collection: str | None, as_json:
     if collection is not None and (suite_or_run is None or is_run(suite_or_run)):
         raise click.UsageError("--collection needs a suite, whose vector store is searched")
     diagnosis = diagnose(_evidence(suite_or_run, collection, **files))
-    if as_json:
-        print_json(diagnosis.as_json())
-    else:
-        _show_diagnosis(diagnosis)
+    print_result(diagnosis.as_json(), "\n".join(_lines(diagnosis)), as_json)
 
 
 def _evidence(
@@ -170,21 +154,19 @@ def _evidence(
     return from_files(qrels, run_file, index_ids)
 
 
-def _show_diagnosis(diagnosis: Diagnosis) -> None:
+def _lines(diagnosis: Diagnosis) -> Iterator[str]:
     from answerkey.experiments.diagnose import gain, sentence
     from answerkey.experiments.evidence import MEASURE
 
-    show(sentence(diagnosis))
+    yield sentence(diagnosis)
     for number, finding in enumerate(diagnosis.findings, start=1):
         more = gain(finding, diagnosis.score)
-        show(f"\n{number}. {finding.title}")
-        show(f"   evidence: {finding.evidence}")
-        show(f"   action:   {finding.action}")
+        yield f"\n{number}. {finding.title}\n   evidence: {finding.evidence}\n   action:   {finding.action}"
         if finding.score_if_fixed is not None and more > 0:
-            show(f"   gain:     {MEASURE} {diagnosis.score or 0.0:.3f} → {finding.score_if_fixed:.3f} ({more:+.3f})")
+            yield f"   gain:     {MEASURE} {diagnosis.score or 0.0:.3f} → {finding.score_if_fixed:.3f} ({more:+.3f})"
     for note in diagnosis.notes:
-        show(f"\nnote: {note.title}: {note.evidence}; {note.action}")
-    show(f"\nchecked: {', '.join(diagnosis.checked)}; {diagnosis.labelled} of {diagnosis.queries} queries labelled")
+        yield f"\nnote: {note.title}: {note.evidence}; {note.action}"
+    yield f"\nchecked: {', '.join(diagnosis.checked)}; {diagnosis.labelled} of {diagnosis.queries} queries labelled"
 
 
 _LISTED = 50
@@ -210,7 +192,7 @@ def verify_command(suite: Path, pdf: Path | None, collection: str | None, as_jso
 
     found = verify_suite(load_suite(suite, collection=collection), pdf, say)
     if as_json:
-        print_json(found.as_json())
+        print_result(found.as_json(), "", as_json)
     else:
         _list_chunks("on another page", found.wrong)
         _list_chunks("on no page", found.lost)

@@ -237,10 +237,8 @@ def _source(item: object, column: str, place: Place) -> str:
 
 
 def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[str, float]:
-    """The labels under the names that the ranking uses: `manual.pdf:34` and `manual#34` mean `manual.pdf#34`.
-
-    A bare page means that page of the one document there is; with several documents it names none of their pages.
-    """
+    """The labels under the names that the ranking uses: `manual.pdf:34` and `manual#34` mean `manual.pdf#34`. A bare
+    page means that page of the one document there is; with several documents it names none of their pages."""
     known = isinstance(retrieved, dict)
     found: Collection[str] = cast("dict[str, object]", retrieved) if known else dict.fromkeys(retrieved)
     if all(label in found for label in labels) or not (names_pages("".join(found)) or names_pages("".join(labels))):

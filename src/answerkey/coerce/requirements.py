@@ -74,6 +74,7 @@ _KEYS = {
     "ask": "ask", "criterion": "ask", "text": "ask", "kind": "kind", "type": "kind", "value": "value", "name": "name",
     "metric": "name", "threshold": "threshold", "weight": "weight",
 }  # fmt: skip
+_NUMBER = re.compile(r"\s*[-+]?[\d.,]+(?:e[-+]?\d+)?\s*|nan|n/a")
 _BULLET = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
 
 
@@ -86,9 +87,11 @@ def as_requirements(value: object, column: str, place: Place) -> tuple[Requireme
     ['It is polite.', 'It names a price.']
     """
     value = unpacked(value, column, place)
-    if is_number(value) or isinstance(value, bool) or value in (None, "") or _is_number_text(value):
+    if is_number(value) or isinstance(value, bool) or value in (None, ""):
         return ()
     if isinstance(value, str):
+        if _NUMBER.fullmatch(value.lower()):
+            return ()
         lines = [line for line in value.splitlines() if line.strip()]
         bulleted = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
         items: list[object] = [_BULLET.sub("", line, count=1) for line in lines] if bulleted else [value]
@@ -151,7 +154,3 @@ def _texts(value: object, kind: str, column: str, place: Place) -> tuple[str, ..
             if problem := pattern_problem(text):
                 raise place.error(f"{column}.value", text, "a regular expression", problem)
     return texts
-
-
-def _is_number_text(value: object) -> bool:
-    return isinstance(value, str) and bool(re.fullmatch(r"\s*[-+]?[\d.,]+(?:e[-+]?\d+)?\s*|nan|n/a", value.lower()))

@@ -83,10 +83,10 @@ def response_of_reply(reply: Mapping[str, object]) -> Response:
     return replace(response_of_row(row, LIVE), extra=values.plain_json(rest))
 
 
-def _read(readers: Mapping[str, tuple[str, CellReader]], row: Cells, place: Place) -> dict[str, Any]:
+def _read(readers: Mapping[str, CellReader], row: Cells, place: Place) -> dict[str, Any]:
     """The fields that the row gives a value for, each by its own reader."""
-    given = ((readers[column], column, cell) for column, cell in row.items() if cell is not None and column in readers)
-    return {name: read(cell, column, place) for (name, read), column, cell in given}
+    given = {column: cell for column, cell in row.items() if cell is not None and column in readers}
+    return {_FIELDS.get(column, column): readers[column](cell, column, place) for column, cell in given.items()}
 
 
 def as_criteria(value: object, column: str, place: Place) -> AnswerCriteria:
@@ -129,30 +129,24 @@ def _as_error(value: object, column: str, place: Place) -> str | None:
     return valid_text(str(value)).strip() or None if value else None
 
 
-_CASE_FIELDS: dict[str, tuple[str, CellReader]] = {
-    "expected": ("expected", values.as_texts),
-    "type": ("type", values.as_name),
-    "expected_route": ("expected_route", values.as_name),
-    "acceptable_routes": ("acceptable_routes", values.as_list),
-    "relevant": ("relevant", as_labels),
-    "answer_criteria": ("criteria", as_criteria),
-    "criteria": ("requirements", as_requirements),
-    "criteria_threshold": ("criteria_threshold", values.as_number),
-    "history": ("history", values.as_turns),
-    "priority": ("priority", values.as_name),
-    "note": ("note", values.as_name),
-    "tags": ("tags", values.as_list),
-}
-_RESPONSE_FIELDS: dict[str, tuple[str, CellReader]] = {
-    "contexts": ("passages", as_passages),
-    "route": ("route", values.as_name),
-    "sources": ("sources", as_sources),
-    "retrieved": ("retrieved", as_ids),
-    "response_time": ("seconds", values.as_amount),
-    "prompt_tokens": ("prompt_tokens", values.as_count),
-    "completion_tokens": ("completion_tokens", values.as_count),
-    "cost": ("cost", values.as_amount),
-    "error": ("error", _as_error),
+# What reads the cells of a column.
+_CASE_FIELDS: Mapping[str, CellReader] = {
+    "expected": values.as_texts, "type": values.as_name, "expected_route": values.as_name, "relevant": as_labels,
+    "acceptable_routes": values.as_list, "answer_criteria": as_criteria, "criteria": as_requirements,
+    "criteria_threshold": values.as_number, "history": values.as_turns, "priority": values.as_name,
+    "note": values.as_name, "tags": values.as_list,
+}  # fmt: skip
+_RESPONSE_FIELDS: Mapping[str, CellReader] = {
+    "contexts": as_passages, "route": values.as_name, "sources": as_sources, "retrieved": as_ids,
+    "response_time": values.as_amount, "prompt_tokens": values.as_count, "completion_tokens": values.as_count,
+    "cost": values.as_amount, "error": _as_error,
+}  # fmt: skip
+# Fields that have another name than their column.
+_FIELDS = {
+    "answer_criteria": "criteria",
+    "criteria": "requirements",
+    "contexts": "passages",
+    "response_time": "seconds",
 }
 _CRITERION_READERS: dict[str, CellReader] = {
     "min_semantic_similarity": values.as_number,

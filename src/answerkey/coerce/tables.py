@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import logging
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -154,9 +155,7 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
 
 def separator_of(file: IO[str]) -> tuple[str, int]:
     """What separates the cells, and how many lines to skip: Excel may name the separator in a line `sep=;` of its own.
-
-    Otherwise the one that the first line has most often outside quotes. The file is left where the header begins.
-    """
+    Otherwise the one that the first line has most often outside quotes. The file is left where the header begins."""
     first = file.readline()
     if named := re.fullmatch(r'"?sep=(.)"?\s*', first):
         return named[1], 1
@@ -264,14 +263,12 @@ def renamed(rows: Iterable[tuple[object, Place]]) -> Iterator[Row]:
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
     """Names of which none comes twice: the second `score` is `score_2`; a column without a name has its number."""
-    counts = dict.fromkeys(names, 0)
+    counts: Counter[str] = Counter()
     unique: list[str] = []
     for number, name in enumerate(names, start=1):
-        if not name.strip():
-            unique.append(f"column_{number}")
-            continue
         counts[name] += 1
-        unique.append(name if counts[name] == 1 else f"{name}_{counts[name]}")
+        again = name if counts[name] == 1 else f"{name}_{counts[name]}"
+        unique.append(again if name.strip() else f"column_{number}")
     return tuple(unique)
 
 

@@ -49,11 +49,8 @@ _EXAMPLES = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a value stands, for the message of an error in it.
-
-    A `live` place is the reply of a bot: there an optional number that is none is dropped, and a text with commas
-    is one text.
-    """
+    """Where a value stands, for the message of an error in it. A `live` place is the reply of a bot: there an optional
+    number that is none is dropped, and a text with commas is one text."""
 
     file: str
     line: int = 0

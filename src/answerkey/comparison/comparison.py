@@ -44,10 +44,8 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One case that passes in one run and not in the other; a score is None where the case ended in an error.
-
-    `flaky`: its repeats in one of the runs both passed and failed.
-    """
+    """One case that passes in one run and not in the other; a score is None where the case ended in an error. `flaky`:
+    its repeats in one of the runs both passed and failed."""
 
     id: str
     question: str
@@ -116,7 +114,8 @@ class Comparison:
 
     def __repr__(self) -> str:
         """The verdict, the metrics and the cases that changed most."""
-        means = [f"{name} {_change(d)}" for name, d in self.metrics.items() if d.diff is not None]
+        known = {name: d for name, d in self.metrics.items() if d.diff is not None}
+        means = [f"{name} {d.mean_a:.3f} → {d.mean_b:.3f} ({_signed(d.diff)})" for name, d in known.items()]
         worst = ", ".join(flip.id for flip in self.newly_failing[:3])
         failing = f"{len(self.newly_failing)} newly fail{f' ({worst})' if worst else ''}"
         lines = [", ".join(means), f"{failing}, {len(self.newly_passing)} newly pass"]
@@ -136,10 +135,6 @@ class Comparison:
 
 def _signed(value: float | None) -> str:
     return "" if value is None else f"{value:+.3f}"
-
-
-def _change(d: Difference) -> str:
-    return f"{d.mean_a:.3f} → {d.mean_b:.3f} ({_signed(d.diff)})"
 
 
 def compare_runs(a: str | Path, b: str | Path, repeats: Sequence[str | Path] = ()) -> Comparison:
@@ -185,7 +180,10 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
     pairs = pair(a, b)
     changed = what_changed(pairs)
     overall = difference(*pairs.score())
-    metrics = _corrected({name: difference(*pairs.metric(name), direction(name)) for name in pairs.metrics()})
+    metrics = {name: difference(*pairs.metric(name), direction(name)) for name in pairs.metrics()}
+    tested = {name: d.p for name, d in metrics.items() if d.p is not None}
+    for name, p in zip(tested, holm(list(tested.values())), strict=True):
+        metrics[name] = replace(metrics[name], p_holm=p)
     noise = estimate_noise(pairs, repeats) if repeats else None
     scale = a.scale if a.scale == b.scale else None
     lost = tuple(pairs.lost())
@@ -236,12 +234,6 @@ def _flips(pairs: Pairs, *, was: int) -> tuple[Flip, ...]:
             flaky = a.ids[i] in a.flaky | b.flaky
             flips.append(Flip(a.ids[i], a.questions[i], a.statuses[i], b.statuses[j], scores[0], scores[1], flaky))
     return tuple(flips)
-
-
-def _corrected(metrics: dict[str, Difference]) -> dict[str, Difference]:
-    tested = [name for name, d in metrics.items() if d.p is not None]
-    ps = holm([metrics[name].p or 0.0 for name in tested])
-    return metrics | {name: replace(metrics[name], p_holm=p) for name, p in zip(tested, ps, strict=True)}
 
 
 def _moves(pairs: Pairs, noise: Noise | None) -> tuple[Move, ...]:

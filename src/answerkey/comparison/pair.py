@@ -28,11 +28,9 @@ _SHOWN = 200
 @dataclass(slots=True)
 class Side:
     """One run as columns in case order. A missing number is NaN, only inside here; `passed` is -1 without a verdict.
-
-    `cluster` is the column of clusters that the suite names, `flaky` are the cases whose repeats both passed and failed;
-    `partial` says how much of an unfinished run is here, and why; `scale` is the highest score of its profile;
-    `errors` counts the errors of each metric.
-    """
+    `cluster` is the column of clusters that the suite names, `flaky` are the cases whose repeats both passed and
+    failed; `partial` says how much of an unfinished run is here, and why; `scale` is the highest score of its profile;
+    `errors` counts the errors of each metric."""
 
     name: str
     fingerprint: Mapping[str, str]
@@ -128,10 +126,8 @@ Columns = tuple["NumberArray", "NumberArray", "NumberArray | None"]
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Rows of the cases in both runs, in A's order. An edited case has its id in both runs but is left out.
-
-    `clusters` has a number per pair where some pairs are dependent; None where each case stands alone.
-    """
+    """Rows of the cases in both runs, in A's order. An edited case has its id in both runs but is left out. `clusters`
+    has a number per pair where some pairs are dependent; None where each case stands alone."""
 
     a: Side
     b: Side
@@ -216,9 +212,7 @@ def pair(a: Side, b: Side) -> Pairs:
 @dataclass(frozen=True, slots=True)
 class Noise:
     """How much a bot differs from itself, from A and its repeats. Two runs differ by less than `floor` 19 times in 20.
-
-    `low` and `high` are the range of scores of each pair; `flaky` are the cases that both passed and failed.
-    """
+    `low` and `high` are the range of scores of each pair; `flaky` are the cases that both passed and failed."""
 
     runs: int
     sd: float

@@ -209,10 +209,8 @@ def prefer_outcomes(a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Out
 
 
 def prefer_runs(a: Path, b: Path, judge: Judge) -> Preference:
-    """Compare two run folders. How often the judge's choice depended on the order is remembered for its card.
-
-    The result is kept in folder B, where the viewer's page of the two runs finds it.
-    """
+    """Compare two run folders. How often the judge's choice depended on the order is remembered for its card. The
+    result is kept in folder B, where the viewer's page of the two runs finds it."""
     sides = [(read_manifest(path).name, path) for path in (a, b)]
     names = [name if sides[0][0] != sides[1][0] else path.name for name, path in sides]
     preference = prefer_outcomes((names[0], read_outcomes(a)), (names[1], read_outcomes(b)), judge)

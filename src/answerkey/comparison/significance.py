@@ -30,10 +30,8 @@ _FLAT = 1e-9  # spread below this share of the difference is rounding
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One measurement of the same cases in two runs. `p` is the t-test's, or Wilcoxon's where t has no spread.
-
-    `error` is the standard error of the difference; `clusters` is the number of clusters of dependent cases, if any.
-    """
+    """One measurement of the same cases in two runs. `p` is the t-test's, or Wilcoxon's where t has no spread. `error`
+    is the standard error of the difference; `clusters` is the number of clusters of dependent cases, if any."""
 
     n: int
     better: Better = "higher"
@@ -68,9 +66,7 @@ class Difference:
     @property
     def sure(self) -> bool:
         """Both tests find it: the t-test of the mean, and the test of ranks, which a few extreme cases cannot dominate.
-
-        One test alone gives a false alarm 5 times in 100; the two together about 4, at a small loss of power.
-        """
+        One test alone gives a false alarm 5 times in 100; the two together about 4, at a small loss of power."""
         return all(p is not None and p < ALPHA for p in (self.p, self.wilcoxon_p))
 
 
@@ -108,7 +104,8 @@ def difference(
         return _clustered(d, clear, clusters, found)
     sd = float(d.std(ddof=1))
     spread = math.sqrt((float(a.var(ddof=1)) + float(b.var(ddof=1))) / 2)
-    found = replace(found, interval=mean_interval(d), d_pooled=_ratio(diff, spread))
+    pooled = diff / spread if spread > _FLAT * abs(diff) else None
+    found = replace(found, interval=mean_interval(d), d_pooled=pooled)
     if up + down == 0 or sd <= _FLAT * float(np.abs(d).max()):
         p, moved = wilcoxon_p(clear), up + down > 0
         note = "every case moved by the same amount: p is Wilcoxon's" if moved else f"equal in all {n} cases"
@@ -237,8 +234,3 @@ def _clustered_mcnemar_p(change: NumberArray, clusters: NumberArray) -> tuple[fl
     if squares == 0:
         return 1.0, "no cluster changed between pass and fail"
     return float(distributions.chi2_tail(1, float(net.sum()) ** 2 / squares)), "clustered"
-
-
-def _ratio(value: float, spread: float) -> float | None:
-    """None if the spread is 0."""
-    return value / spread if spread > _FLAT * abs(value) and spread > 0 else None

@@ -150,11 +150,9 @@ class CompareGate:
 
 
 def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> list[str]:
-    """Why the gate fails; empty if it passes.
-
-    It passes only if B is shown to be no worse than A by more than the margin. Anything unknown fails: runs that are not
-    comparable or unfinished, too few cases, errors in B, cases of A missing in B.
-    """
+    """Why the gate fails; empty if it passes. It passes only if B is shown to be no worse than A by more than the
+    margin. Anything unknown fails: runs that are not comparable or unfinished, too few cases, errors in B, cases of A
+    missing in B."""
     gate = gate or CompareGate()
     changed = comparison.changed
     reasons = list(changed.unfinished)

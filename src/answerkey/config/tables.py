@@ -75,9 +75,7 @@ class GateTable(Table, frozen=True):
 class ChatTable(Table, frozen=True):
     """A language model: where it is and how it is asked."""
 
-    preset: Annotated[str | None, about("`groq`, `openai`, `ollama`, `vllm`, `llama-cpp`; a judge also `local`.")] = (
-        None
-    )
+    preset: Annotated[str | None, about("`groq`, `openai`, `ollama`, `vllm`, `llama-cpp`; of a judge `local`.")] = None
     base_url: Annotated[str, about("Address of an OpenAI-compatible endpoint, up to `/v1`."), web_address] = ""
     model: Annotated[Line, about("The model's name; overrides the preset's model.")] = ""
     api_key_env: Annotated[Variable, about("Name of the environment variable with the key, never the key itself.")] = ""
@@ -129,9 +127,7 @@ class EmbeddingTable(Table, frozen=True):
 class RetrievalTable(Table, frozen=True):
     """[retrieval]: what `sweep` and `diagnose` search, how it is chunked and how it is ranked."""
 
-    documents: Annotated[
-        Path | None, about("A file or folder (text, Markdown, PDF), JSON chunks or a BEIR folder.")
-    ] = None
+    documents: Annotated[Path | None, about("File or folder (text, Markdown, PDF), JSON chunks, BEIR folder.")] = None
     ids: Annotated[IdStyle, about("How labels name pages: `auto`, `page`, `document` or `document#page`.")] = "auto"
     chunk_by: Annotated[
         ChunkBy, about("`page`, `heading`, `sentence` or `fixed` (a number of words; also `words`).")
@@ -195,9 +191,7 @@ class RetrievalTable(Table, frozen=True):
     bm25: Annotated[Bm25Formula, about("Formula: `lucene`, `robertson`, `atire`, `bm25l` or `bm25+`.")] = "lucene"
     k1: Annotated[float, about("k1 of BM25.", ge=0)] = 1.5
     b: Annotated[float, about("b of BM25.", ge=0, le=1)] = 0.75
-    language: Annotated[str, about("Language for BM25, such as `de`; `auto` detects it, `none` stems nothing.")] = (
-        "auto"
-    )
+    language: Annotated[str, about("Language for BM25, as `de`; `auto` detects it, `none` stems nothing.")] = "auto"
     unit: Annotated[
         Literal["page", "chunk"], about("`page` merges the chunks of a page before measuring; `chunk` counts each.")
     ] = "page"
@@ -222,9 +216,8 @@ class RetrievalTable(Table, frozen=True):
         if self.pool < max(self.ks, default=0):
             raise SettingsError(f"[retrieval] pool = {self.pool}: expected at least the largest K, {max(self.ks)}")
         if self.chunk_overlap >= self.chunk_size:
-            raise SettingsError(
-                f"[retrieval] chunk_overlap = {self.chunk_overlap}: expected less than chunk_size, {self.chunk_size}"
-            )
+            found = f"[retrieval] chunk_overlap = {self.chunk_overlap}"
+            raise SettingsError(f"{found}: expected less than chunk_size, {self.chunk_size}")
         for kind, alpha in self.route.items():
             if not 0 <= alpha <= 1:
                 raise SettingsError(f"[retrieval] route.{kind} = {alpha}: expected a number from 0 to 1")
@@ -248,8 +241,10 @@ class SuiteTable(Table, frozen=True):
     embedding: Annotated[str | TomlTable, about("A model's name, or an `[embedding]` table.")] = DEFAULT_MODEL
     run: Annotated[RunTable, about("Workers, timeout and limits: see `[run]`.")] = RunTable()
     gate: Annotated[GateTable, about('What must hold: `require = ["user_satisfaction >= 0.70"]`.')] = GateTable()
-    statistics: Annotated[StatisticsTable, about("Dependent cases: see `[statistics]`.")] = StatisticsTable()
-    facts: Annotated[FactsTable, about("How facts are decided: see `[facts]`.")] = FactsTable()
+    statistics: Annotated[StatisticsTable, about('Dependent cases: `cluster = "customer"`.')] = StatisticsTable()
+    facts: Annotated[FactsTable, about("`judge = true`: the judge decides the facts, not the entailment model.")] = (
+        FactsTable()
+    )
     retrieval: Annotated[TomlTable, about("What `sweep` and `diagnose` search: see `[retrieval]`.")] = EMPTY
     settings: Annotated[
         dict[str, TomlTable], about('Settings of metrics: `[settings."number_close"]` with `tolerance = 0.02`.')

@@ -13,6 +13,7 @@ from calendar import month_name, monthrange
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,8 @@ class KpiDatabase:
     def by(self, kpi: Kpi, dimension: str, period: Period, filters: Filters) -> list[tuple[str, float]]:
         """The figure for each value of a dimension, highest first."""
         where, values = _where(period, filters)
-        sql = (
-            f'SELECT "{dimension}", {kpi.measure} AS v FROM "{kpi.source}" WHERE {where} GROUP BY 1 ORDER BY v DESC, 1'
-        )
+        sql = f'SELECT "{dimension}", {kpi.measure} AS v FROM "{kpi.source}" WHERE {where}'
+        sql = f"{sql} GROUP BY 1 ORDER BY v DESC, 1"
         return [(str(name), float(value)) for name, value in self._rows(sql, values) if value is not None]
 
     def members(self, kpi: Kpi, dimension: str) -> list[str]:
@@ -151,6 +151,7 @@ def _plain(value: object) -> object:
     return value if isinstance(value, (str, int, float, type(None))) else str(value)
 
 
+@lru_cache(maxsize=4096)  # it is called for every row, and there are few days
 def _sql_last_day(day: str | None) -> str | None:
     return None if day is None else _last_day(date.fromisoformat(day[:10])).isoformat()
 

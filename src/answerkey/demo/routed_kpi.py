@@ -44,11 +44,8 @@ class RoutedKpiBot:
         named = find_period(request.text, self._catalog, self._database.latest) if "periods" in self._skills else None
         asked = KpiQuestion(request.kpi, request, named or month_of(self._database.latest))
         write = executive_report if "executive" in self._skills else figure_line
-        return Response(
-            answer=write(asked, self._database),
-            sources=(request.kpi.source,),
-            extra={"kpi": request.kpi.name, "filters": dict(request.filters), "period": asked.period.label},
-        )
+        extra = {"kpi": request.kpi.name, "filters": dict(request.filters), "period": asked.period.label}
+        return Response(answer=write(asked, self._database), sources=(request.kpi.source,), extra=extra)
 
     def _figures(self) -> str:
         return ", ".join(kpi.title.lower() for kpi in self._catalog.kpis)
@@ -72,10 +69,7 @@ def make(settings: Mapping[str, object], folder: Path) -> RoutedKpiBot:
     skills = frozenset([read.skills] if isinstance(read.skills, str) else read.skills)
     catalog = read_catalog(existing(read.kpis, "kpis"))
     database = KpiDatabase(existing(read.tables, "tables"), catalog)
-    members = {
-        kpi.name: {dimension: tuple(database.members(kpi, dimension)) for dimension in kpi.dimensions}
-        for kpi in catalog.kpis
-    }
+    members = {kpi.name: {dim: tuple(database.members(kpi, dim)) for dim in kpi.dimensions} for kpi in catalog.kpis}
     reader = Reader(catalog, members, read.documents_route, spelling="spelling" in skills)
     return RoutedKpiBot(catalog, database, _documents_bot(settings, folder), reader, skills)
 

@@ -59,9 +59,8 @@ def unit_rows(given: object, count: int, dimension: int | None, source: str) -> 
     if rows.ndim != 2 or len(rows) != count:
         raise EndpointError(f"{source} returned vectors of shape {rows.shape} for {count} texts")
     if dimension is not None and rows.shape[1] != dimension:
-        raise EndpointError(
-            f"{source} returned vectors of dimension {rows.shape[1]}, expected {dimension}: is it another model?"
-        )
+        found = f"{source} returned vectors of dimension {rows.shape[1]}"
+        raise EndpointError(f"{found}, expected {dimension}: is it another model?")
     if not np.isfinite(rows).all():
         raise EndpointError(f"{source} returned a vector with NaN or infinite numbers: its weights may be damaged")
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -147,18 +146,18 @@ class CachedEmbedder:
         return len(row) == self.dimension and abs(float(row @ row) - 1) < 1e-3
 
 
-_PUBLISHERS = {
-    **dict.fromkeys(("bge-",), "BAAI"),
-    **dict.fromkeys(("e5-", "multilingual-e5-"), "intfloat"),
-    **dict.fromkeys(("gte-",), "thenlper"),
-    **dict.fromkeys(("nomic-embed",), "nomic-ai"),
-    **dict.fromkeys(("jina-embeddings",), "jinaai"),
-    **dict.fromkeys(("mxbai-",), "mixedbread-ai"),
-    **dict.fromkeys(("snowflake-arctic",), "Snowflake"),
-    **dict.fromkeys(
-        ("all-mpnet", "all-distilroberta", "all-roberta", "all-minilm-l12", "all-minilm-l6-v1",
-         "multi-qa-", "paraphrase-", "msmarco-", "distiluse-",
-         "labse", "gtr-t5-", "sentence-t5-", "static-"), "sentence-transformers"),
+_PUBLISHERS = {  # how the names of their models begin
+    "BAAI": ("bge-",),
+    "intfloat": ("e5-", "multilingual-e5-"),
+    "thenlper": ("gte-",),
+    "nomic-ai": ("nomic-embed",),
+    "jinaai": ("jina-embeddings",),
+    "mixedbread-ai": ("mxbai-",),
+    "Snowflake": ("snowflake-arctic",),
+    "sentence-transformers": (
+        "all-mpnet", "all-distilroberta", "all-roberta", "all-minilm-l12", "all-minilm-l6-v1", "multi-qa-", "paraphrase-",
+        "msmarco-", "distiluse-", "labse", "gtr-t5-", "sentence-t5-", "static-",
+    ),
 }  # fmt: skip
 
 
@@ -216,7 +215,7 @@ def _full(name: str) -> str:
     """`BAAI/bge-small-en-v1.5` for `bge-small-en-v1.5`: the publisher of a well-known model, by how its name begins."""
     if "/" in name or Path(name).is_dir():
         return name
-    publisher = next((who for start, who in _PUBLISHERS.items() if name.lower().startswith(start)), "")
+    publisher = next((who for who, starts in _PUBLISHERS.items() if name.lower().startswith(starts)), "")
     return f"{publisher}/{name}" if publisher else name
 
 

@@ -106,9 +106,8 @@ class HttpEmbedder:
         if reply.status in _PASSING:
             raise _TryAgain(answered, min(retry_after(reply.headers) or 0.0, LONGEST_PAUSE))
         if reply.status in {401, 403}:
-            raise EndpointError(
-                f"{self._shown} refused the key ({reply.status}); check the variable named by api_key_env"
-            )
+            fix = "check the variable named by api_key_env"
+            raise EndpointError(f"{self._shown} refused the key ({reply.status}); {fix}")
         if reply.status // 100 != 2:
             raise EndpointError(answered)
         try:

@@ -28,10 +28,9 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """`winner`, `runner_up` and `default` are (variant, K) numbers; tests are of the winner against the other, by query.
-
-    `keep_default`: the default is among the settings, and what the choice gives on unseen queries is not clearly better.
-    """
+    """`winner`, `runner_up` and `default` are (variant, K) numbers; tests are of the winner against the other, by
+    query. `keep_default`: the default is among the settings, and what the choice gives on unseen queries is not clearly
+    better."""
 
     winner: Place
     value: float
@@ -51,10 +50,8 @@ class Best:
 
 
 def best_setting(sweep: Sweep, places: Sequence[Place] | None = None, queries: np.ndarray | None = None) -> Best:
-    """The setting with the highest mean of the metric that chooses; of equals the one with the smallest K.
-
-    `places` and `queries` (a mask) restrict what is compared; the default is every setting and labelled query.
-    """
+    """The setting with the highest mean of the metric that chooses; of equals the one with the smallest K. `places` and
+    `queries` (a mask) restrict what is compared; the default is every setting and labelled query."""
     asked = sweep.labelled if queries is None else queries & sweep.labelled
     order = _ordered(sweep, sweep.places if places is None else places, asked)
     table = np.stack([sweep.chosen[row, column, asked] for row, column in order])
@@ -85,10 +82,8 @@ def _default(sweep: Sweep, places: Sequence[Place], winner: Place) -> Place | No
 
 
 def cross_validated(table: Floats) -> Floats:
-    """For each query the value of the setting that is best on other queries: ten folds, ten times, the mean.
-
-    `table` holds (setting, query), the preferred of equal settings first.
-    """
+    """For each query the value of the setting that is best on other queries: ten folds, ten times, the mean. `table`
+    holds (setting, query), the preferred of equal settings first."""
     queries = table.shape[1]
     folds = min(_FOLDS, queries)
     if folds < 2:
@@ -127,9 +122,7 @@ def by_type(sweep: Sweep) -> list[TypeChoice]:
 @dataclass(frozen=True, slots=True)
 class Routing:
     """Each type with its own best setting, against one setting for all: both chosen on other queries than measured.
-
-    `routes` maps a type to its setting; types with too few queries take the one for all.
-    """
+    `routes` maps a type to its setting; types with too few queries take the one for all."""
 
     routes: dict[str, Place]
     value: float
@@ -164,9 +157,7 @@ def routing(sweep: Sweep, types: Sequence[TypeChoice], overall: Best) -> Routing
 @dataclass(frozen=True, slots=True)
 class Conclusions:
     """What a sweep found: the best of all settings, of the methods and of the α at the main K, by type and by index.
-
-    `setup` is the index of the best setting, which the charts show.
-    """
+    `setup` is the index of the best setting, which the charts show."""
 
     best: Best
     method: Best

@@ -54,7 +54,11 @@ def diagnose(evidence: RetrievalEvidence) -> Diagnosis:
     found.sort(key=lambda finding: -gain(finding, now))
     note = findings.ranked_too_low(evidence)
     queries = len({*evidence.labels, *evidence.rankings})
-    return Diagnosis(queries, len(evidence.labelled), now, tuple(found), (note,) if note else (), _checked(evidence))
+    # A check that could not be made is not a check that passed.
+    looked = {"labels": True, "rankings": evidence.rankings, "index ids": evidence.index_ids is not None,
+              "chunk texts": evidence.texts, "question words": evidence.questions and evidence.texts}  # fmt: skip
+    checked = tuple(name for name, there in looked.items() if there)
+    return Diagnosis(queries, len(evidence.labelled), now, tuple(found), (note,) if note else (), checked)
 
 
 def gain(finding: RetrievalFinding, now: float | None) -> float:
@@ -77,10 +81,3 @@ def sentence(diagnosis: Diagnosis) -> str:
     more = gain(first, diagnosis.score)
     best = f" (would add {more:+.3f} to {MEASURE})" if more > 0 else ""
     return f"{counted(len(diagnosis.findings), 'finding')}{score}. First: {first.title}{best}"
-
-
-def _checked(evidence: RetrievalEvidence) -> tuple[str, ...]:
-    """What there was to look at: a check that could not be made is not a check that passed."""
-    looked = [("labels", True), ("rankings", bool(evidence.rankings)), ("index ids", evidence.index_ids is not None),
-              ("chunk texts", bool(evidence.texts)), ("question words", bool(evidence.questions and evidence.texts))]  # fmt: skip
-    return tuple(name for name, there in looked if there)

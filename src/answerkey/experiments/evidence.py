@@ -105,10 +105,8 @@ def from_run(folder: Path) -> RetrievalEvidence:
 
 
 def from_files(qrels: Path, run: Path | None, index_ids: Path | None) -> RetrievalEvidence:
-    """Recorded rankings, and a list of the ids in the index: JSON, or one per line.
-
-    With several configurations in one file the queries are named `configuration/query`.
-    """
+    """Recorded rankings, and a list of the ids in the index: JSON, or one per line. With several configurations in one
+    file the queries are named `configuration/query`."""
     setups: Mapping[str, Mapping[str, Sequence[str]]] = {"": {}} if run is None else read_configurations(run)
     labels, ids = read_labels(qrels), None if index_ids is None else read_ids(index_ids)
     labels = labels if ids is None else check_labels(labels, ids).labels

@@ -79,10 +79,8 @@ def constant_shift(evidence: RetrievalEvidence) -> RetrievalFinding | None:
 
 
 def _beyond_chance(evidence: RetrievalEvidence, shift: int) -> bool:
-    """For few queries: how likely so many shifted labels would stand first in their rankings by chance.
-
-    An off-by-one is a common mistake, so only the two of them count as tried; of other shifts all do.
-    """
+    """For few queries: how likely so many shifted labels would stand first in their rankings by chance. An off-by-one
+    is a common mistake, so only the two of them count as tried; of other shifts all do."""
     queries = [query for query in evidence.labelled if evidence.rankings.get(query)]
     moved = shifted({query: evidence.labels[query] for query in queries}, shift)
     first = sum(moved[query].get(evidence.rankings[query][0], 0.0) > 0 for query in queries)
@@ -132,8 +130,7 @@ def unlabelled(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         f"{share(len(without), len(without) + len(evidence.labelled))} queries have no relevant page",
         f"unlabelled: {_some(without)}",
         "label them, or take them out of the suite: they are left out of every mean",
-        None,
-        tuple(without),
+        items=tuple(without),
     )
 
 
@@ -240,8 +237,7 @@ def empty_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         f"{share(len(empty), len(evidence.texts))} chunks hold no word",
         f"on the pages {_some(pages)}",
         "read these pages again (scanned pages need OCR), or leave them out of the index",
-        None,
-        tuple(pages),
+        items=tuple(pages),
     )
 
 
@@ -257,8 +253,7 @@ def enormous_chunks(evidence: RetrievalEvidence) -> RetrievalFinding | None:
         f"the longest has {max(sizes):,} words, half have at most {sorted(sizes)[len(sizes) // 2]:,}; "
         f"pages {', '.join(pages[:8])}",
         'cut them (chunk_by = "words"): an embedding model reads only the beginning of a long chunk',
-        None,
-        tuple(pages),
+        items=tuple(pages),
     )
 
 

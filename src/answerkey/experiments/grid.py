@@ -34,9 +34,7 @@ Quotes = tuple[str, ...]
 @dataclass(frozen=True, slots=True)
 class Variant:
     """One way to rank. `alpha` is None for reciprocal ranks; `stage` is "rerank" or "rewrite" where one was used.
-
-    `setup` numbers the index: a chunking and an embedding model.
-    """
+    `setup` numbers the index: a chunking and an embedding model."""
 
     name: str
     alpha: float | None
@@ -56,11 +54,9 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """What is tried. `standard`: the three standard tests, instead of every α asked for at every K asked for.
-
-    `alphas` and `ks` hold those and what `named` and `topk_alpha` add. `select` is the metric that chooses, with a
-    cut-off, or None for each setting's own K.
-    """
+    """What is tried. `standard`: the three standard tests, instead of every α asked for at every K asked for. `alphas`
+    and `ks` hold those and what `named` and `topk_alpha` add. `select` is the metric that chooses, with a cut-off, or
+    None for each setting's own K."""
 
     alphas: tuple[float, ...]
     ks: tuple[int, ...]
@@ -224,10 +220,8 @@ def _pairs(text: str) -> list[tuple[str, ...]]:
 
 
 def hits_in_chunks(rankings: Ints, labels: QuoteLabels) -> Hits:
-    """Hits of rankings (variant, query, rank) of chunk numbers. Each quote counts once, at its first chunk.
-
-    A further chunk with only quotes already found is left out of the ranking; one with two new quotes takes two ranks.
-    """
+    """Hits of rankings (variant, query, rank) of chunk numbers. Each quote counts once, at its first chunk. A further
+    chunk with only quotes already found is left out of the ranking; one with two new quotes takes two ranks."""
     variants, queries, _ = (int(size) for size in rankings.shape)
     places: list[tuple[int, int, float]] = []
     for query, held in enumerate(labels.share):
@@ -254,9 +248,8 @@ def joined(one: Hits, other: Hits) -> Hits:
 
     def both(a: Places, b: Places) -> Places:
         again = [np.zeros(len(each.query), bool) if each.again is None else each.again for each in (a, b)]
-        query, rank, grade = (
-            np.concatenate([getattr(each, name) for each in (a, b)]) for name in ("query", "rank", "grade")
-        )
+        parts = [(each.query, each.rank, each.grade) for each in (a, b)]
+        query, rank, grade = map(np.concatenate, zip(*parts, strict=True))
         return Places(query, rank, grade, np.concatenate(again)).pick(np.lexsort((rank, query)))
 
     return Hits(one.queries, both(one.found, other.found), both(one.ideal, other.ideal))

@@ -26,10 +26,8 @@ _TRIED = 50  # missing labels for which a near id is looked for
 
 
 class PageNames:
-    """The ids of an index, found under every form in which a label may write them: `manual#34` is `manual.pdf#34`.
-
-    A bare page names a page only where there is one document.
-    """
+    """The ids of an index, found under every form in which a label may write them: `manual#34` is `manual.pdf#34`. A
+    bare page names a page only where there is one document."""
 
     def __init__(self, ids: Iterable[str], documents: Iterable[str] = ()) -> None:
         self.ids = dict.fromkeys(sorted({one for one in ids if one}, key=natural_order))
@@ -107,9 +105,7 @@ class PageNames:
 @dataclass(frozen=True)
 class LabelCheck:
     """`labels` are under the index's names; `missing` maps each expected id that is not there to what may be meant.
-
-    `shift` is the number to add to every page label so that more of them match; `lost_quotes` are those in no chunk.
-    """
+    `shift` is the number to add to every page label so that more of them match; `lost_quotes` are those in no chunk."""
 
     labels: dict[str, dict[str, float]]
     total: int = 0

@@ -53,10 +53,8 @@ class PreparedSweep:
 class Sweep:
     """`values` holds (variant, K, query, metric), `chosen` (variant, K, query) the metric that chooses; `rankings`
     (variant, query, rank) numbers into `pages`, -1 for none; `milliseconds` (variant, query), NaN where not timed.
-
-    `places` are the settings, as numbers of variant and K; `topk` is the variant of the top-K
-    analysis of each index.
-    """
+    `places` are the settings, as numbers of variant and K; `topk` is the variant of the top-K analysis of each
+    index."""
 
     cases: tuple[Case, ...]
     setups: tuple[SearchIndex, ...]
@@ -290,11 +288,9 @@ def _reranked(index: SearchIndex, questions: Sequence[str], settings: RetrievalT
 def time_searches(
     index: SearchIndex, questions: Sequence[str], pool: int, variants: Sequence[Variant], columns: int
 ) -> Floats:
-    """(variant, question) in milliseconds: the stages that the variant needs, embedding the question included.
-
-    The first `TIMED` questions are timed, the rest of the `columns` are NaN; so are variants with a function of the
-    suite's own.
-    """
+    """(variant, question) in milliseconds: the stages that the variant needs, embedding the question included. The
+    first `TIMED` questions are timed, the rest of the `columns` are NaN; so are variants with a function of the suite's
+    own."""
     embed = getattr(index.embed, "inner", index.embed)  # without the cache, which a new question would miss
     timed = replace(index, embed=embed)
     table = np.full((len(variants), columns), np.nan)

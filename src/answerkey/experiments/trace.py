@@ -119,14 +119,11 @@ def _scored(sweep: Sweep, place: Place, number: int) -> list[tuple[int, TracedPa
     found: list[tuple[int, TracedPage]] = []
     for n in np.argsort(-fused[0], kind="stable").tolist():
         if (chunk := int(candidates.chunk[0, n])) >= 0:
-            scores = (_known(side[0, n]) for side in (candidates.dense, candidates.sparse, fused))
+            sides = (float(side[0, n]) for side in (candidates.dense, candidates.sparse, fused))
+            scores = (score if math.isfinite(score) else None for score in sides)
             text = short_label(index.chunks[chunk].text, _TEXT)
             found.append((chunk, TracedPage(index.chunks[chunk].page, False, text, *scores)))
     return found
-
-
-def _known(score: float) -> float | None:
-    return float(score) if np.isfinite(score) else None
 
 
 def _figure(score: float | None) -> str:

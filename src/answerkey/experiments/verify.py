@@ -39,9 +39,7 @@ class WrongPage:
 @dataclass(frozen=True, slots=True)
 class Verification:
     """`wrong` chunks stand on another page, `lost` ones on no page; `unreadable` names no page of a PDF that is there.
-
-    `shift` is what to add to the page of every chunk so that the wrong ones are right.
-    """
+    `shift` is what to add to the page of every chunk so that the wrong ones are right."""
 
     chunks: int
     right: int

@@ -7,17 +7,14 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Protocol, TypeVar
 
 import msgspec
 
-from answerkey.background import Patience, TookTooLong, call_now, call_on, event_loop
+from answerkey.background import Patience, TookTooLong, call_on, event_loop
 from answerkey.cache import DiskCache, cache_folder, digest
 from answerkey.coerce.values import is_mapping
 from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError, EndpointError
@@ -131,10 +128,11 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
 
     Calls under way get a moment to end before it is raised, but none after a Ctrl-C.
     """
-    done: SimpleQueue[tuple[int, Future[R]]] = SimpleQueue()
+    results: dict[int, R] = {}
+    errors: list[BaseException] = []
     todo = iter(range(len(items)))
     lock = threading.Lock()
-    ended = threading.Event()
+    ended, ready = threading.Event(), threading.Event()  # `ready` wakes the caller once, not after every call
 
     def work() -> None:
         while not ended.is_set():
@@ -142,24 +140,27 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
                 n = next(todo, None)
             if n is None:
                 return
-            done.put((n, call_now(partial(function, items[n]))))
+            try:
+                results[n] = function(items[n])
+            except BaseException as error:
+                errors.append(error)
+            if errors or len(results) == len(items):
+                ready.set()
 
     threads = [
         threading.Thread(target=work, name="answerkey-llm", daemon=True) for _ in range(min(workers, len(items)))
     ]
     for thread in threads:
         thread.start()
-    results: dict[int, R] = {}
     try:
-        for _ in items:
-            n, future = done.get()
-            if error := future.exception():
-                ended.set()
-                until = time.monotonic() + _MOMENT
-                for thread in threads:
-                    thread.join(max(0.0, until - time.monotonic()))
-                raise error
-            results[n] = future.result()
+        if items:
+            ready.wait()
+        if errors:
+            ended.set()
+            until = time.monotonic() + _MOMENT
+            for thread in threads:
+                thread.join(max(0.0, until - time.monotonic()))
+            raise errors[0]
     finally:
         ended.set()
     return [results[n] for n in range(len(items))]

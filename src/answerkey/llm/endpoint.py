@@ -76,6 +76,7 @@ class Endpoint:
         self.limiter = Limiter(settings.concurrency, settings.requests_per_minute, limits)
         self._url = f"{settings.base_url}/chat/completions"
         self._ladder = Ladder()
+        self._last_schema: tuple[Schema, Schema] = {}, {}
         self._parameters: Mapping[str, object] = {
             "temperature": settings.temperature,
             "max_tokens": settings.max_tokens,
@@ -89,9 +90,7 @@ class Endpoint:
         key = key_from_variable(settings.api_key_env)
         if key:
             headers["authorization"] = f"Bearer {key}"
-        self._client = HttpClient(
-            self._url, headers, timeout=settings.timeout, secrets=Secrets([key]), connections=settings.concurrency
-        )
+        self._client = HttpClient(self._url, headers, timeout=settings.timeout, secrets=Secrets([key]))
 
     @property
     def model(self) -> str:
@@ -146,8 +145,7 @@ class Endpoint:
     def _once(
         self, messages: Sequence[Message], schema: Schema | None, rung: str, parameters: Mapping[str, object]
     ) -> Reply:
-        # Half as many characters as tokens leaves space for the rest of the object in any language.
-        asked = request_fields(rung, messages, schema, self.settings.max_tokens // 2)
+        asked = request_fields(rung, messages, self._schema_of(schema, rung) if schema else None)
         content = _JSON.encode({"model": self.model, **parameters, **asked}).encode("utf-8", "replace")
         with self.limiter.slot() as wave:
             try:
@@ -156,6 +154,17 @@ class Endpoint:
                 self.limiter.refused(wave, failure.wait)
                 raise
         return self._read(body, rung)
+
+    def _schema_of(self, schema: Schema, rung: str) -> Schema:
+        """The schema as this rung asks for it; that of the last call is kept, as most calls have the same."""
+        if rung != RUNGS[0]:
+            return schema
+        known, bounded = self._last_schema
+        if known is not schema:
+            # Half as many characters as tokens leaves space for the rest of the object in any language.
+            bounded = _bounded(schema, self.settings.max_tokens // 2)
+            self._last_schema = schema, bounded
+        return bounded
 
     def _post(self, content: bytes) -> str:
         """The body of a reply with status 200; any other outcome is a `Failure`."""
@@ -283,15 +292,11 @@ class Ladder:
             self._rung, self.known = rung, True
 
 
-def request_fields(
-    rung: str, messages: Sequence[Message], schema: Schema | None, longest_text: int
-) -> dict[str, object]:
+def request_fields(rung: str, messages: Sequence[Message], schema: Schema | None) -> dict[str, object]:
     """The fields of the request that this rung needs, the messages among them."""
     if schema is None:
         return {"messages": list(messages)}
-    if rung == RUNGS[0]:
-        return request_fields("json_schema", messages, _bounded(schema, longest_text), longest_text)
-    if rung == "json_schema":
+    if rung in RUNGS[:2]:
         form = {"type": "json_schema", "json_schema": {"name": NAME, "strict": True, "schema": schema}}
         return {"messages": list(messages), "response_format": form}
     explained = _with_schema(messages, schema)

@@ -8,11 +8,12 @@ from answerkey.profiles.load import FAILED
 from answerkey.types import Band, Case, Criterion, Part, Profile, Response, Score, ScoringRules, Verdict
 
 ERROR, UNSCORED = "ERROR", "UNSCORED"
+Scores = Mapping[str, Score]
 _STRONG, _WEAK = 0.8, 0.6
 _EPSILON = 1e-9  # 0.7 reached by a sum of products is 0.7
 
 
-def decide(profile: Profile, case: Case, response: Response, scores: Mapping[str, Score]) -> Verdict:
+def decide(profile: Profile, case: Case, response: Response, scores: Scores) -> Verdict:
     """The verdict on one case: `decide(profile, case, response, {"exact_match": Score(1.0)}).status`.
 
     An error in a metric makes it ERROR; a metric that is not applicable is left out and the weights renormalised.
@@ -41,20 +42,11 @@ def decide(profile: Profile, case: Case, response: Response, scores: Mapping[str
     if failed_floor and band.status != FAILED:
         band = next(lower for lower in rules.bands if lower.status == FAILED)
     shares = {part.metric: part.points / part.weight / profile.scale for part in parts}
-    return Verdict(
-        status=band.status,
-        score=score,
-        quality=quality,
-        route_score=route_score,
-        band=band.name,
-        justification=_justify(shares, scores, route, shortfalls),
-        shortfalls=tuple(shortfalls),
-        parts=parts,
-        passed=band.status != FAILED,
-    )
+    why, passed = _justify(shares, scores, route, shortfalls), band.status != FAILED
+    return Verdict(band.status, score, quality, route_score, band.name, why, tuple(shortfalls), parts, passed)
 
 
-def _error(rules: ScoringRules, scores: Mapping[str, Score], route: Score | None) -> str:
+def _error(rules: ScoringRules, scores: Scores, route: Score | None) -> str:
     names = [criterion.metric for criterion in rules.criteria]
     missing = next((name for name in names if name not in scores), None)
     if missing is not None:
@@ -63,7 +55,7 @@ def _error(rules: ScoringRules, scores: Mapping[str, Score], route: Score | None
     return describe_errors({**needed, "route_score": route} if route else needed)
 
 
-def describe_errors(scores: Mapping[str, Score]) -> str:
+def describe_errors(scores: Scores) -> str:
     """Every metric with an error, those of one cause together: `a, b: no key; c: too long`. Empty without errors."""
     causes: dict[str, list[str]] = {}
     for name, score in scores.items():
@@ -72,7 +64,7 @@ def describe_errors(scores: Mapping[str, Score]) -> str:
     return "; ".join(f"{', '.join(names)}: {cause}" for cause, names in causes.items())
 
 
-def _parts(criteria: Sequence[Criterion], scores: Mapping[str, Score], scale: float) -> tuple[Part, ...]:
+def _parts(criteria: Sequence[Criterion], scores: Scores, scale: float) -> tuple[Part, ...]:
     given = [(c, v) for c in criteria if c.weight > 0 and (v := scores[c.metric].value) is not None]
     total = sum(criterion.weight for criterion, _ in given)
     return tuple(
@@ -86,7 +78,7 @@ def share_of(criterion: Criterion, value: float) -> float:
     return 1 - share if criterion.better == "lower" else share
 
 
-def _shortfalls(criteria: Sequence[Criterion], scores: Mapping[str, Score]) -> tuple[list[str], bool]:
+def _shortfalls(criteria: Sequence[Criterion], scores: Scores) -> tuple[list[str], bool]:
     """What is below its floor, and whether one of them is required."""
     notes: list[str] = []
     failed = False
@@ -112,9 +104,7 @@ def _band(rules: ScoringRules, quality: float, route_score: float | None) -> Ban
     return rules.bands[-1]
 
 
-def _justify(
-    shares: Mapping[str, float], scores: Mapping[str, Score], route: Score | None, shortfalls: Sequence[str]
-) -> str:
+def _justify(shares: Mapping[str, float], scores: Scores, route: Score | None, shortfalls: Sequence[str]) -> str:
     low = [_described(metric, scores[metric]) for metric, share in shares.items() if share < _WEAK]
     strong = [metric for metric, share in shares.items() if share >= _STRONG]
     sentences: list[str] = []

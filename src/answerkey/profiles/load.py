@@ -22,6 +22,9 @@ from answerkey.config.tables import EMPTY
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.types import Band, Criterion, Profile, ScoringRules
 
+Names = tuple[str, ...]
+TomlTables = tuple[TomlTable, ...]
+Tables = dict[str, TomlTable]
 FAILED = "FAILED"  # the status of a band that fails a case; any other status passes it
 
 
@@ -50,11 +53,11 @@ class RulesTable(Table, frozen=True):
     """The rules for most routes, or under [on.GROUP] those of a group of routes."""
 
     criteria: Annotated[
-        tuple[TomlTable, ...], about("A list of `{metric, weight, maximum, floor, required, better, reading}`.")
+        TomlTables, about("A list of `{metric, weight, maximum, floor, required, better, reading}`.")
     ] = ()
     pass_mark: Annotated[float | None, about("The pass mark on quality.")] = msgspec.field(name="pass", default=None)
     bands: Annotated[
-        tuple[TomlTable, ...] | None,
+        TomlTables | None,
         about("A list of `{name, at, status}`, highest first; `needs_route` asks for the preferred route."),
     ] = None
 
@@ -68,18 +71,14 @@ class ProfileTable(RulesTable, frozen=True):
     base: Annotated[str, about("A profile to begin with; keys given here replace its keys.")] = ""
     scale: Annotated[float, about("The top of the scale, 1 or 100.", gt=0)] = 1.0
     route_weight: Annotated[float, about("The share of the route score in the overall score.", ge=0, le=1)] = 0.0
-    routes: Annotated[dict[str, tuple[str, ...]], about('Groups of routes: `kpi = ["sales_kpi", "hr_kpi"]`.')] = EMPTY
-    informational: Annotated[tuple[str, ...], about("Metrics that are shown and do not count.")] = ()
-    settings: Annotated[dict[str, TomlTable], about("Settings of metrics.")] = EMPTY
+    routes: Annotated[dict[str, Names], about('Groups of routes: `kpi = ["sales_kpi", "hr_kpi"]`.')] = EMPTY
+    informational: Annotated[Names, about("Metrics that are shown and do not count.")] = ()
+    settings: Annotated[Tables, about("Settings of metrics.")] = EMPTY
     words: Annotated[
-        dict[str, tuple[str, ...]], about("Word lists of the heuristics, by name: another language needs no code.")
+        dict[str, Names], about("Word lists of the heuristics, by name: another language needs no code.")
     ] = EMPTY
-    on: Annotated[dict[str, TomlTable], about("Criteria, bands and pass mark for one group of routes: `[on.kpi]`.")] = (
-        EMPTY
-    )
-    without: Annotated[
-        tuple[str, ...], about("Criteria of the base to leave out; the other weights are renormalised.")
-    ] = ()
+    on: Annotated[Tables, about("Criteria, bands and pass mark for one group of routes: `[on.kpi]`.")] = EMPTY
+    without: Annotated[Names, about("Criteria of the base to leave out; the other weights are renormalised.")] = ()
 
 
 _HOME = files("answerkey.profiles") / "builtin"

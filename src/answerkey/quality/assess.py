@@ -105,9 +105,7 @@ def assess_answer(
     limits: Limits | None = None,
 ) -> Assessment:
     """The six checks. A check that an earlier finding makes meaningless is not applicable: each fault is reported once.
-
-    Retrieval scores are read from the contexts where they are not given and the contexts carry them.
-    """
+    Retrieval scores are read from the contexts where they are not given and the contexts carry them."""
     passages = passages_of(contexts)
     texts = tuple(passage.text for passage in passages if passage.text)
     scores = _scores(retrieval_scores, passages)
@@ -256,7 +254,7 @@ def improve_answer(
     retrieval_scores: Iterable[float | None] | None = None,
     run_id: str | None = None,
     *,
-    model: Model | Mapping[str, object] | str | None = None,
+    model: Chat | Callable[[str], object] | Mapping[str, object] | str | None = None,
     attempts: int = 2,
     limits: Limits | None = None,
 ) -> Improvement:

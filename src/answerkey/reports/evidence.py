@@ -87,7 +87,7 @@ def _listed(outcome: Outcome, key: str) -> list[Any]:
 
 
 def _fact(item: Any) -> CheckedFact:
-    return CheckedFact(_text(item.get("text")), _text(item.get("state")), _text(item.get("quote")))
+    return CheckedFact(*(_text(item.get(key)) for key in ("text", "state", "quote")))
 
 
 def _criterion(item: Any) -> CheckedCriterion:
@@ -134,14 +134,9 @@ def answer_pieces(outcome: Outcome, longest: int | None = None) -> list[TextPiec
     answer = outcome.response.answer or ""
     found: list[Span] = []
     for number, sentence in enumerate(sentences_of(outcome), 1):
-        about = TextPiece(
-            "",
-            sentence=number,
-            flag=bool(sentence.get("flag")),
-            probability=_share(sentence.get("probability")),
-            reason=str(sentence.get("reason") or ""),
-            passage=_passage_number(sentence),
-        )
+        flag, reason = bool(sentence.get("flag")), str(sentence.get("reason") or "")
+        share, passage = _share(sentence.get("probability")), _passage_number(sentence)
+        about = TextPiece("", number, flag, share, reason, passage)
         found.append((*_place(sentence.get("start"), sentence.get("end"), answer), about))
     return _cut(answer, found, longest)
 

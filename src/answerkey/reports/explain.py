@@ -6,18 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from answerkey.reports.evidence import (
-    CheckedCriterion,
-    CheckedFact,
-    TextPiece,
-    answer_pieces,
-    criteria_of,
-    facts_of,
-    passage_pieces,
-    quote_of,
-    sentences_of,
-    texts_of,
-)
+from answerkey.reports import evidence
 from answerkey.reports.failure_screen import expected_lines
 from answerkey.types import Criterion, Outcome, Part, Profile, Score, Turn, Verdict
 
@@ -30,7 +19,7 @@ class ExplainedPassage:
     score: float | None
     length: int
     cut: bool
-    pieces: list[TextPiece]
+    pieces: list[evidence.TextPiece]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +64,7 @@ class ShownCase:
     question: str
     history: Sequence[Turn]
     expected: list[str]
-    answer: list[TextPiece] | None
+    answer: list[evidence.TextPiece] | None
     answer_length: int
     answer_cut: bool
     error: str | None
@@ -92,9 +81,9 @@ class ExplainedCase(ShownCase):
     about: Mapping[str, object]
     verdict: ExplainedVerdict
     scores: list[ExplainedScore]
-    facts: list[CheckedFact]
-    claims: list[CheckedFact]
-    criteria: list[CheckedCriterion]
+    facts: list[evidence.CheckedFact]
+    claims: list[evidence.CheckedFact]
+    criteria: list[evidence.CheckedCriterion]
     judge: list[JudgeCall]
     attempts: list[dict[str, object]]
     extra: Mapping[str, Any]
@@ -103,14 +92,14 @@ class ExplainedCase(ShownCase):
 def explain(outcome: Outcome, profile: Profile | None, longest: int | None = None) -> ExplainedCase:
     """Everything that led to the verdict. Texts longer than `longest` are cut, and their whole length is given."""
     case, response = outcome.case, outcome.response
-    sentences = sentences_of(outcome)
-    facts, claims = facts_of(outcome)
+    sentences = evidence.sentences_of(outcome)
+    facts, claims = evidence.facts_of(outcome)
     return ExplainedCase(
         id=case.id,
         question=_clip(case.question, longest),
         history=case.history,
         expected=[_clip(line, longest) for line in expected_lines(outcome)],
-        answer=None if response.answer is None else answer_pieces(outcome, longest),
+        answer=None if response.answer is None else evidence.answer_pieces(outcome, longest),
         answer_length=len(response.answer or ""),
         answer_cut=longest is not None and len(response.answer or "") > longest,
         error=response.error,
@@ -123,7 +112,7 @@ def explain(outcome: Outcome, profile: Profile | None, longest: int | None = Non
         scores=_scores(outcome, profile),
         facts=facts,
         claims=claims,
-        criteria=criteria_of(outcome),
+        criteria=evidence.criteria_of(outcome),
         judge=_judge(outcome),
         attempts=[
             {"status": v.status, "score": v.score, "answer": response.answer, "error": response.error}
@@ -142,8 +131,8 @@ def blind(case: ExplainedCase) -> ShownCase:
     return ShownCase(**kept)
 
 
-def _joined(pieces: Sequence[TextPiece]) -> list[TextPiece]:
-    return [TextPiece("".join(piece.text for piece in pieces))]
+def _joined(pieces: Sequence[evidence.TextPiece]) -> list[evidence.TextPiece]:
+    return [evidence.TextPiece("".join(piece.text for piece in pieces))]
 
 
 def _about(outcome: Outcome) -> dict[str, object]:
@@ -156,7 +145,7 @@ def _about(outcome: Outcome) -> dict[str, object]:
 def _passages(outcome: Outcome, longest: int | None) -> list[ExplainedPassage]:
     found: list[ExplainedPassage] = []
     for number, passage in enumerate(outcome.response.passages, 1):
-        length, pieces = len(passage.text), passage_pieces(outcome, number, longest)
+        length, pieces = len(passage.text), evidence.passage_pieces(outcome, number, longest)
         was_cut = longest is not None and length > longest
         found.append(ExplainedPassage(number, passage.id, passage.page, passage.score, length, was_cut, pieces))
     return found
@@ -188,7 +177,7 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[ExplainedScore]:
 
 def _score(name: str, score: Score, criterion: Criterion | None, part: Part | None) -> ExplainedScore:
     kind = "error" if score.error is not None else "not applicable" if score.value is None else "value"
-    made = ExplainedScore(name, kind, score.value, score.error, score.reason, quote_of(score))
+    made = ExplainedScore(name, kind, score.value, score.error, score.reason, evidence.quote_of(score))
     if criterion:
         c = criterion
         made = replace(made, maximum=c.maximum, floor=c.floor, required=c.required, better=c.better)
@@ -199,7 +188,7 @@ def _judge(outcome: Outcome) -> list[JudgeCall]:
     """Each judge call once, with its metrics, its reasoning and its raw reply."""
     calls: dict[str, JudgeCall] = {}
     for name, score in outcome.scores.items():
-        raw, reasoning = texts_of(score, "raw"), texts_of(score, "reasoning")
+        raw, reasoning = evidence.texts_of(score, "raw"), evidence.texts_of(score, "reasoning")
         if not raw and not reasoning:
             continue
         key = str(score.details.get("call") or f"{raw}{reasoning}")

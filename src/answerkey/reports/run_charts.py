@@ -84,10 +84,8 @@ def confusion_chart(table: Mapping[str, Mapping[str, int]]) -> Spec | None:
     values: list[Spec] = []
     for e, row in table.items():
         for t, n in row.items():
-            share = n / sum(row.values())
-            values.append(
-                {"expected": short_label(e), "taken": short_label(t), "cases": n, "share": share, "right": e == t}
-            )
+            routes, share = {"expected": short_label(e), "taken": short_label(t)}, n / sum(row.values())
+            values.append({**routes, "cases": n, "share": share, "right": e == t})
     across, down = ({"domain": [short_label(route) for route in routes]} for routes in (taken, sorted(table)))
     turned = {"labelAngle": -30 if len(taken) > 4 else 0, "labelLimit": 120, "orient": "top"}
     x = name("taken", "route taken", scale=across, axis=turned)

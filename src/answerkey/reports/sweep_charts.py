@@ -65,7 +65,7 @@ def sweep_charts(sweep: Sweep, found: Conclusions) -> dict[str, Spec]:
 def methods_chart(sweep: Sweep, found: Conclusions) -> Spec:
     """Every method at the main K, one column per metric, best first."""
     rows, best = sweep.method_rows(found.setup), found.method
-    points = [point for metric in METRICS for point in _points(sweep, rows, [sweep.main], metric)]
+    points = [point for metric in METRICS for point in _points(sweep, [(row, sweep.main) for row in rows], metric)]
     points = [{**point, "best": point["variant"] == best.winner[0]} for point in points]
     chosen = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1)
     order = [sweep.variants[row].name for row in sorted(rows, key=lambda row: -chosen[row])]
@@ -113,7 +113,7 @@ def alpha_chart(sweep: Sweep, found: Conclusions) -> Spec:
     """Six metrics over α at the main K, the best α marked."""
     best, rows = found.alpha, sweep.alpha_rows(found.setup)
     alpha = sweep.variants[best.winner[0]].alpha
-    points = [point for metric in _CURVES for point in _points(sweep, rows, [sweep.main], metric)]
+    points = [point for metric in _CURVES for point in _points(sweep, [(row, sweep.main) for row in rows], metric)]
     axis = {"format": "~g", "grid": False, "values": sorted({point["alpha"] for point in points})}
     curves = _curves(points, number("alpha", "α   (0 = BM25 alone, 1 = dense alone)", axis=axis))
     note = {"values": [{"alpha": alpha, "text": f"best {sweep.plan.select_name} {best.value:.3f} at α = {alpha:g}"}]}
@@ -129,9 +129,9 @@ def alpha_chart(sweep: Sweep, found: Conclusions) -> Spec:
 def topk_chart(sweep: Sweep, found: Conclusions) -> Spec:
     """Six metrics over K at one α: the gain from retrieving more passages."""
     row = sweep.topk[found.setup]
-    columns = [column for n, column in sweep.places if n == row]
-    points = [point for metric in _CURVES for point in _points(sweep, [row], columns, metric)]
-    axis = {"values": [sweep.ks[n] for n in columns], "grid": False}
+    places = [place for place in sweep.places if place[0] == row]
+    points = [point for metric in _CURVES for point in _points(sweep, places, metric)]
+    axis = {"values": [sweep.ks[column] for _, column in places], "grid": False}
     curves = _curves(points, number("k", "K   (pages retrieved)", axis=axis, scale={"zero": False}))
     details = f"Mean at {setting_name(sweep, (row, 0), with_k=False)}; bands are 95 % intervals. {_scope(sweep)}"
     return _headed(curves, found.topk.sentence, details)
@@ -162,11 +162,8 @@ def radar_chart(sweep: Sweep, found: Conclusions) -> Spec | None:
 
 def _headed(spec: Spec, finding: str, details: str, width: int = 90) -> Spec:
     """The chart under a title that states its finding, and a subtitle that states how it was made."""
-    title = {
-        "text": textwrap.wrap(capitalised(finding), width) or [""],
-        "subtitle": textwrap.wrap(details, int(width * 1.2)),
-    }
-    return {"title": title, **spec}
+    text, subtitle = textwrap.wrap(capitalised(finding), width), textwrap.wrap(details, int(width * 1.2))
+    return {"title": {"text": text or [""], "subtitle": subtitle}, **spec}
 
 
 def _colours(names: Sequence[str]) -> Spec:
@@ -217,7 +214,7 @@ def _heat(sweep: Sweep, setup: int, metric: str) -> Spec:
     variants = sweep.variants
     places = [p for p in sweep.places if (v := variants[p[0]]).setup == setup and v.alpha is not None and not v.stage]
     rows = list(dict.fromkeys(row for row, _ in places))
-    points = [point for row, k in places for point in _points(sweep, [row], [k], metric, with_interval=False)]
+    points = _points(sweep, places, metric, with_interval=False)
     means = sorted(point["mean"] for point in points)
     middle = (means[0] + means[-1]) / 2
     x = {"field": "k", "type": "ordinal", "title": "K", "axis": {"labelAngle": 0}}
@@ -237,11 +234,8 @@ def _heat(sweep: Sweep, setup: int, metric: str) -> Spec:
     }
 
 
-def _points(
-    sweep: Sweep, rows: Sequence[int], columns: Sequence[int], metric: str, *, with_interval: bool = True
-) -> list[Spec]:
+def _points(sweep: Sweep, places: Sequence[tuple[int, int]], metric: str, with_interval: bool = True) -> list[Spec]:
     """One point per setting: its mean, and its 95 % interval where there are two queries or more."""
-    places = [(row, column) for row in rows for column in columns]
     table = sweep.values[:, :, sweep.labelled, METRICS.index(metric)]
     ends = None
     if with_interval and table.shape[2] > 1:

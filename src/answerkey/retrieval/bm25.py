@@ -45,10 +45,8 @@ _INDIC_MARKS = str.maketrans("\u0901", "\u0902", "\u093c\u200c\u200d")  # chandr
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """`lucene` has the IDF ln(1 + (N - df + 0.5) / (df + 0.5)); `robertson` is 0 for words in more than half of the chunks.
-
-    `language` chooses a Snowball stemmer, "" none.
-    """
+    """`lucene` has the IDF ln(1 + (N - df + 0.5) / (df + 0.5)); `robertson` is 0 for words in more than half of the
+    chunks. `language` chooses a Snowball stemmer, "" none."""
 
     variant: Bm25Formula = "lucene"
     k1: float = 1.5
@@ -99,10 +97,8 @@ def search_words(text: str, language: str = "") -> list[str]:
 
 
 def question_words(text: str, language: str = "") -> list[str]:
-    """The words to search for: those of the question without stop words, or all of them where it has no other.
-
-    Pairs of hiragana, which are mostly grammar, count as stop words too.
-    """
+    """The words to search for: those of the question without stop words, or all of them where it has no other. Pairs of
+    hiragana, which are mostly grammar, count as stop words too."""
     stop, stem = _stop_words(language), _stemmer(language)
     found = [word for word in words(text) if word not in stop and not _HIRAGANA.fullmatch(word)]
     return [form for word in found or words(text) for form in _forms(word, stem)]

@@ -38,11 +38,9 @@ class Page:
 
 
 def read_corpus(path: Path, ids: IdStyle = "auto") -> list[Page]:
-    """The pages of a file, of a folder with all below it, or of a BEIR folder.
-
-    `ids` "auto": a record's own id; else the page number where a single document has pages, `document#page` where
-    several have, and the document's name where it has no pages.
-    """
+    """The pages of a file, of a folder with all below it, or of a BEIR folder. `ids` "auto": a record's own id; else
+    the page number where a single document has pages, `document#page` where several have, and the document's name where
+    it has no pages."""
     pages = [page for file in corpus_files(path) for page in _read_file(file, path)]
     if not pages:
         raise InputError(f"{path} holds no page of text")

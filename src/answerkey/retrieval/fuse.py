@@ -78,11 +78,9 @@ def pool_candidates(dense: Top, sparse: Top) -> Candidates:
 
 
 def weighted_sum(candidates: Candidates, alphas: Sequence[float]) -> Ints:
-    """For each α the chunks of each query, best first, -1 at the end: shape (α, queries, candidates).
-
-    Each side is scaled to 0..1 over its own pool (equal scores all become 1), and what a side did not retrieve
-    gets 0 from it. α = 1 is exactly the dense ranking and α = 0 exactly the sparse one, chunks and all.
-    """
+    """For each α the chunks of each query, best first, -1 at the end: shape (α, queries, candidates). Each side is
+    scaled to 0..1 over its own pool (equal scores all become 1), and what a side did not retrieve gets 0 from it. α = 1
+    is exactly the dense ranking and α = 0 exactly the sparse one, chunks and all."""
     rankings = np.empty((len(alphas), *candidates.chunk.shape), np.int64)
     for row, scores in enumerate(weighted_scores(candidates, alphas)):
         rankings[row] = ranked(candidates.chunk, scores)

@@ -17,6 +17,7 @@ from answerkey.errors import InputError, did_you_mean
 
 T = TypeVar("T")
 Parse = Callable[[object, str, Place], T]
+Read = Callable[[Path], dict[str, T]]
 Rankings = dict[str, list[str]]
 Labels = dict[str, dict[str, float]]
 _NUMBERS = frozenset({int, float})
@@ -88,9 +89,7 @@ def _is_dict(value: object) -> TypeGuard[dict[str, object]]:
     return type(value) is dict
 
 
-def _of_mapping(
-    given: object, what: str, column: str, parse: Parse[T], read: Callable[[Path], dict[str, T]]
-) -> dict[str, T]:
+def _of_mapping(given: object, what: str, column: str, parse: Parse[T], read: Read[T]) -> dict[str, T]:
     if isinstance(given, (str, Path)):
         return read(Path(given))
     if not is_mapping(given):
@@ -136,9 +135,7 @@ def in_order(pairs: Iterable[tuple[str, float]]) -> list[str]:
     return [name for _, name in sorted(((score, name) for name, score in pairs), reverse=True)]
 
 
-def _read(
-    path: Path, column: str, parse: Parse[T], read_trec: Callable[[Path], dict[str, T]]
-) -> dict[str, dict[str, T]]:
+def _read(path: Path, column: str, parse: Parse[T], read_trec: Read[T]) -> dict[str, dict[str, T]]:
     if path.suffix.lower() not in ROW_READERS or path.suffix.lower() == ".tsv":
         return {"": read_trec(path)}
     found: dict[str, dict[str, T]] = {}
@@ -199,10 +196,8 @@ _NAMES = ("config_name", "configuration", "config", "setting", "method", "model"
 
 
 def read_figures(path: Path, most: int | None = None) -> RecordedFigures | None:
-    """The figures of a CSV file, or None where it is no such table; `most` limits the lines that are read.
-
-    Two layouts: pandas' two header rows (metric, statistic), and one row per configuration with numbers only.
-    """
+    """The figures of a CSV file, or None where it is no such table; `most` limits the lines that are read. Two layouts:
+    pandas' two header rows (metric, statistic), and one row per configuration with numbers only."""
     try:
         with path.open(encoding=encoding_of(path), newline="") as file:
             separator, _ = separator_of(file)

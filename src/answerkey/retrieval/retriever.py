@@ -41,9 +41,7 @@ def open_retriever(
     settings: RetrievalTable | Mapping[str, object], embed: Embedder | None, folder: Path = Path()
 ) -> Retriever:
     """A hybrid retriever over what the settings (or the `[retrieval]` table) name, or the function that they name.
-
-    Indexes come from the cache; modules that the settings name stand in `folder`, or are installed.
-    """
+    Indexes come from the cache; modules that the settings name stand in `folder`, or are installed."""
     if isinstance(settings, Mapping):
         settings = read_table(RetrievalTable, settings, "[retrieval]", folder)
     import_from(folder)
@@ -61,10 +59,8 @@ class HybridRetriever:
         self._reranker = load_function(settings.reranker) if settings.reranker else None
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Passage]]:
-        """For each question its best `k` passages, best first, each with the score that it was ranked by.
-
-        That is the reranker's where there is one, else the fused score; at α = 1 the cosine, at α = 0 BM25's.
-        """
+        """For each question its best `k` passages, best first, each with the score that it was ranked by. That is the
+        reranker's where there is one, else the fused score; at α = 1 the cosine, at α = 0 BM25's."""
         if not questions:
             return []
         asked = rewrite(self._rewriter, questions) if self._rewriter else list(questions)
@@ -123,10 +119,8 @@ def rewrite(rewriter: Callable[[str], object], questions: Sequence[str]) -> list
 
 
 def rerank(reranker: Reranker, question: str, passages: list[Passage]) -> list[Passage]:
-    """`reranker(question, passages)` gives one score per passage, higher is better; equal scores keep their order.
-
-    The passages come back with these scores.
-    """
+    """`reranker(question, passages)` gives one score per passage, higher is better; equal scores keep their order. The
+    passages come back with these scores."""
     if not passages:
         return []
     scores = [float(score) for score in reranker(question, passages)]
@@ -137,10 +131,8 @@ def rerank(reranker: Reranker, question: str, passages: list[Passage]) -> list[P
 
 
 class FunctionRetriever:
-    """Any other store through its own client, or a retriever of LangChain or LlamaIndex.
-
-    Calls `function(question, k)`, or `function(question)` where it takes no second argument, plain or async.
-    """
+    """Any other store through its own client, or a retriever of LangChain or LlamaIndex. Calls `function(question, k)`,
+    or `function(question)` where it takes no second argument, plain or async."""
 
     def __init__(self, name: str, folder: Path) -> None:
         found = load_object(name, folder, "retriever")

@@ -8,19 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from answerkey.cache import digest, kept_file
+from answerkey.config.tables import RetrievalTable
+from answerkey.embed import Embedder
 from answerkey.errors import SettingsError
 from answerkey.retrieval.bm25 import AUTO, NONE, Bm25, Formula, build_bm25, detect_language
 from answerkey.retrieval.corpus import Chunk, Chunking, chunkings, cut, read_corpus
 from answerkey.retrieval.fuse import Candidates, Ints, Top, Vectors, merge_blocks, pool_candidates, select_top
-
-if TYPE_CHECKING:
-    from answerkey.config.tables import RetrievalTable
-    from answerkey.embed import Embedder
 
 Step = Callable[[str], None]  # receives the progress
 _NUMBERS_AT_ONCE = 16_000_000
@@ -105,10 +103,8 @@ def _embedded(texts: Sequence[str], embed: Embedder, step: Step) -> Vectors:
 
 @dataclass(frozen=True)
 class SearchIndex:
-    """Chunks stand by page id, descending, so that of equal scores the first wins as in trec_eval.
-
-    Without an embedding model (`model = "none"`), `dense` and `embed` are None and only BM25 finds something.
-    """
+    """Chunks stand by page id, descending, so that of equal scores the first wins as in trec_eval. Without an embedding
+    model (`model = "none"`), `dense` and `embed` are None and only BM25 finds something."""
 
     chunks: tuple[Chunk, ...]
     sparse: SparseSearch

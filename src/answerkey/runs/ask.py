@@ -30,10 +30,8 @@ def answer_of(target: Target, case: Case) -> Response:
 def ask_all(
     target: Target, cases: Iterable[Numbered], workers: int, stop: Stop, keep: Keep, *, ahead: int = _AHEAD
 ) -> Generator[list[Answered]]:
-    """Batches of the answers since the last batch, as soon as there is one.
-
-    With `ahead` = 1 no more than `workers` units are ever asked but not yet scored.
-    """
+    """Batches of the answers since the last batch, as soon as there is one. With `ahead` = 1 no more than `workers`
+    units are ever asked but not yet scored."""
     units = conversations(cases)
     pool, writer = ThreadPoolExecutor(workers, "ask"), _Writer(keep)
     waiting: set[Future[None]] = set()

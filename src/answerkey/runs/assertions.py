@@ -75,8 +75,7 @@ class VerdictSession:
     def _scorer(self, suite: Suite) -> Scorer:
         key = repr(suite)
         if key not in self._scorers:
-            profile = load_profile(suite.profile or _DEFAULT_PROFILE, suite.folder)
-            self._scorers[key] = make_scorer(suite, profile)
+            self._scorers[key] = make_scorer(suite, load_profile(suite.profile or _DEFAULT_PROFILE, suite.folder))
         return self._scorers[key]
 
     def close(self) -> None:
@@ -95,9 +94,7 @@ def _description(outcome: Outcome, at_least: float | None) -> str:
     lines += [f"  expected  {' | '.join(case.expected)}"] if case.expected else []
     lines += [f"  error     {outcome.response.error}"] if outcome.response.error else []
     lines += [f"  why       {verdict.justification}"]
-    lines += [
-        f"  {part.metric:<26} {part.value:.3g} of {part.maximum:g}, weight {part.weight:.2f}" for part in verdict.parts
-    ]
+    lines += [f"  {p.metric:<26} {p.value:.3g} of {p.maximum:g}, weight {p.weight:.2f}" for p in verdict.parts]
     return printable("\n".join(lines))
 
 

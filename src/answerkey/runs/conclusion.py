@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from answerkey.errors import EXIT_GATE, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_OK, Ending
 from answerkey.runs.control import Finished
@@ -18,12 +17,12 @@ _OPPOSITE = {">=": "<", "<=": ">", ">": "<=", "<": ">=", "==": "!=", "!=": "=="}
 
 
 def conclude(finished: Finished, summary: Summary) -> Ending:
-    """The ending of a run with this summary.
-
-    `FAIL: 1 of 2 gates failed (pass_rate 0.56 < 0.70); 28 of 50 cases passed; failing: q3, q7, q9, …; see …`
-    """
+    """The ending of a run with this summary. `FAIL: 1 of 2 gates failed (pass_rate 0.56 < 0.70); 28 of 50 cases passed;
+    failing: q3, q7, q9, …; see …`"""
     totals, gates = summary.figures.totals, summary.gates
-    rest = [_passed(summary), _failing(summary), _next(finished.folder, summary)]
+    ids = summary.failing
+    failing = f"failing: {_and_more(', '.join(ids[:_SHOWN_IDS]), ids)}" if ids else ""
+    rest = [_passed(summary), failing, f"see {finished.folder / ('failures.txt' if ids else 'report.txt')}"]
 
     def ending(code: int, *reasons: str, gated: bool = True) -> Ending:
         return Ending(code, "; ".join(part for part in (*reasons, *rest) if part), gated=gated)
@@ -40,10 +39,8 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
         return ending(EXIT_INCOMPLETE, *_incomplete(finished, summary))
     failed = [gate for gate in gates if not gate.passed]
     if failed:
-        conditions = ", ".join(_gate(gate) for gate in failed[:_SHOWN_IDS])
-        return ending(
-            EXIT_GATE, f"{len(failed)} of {counted(len(gates), 'gate')} failed ({_and_more(conditions, failed)})"
-        )
+        conditions = _and_more(", ".join(_gate(gate) for gate in failed[:_SHOWN_IDS]), failed)
+        return ending(EXIT_GATE, f"{len(failed)} of {counted(len(gates), 'gate')} failed ({conditions})")
     return ending(EXIT_OK, f"{counted(len(gates), 'gate')} passed" if gates else "", gated=bool(gates))
 
 
@@ -77,11 +74,6 @@ def _passed(summary: Summary) -> str:
     return f"{totals.passed} of {counted(totals.cases, 'case')} passed{unscored}"
 
 
-def _failing(summary: Summary) -> str:
-    ids = summary.failing
-    return f"failing: {_and_more(', '.join(ids[:_SHOWN_IDS]), ids)}" if ids else ""
-
-
 def _cause(summary: Summary) -> str:
     """The most frequent cause of errors."""
     if not summary.errors:
@@ -98,11 +90,6 @@ def _gate(gate: GateResult) -> str:
         return f"{gate.condition}: {gate.note}"
     figure, sign, limit = found.groups()
     return f"{figure} {gate.value:.4g} {_OPPOSITE[sign]} {limit}"
-
-
-def _next(folder: Path, summary: Summary) -> str:
-    """The file to read next."""
-    return f"see {folder / ('failures.txt' if summary.failing else 'report.txt')}"
 
 
 def _and_more(shown: str, items: Sequence[object]) -> str:

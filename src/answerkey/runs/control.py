@@ -70,21 +70,14 @@ class Stop:
 
 
 class Watch:
-    """Follows a run: the displays of `progress` show it, a test may count. This one ignores everything.
-
-    `group` reports many outcomes at once; `earlier` those finished before a resume, which `start` has counted.
-    """
+    """Follows a run: the displays of `progress` show it, a test may count. This one ignores everything. `group` reports
+    many outcomes at once; `earlier` those finished before a resume, which `start` has counted."""
 
     def start(self, total: int, done: int) -> None: ...
-
     def outcome(self, outcome: Outcome) -> None: ...
-
     def group(self, group: OutcomeTally) -> None: ...
-
     def earlier(self, group: OutcomeTally) -> None: ...
-
     def note(self, text: str) -> None: ...
-
     def finish(self) -> None: ...
 
 
@@ -126,9 +119,7 @@ class ErrorStreak:
 @dataclass(frozen=True, slots=True)
 class Finished:
     """How a run ended. `partial` says why it is incomplete, or is empty; `limited` that --resume-limit was reached.
-
-    `asked`, `errors` and `failed` count the cases of this call alone.
-    """
+    `asked`, `errors` and `failed` count the cases of this call alone."""
 
     folder: Path
     partial: str = ""

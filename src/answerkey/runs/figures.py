@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from answerkey.intervals import Interval
 from answerkey.metrics.semantic import READINGS
 from answerkey.runs.number_tally import Mean, NumberTally
 from answerkey.runs.repeats import Repeats
@@ -13,6 +12,7 @@ from answerkey.runs.tally import SATISFYING, OutcomeTally
 from answerkey.types import Criterion, Profile
 
 Range = tuple[float, float] | None
+Rate = tuple[float | None, Range]
 _DEFAULT_READINGS = {
     name: Criterion(name, floor=mark, reading=text, better="lower" if "hallucination" in name else "higher")
     for name, (mark, text) in READINGS.items()
@@ -35,10 +35,8 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class MetricMean(Mean):
-    """The mean of a metric, and for how many cases it is not applicable or failed with an error.
-
-    `reading` is what a poor mean means in words; only the figures of all cases have it.
-    """
+    """The mean of a metric, and for how many cases it is not applicable or failed with an error. `reading` is what a
+    poor mean means in words; only the figures of all cases have it."""
 
     not_applicable: int = 0
     errors: int = 0
@@ -81,10 +79,8 @@ class RepeatFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of some cases: all of a run, one type or one route. Rates are shares of all these cases.
-
-    `clusters` is the number of clusters of dependent cases, by which the intervals are computed; None without clusters.
-    """
+    """The figures of some cases: all of a run, one type or one route. Rates are shares of all these cases. `clusters`
+    is the number of clusters of dependent cases, by which the intervals are computed; None without clusters."""
 
     totals: Totals
     user_satisfaction_rate: float | None
@@ -115,48 +111,55 @@ def figures_of(tally: OutcomeTally, repeats: Repeats, readings: Mapping[str, Cri
     satisfied = sum(tally.statuses[status] for status in SATISFYING)
     # A bot that never reports a route has no route accuracy; for one that does, a missing route is a wrong one.
     routed = tally.routed + tally.unrouted if tally.routed else 0
+    times = tally.seconds
+    fastest, slowest = (times.low, times.high) if times.count else (None, None)
+    metrics = {*tally.scores, *tally.errors, *tally.skipped}
+    unscored, statuses = count - judged - tally.error_count, dict(sorted(tally.statuses.items()))
+    satisfaction, satisfaction_ci95 = _rate(tally, "satisfied", satisfied)
+    pass_rate, pass_rate_ci95 = _rate(tally, "passed", tally.passed)
+    accuracy, accuracy_ci95 = _rate(tally, "on_route", tally.on_route, "compared", routed) if routed else (None, None)
     return Figures(
-        totals=Totals(
-            cases=count,
-            scored=judged,
-            passed=tally.passed,
-            failed=tally.failed,
-            errors=tally.error_count,
-            unscored=count - judged - tally.error_count,
-            statuses=dict(sorted(tally.statuses.items())),
-        ),
-        user_satisfaction_rate=satisfied / count if judged else None,
-        user_satisfaction_ci95=_ends(tally.rate_interval("satisfied", "count", (satisfied, count))) if judged else None,
-        pass_rate=tally.passed / count if judged else None,
-        pass_rate_ci95=_ends(tally.rate_interval("passed", "count", (tally.passed, count))) if judged else None,
-        route_accuracy=tally.on_route / routed if routed else None,
-        route_accuracy_ci95=_ends(tally.rate_interval("on_route", "compared", (tally.on_route, routed)))
-        if routed
-        else None,
+        totals=Totals(count, judged, tally.passed, tally.failed, tally.error_count, unscored, statuses),
+        user_satisfaction_rate=satisfaction,
+        user_satisfaction_ci95=satisfaction_ci95,
+        pass_rate=pass_rate,
+        pass_rate_ci95=pass_rate_ci95,
+        route_accuracy=accuracy,
+        route_accuracy_ci95=accuracy_ci95,
         route_accuracy_n=routed,
-        average_scores={
-            name: _metric_mean(tally, name, readings) for name in sorted({*tally.scores, *tally.errors, *tally.skipped})
-        },
+        average_scores={name: _metric_mean(tally, name, readings) for name in sorted(metrics)},
         score=tally.overall.figure(count),
         quality=tally.quality.figure(count),
-        response_time=_times(tally.seconds),
+        response_time=Times(
+            times.mean, times.mean, fastest, slowest, times.quantile(0.5), times.quantile(0.95), times.count
+        ),
         clusters=tally.cluster_count,
         repeats=_repeat_figures(tally, repeats) if repeats.times > 1 else None,
     )
 
 
+def _rate(tally: OutcomeTally, name: str, hits: int, of: str = "count", total: int | None = None) -> Rate:
+    """A share with its interval, of all cases or of `total`; None where no case is judged."""
+    if total is None and not tally.judged:
+        return None, None
+    cases = tally.count if total is None else total
+    interval = tally.rate_interval(name, of, (hits, cases))
+    return hits / cases, (interval.low, interval.high) if interval else None
+
+
 def _repeat_figures(tally: OutcomeTally, repeats: Repeats) -> RepeatFigures:
-    count, judged = tally.count, tally.judged
+    pass_all, pass_all_ci95 = _rate(tally, "always", tally.always)
+    pass_any, pass_any_ci95 = _rate(tally, "ever", tally.ever)
     return RepeatFigures(
         k=repeats.times,
         require=repeats.text,
         answers=tally.answers,
         answers_passed=tally.answers_passed,
-        answer_pass_rate=tally.answers_passed / tally.answers if judged else None,
-        pass_all=tally.always / count if judged else None,
-        pass_all_ci95=_ends(tally.rate_interval("always", "count", (tally.always, count))) if judged else None,
-        pass_any=tally.ever / count if judged else None,
-        pass_any_ci95=_ends(tally.rate_interval("ever", "count", (tally.ever, count))) if judged else None,
+        answer_pass_rate=tally.answers_passed / tally.answers if tally.judged else None,
+        pass_all=pass_all,
+        pass_all_ci95=pass_all_ci95,
+        pass_any=pass_any,
+        pass_any_ci95=pass_any_ci95,
         flaky=tally.ever - tally.always,
     )
 
@@ -180,12 +183,3 @@ def _reading(mean: float | None, criterion: Criterion | None) -> str:
         return ""
     poor = mean > criterion.floor if criterion.better == "lower" else mean < criterion.floor
     return criterion.reading if poor else ""
-
-
-def _times(tally: NumberTally) -> Times:
-    low, high = (tally.low, tally.high) if tally.count else (None, None)
-    return Times(tally.mean, tally.mean, low, high, tally.quantile(0.5), tally.quantile(0.95), tally.count)
-
-
-def _ends(interval: Interval | None) -> Range:
-    return (interval.low, interval.high) if interval else None

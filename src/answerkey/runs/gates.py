@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from answerkey.coerce.values import is_mapping
@@ -46,6 +46,7 @@ _TIMES = ("mean", "average", "min", "max", "p50", "p95")
 _SECTIONS = ("totals", "score", "quality", "average_scores", "performance", "response_time")
 _NEED_PROFILE = ("score", "quality", "performance", "user_satisfaction", "success", "pass_rate")
 _MOST_NAMED = 20
+_AMBIGUOUS = '"{0}" is a type and a route; write [type:{0}] or [route:{0}]'
 FIGURES = (*_RATES, *_COUNTS, *_REPEATED, "mean", *(f"response_time.{name}" for name in _TIMES))
 
 
@@ -61,6 +62,9 @@ class Condition:
     limit: float
     times: int | None = None  # of `pass^5`
 
+    def error(self, problem: str) -> SettingsError:
+        return SettingsError(f'gate "{self.text}": {problem}')
+
     @property
     def group(self) -> str | None:
         """The type or route that the condition is about; None for all cases."""
@@ -72,6 +76,9 @@ class Condition:
         """`type` or `route` where the condition says which of the two it means, as in `[route:sales]`."""
         given = (self.within if self.figure == "mean" else self.of) or ""
         return next((kind for kind in ("type", "route") if given.startswith(f"{kind}:")), "")
+
+
+Conditions = Sequence[Condition]
 
 
 def parse_gates(texts: Sequence[str]) -> list[Condition]:
@@ -90,9 +97,8 @@ def _parse(text: str) -> Condition:
     if figure in {"score", "quality"} or is_metric(figure):
         figure, of, within = "mean", figure, of
     if figure not in FIGURES and not figure.startswith(tuple(f"{name}." for name in _SECTIONS)):
-        raise SettingsError(
-            f'gate "{text}": unknown figure "{figure}"{did_you_mean(figure, FIGURES)}; known: {", ".join(FIGURES)}'
-        )
+        hint = f"{did_you_mean(figure, FIGURES)}; known: {', '.join(FIGURES)}"
+        raise SettingsError(f'gate "{text}": unknown figure "{figure}"{hint}')
     if figure == "mean" and of is None:
         raise SettingsError(f'gate "{text}": name the metric, as in "mean[quality] >= 0.70"')
     try:
@@ -102,7 +108,7 @@ def _parse(text: str) -> Condition:
     return Condition(text.strip(), figure, of, within, sign, limit, int(repeated[2]) if repeated else None)
 
 
-def answer_gates(conditions: Sequence[Condition], summary: Summary) -> list[GateResult]:
+def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
     """The result of each condition; all fail where the run is damaged."""
     results = [_answer(condition, summary) for condition in conditions]
     partial = summary.run.partial
@@ -125,7 +131,7 @@ def _figure(condition: Condition, summary: Summary) -> tuple[float | None, Range
     found = {"type": summary.by_type.get(group), "route": summary.by_route.get(group)}
     parts = {name: part for name, part in found.items() if part is not None and kind in ("", name)}
     if len(parts) > 1:
-        return None, None, f'"{group}" is a type and a route; write [type:{group}] or [route:{group}]'
+        return None, None, _AMBIGUOUS.format(group)
     if not parts:
         known = ", ".join([*summary.by_type, *summary.by_route]) or "none"
         return None, None, f'no {kind or "type or route"} "{group}"; known: {known}'
@@ -177,11 +183,9 @@ def _number_at(part: object, path: str) -> float | None:
 
 @dataclass(slots=True)
 class KnownGroups:
-    """The types and routes of a suite's cases, for checking gates before the first question.
-
-    `routed`: some case has an expected route. `whole`: these are all cases of the suite, not a selection. `open`: the
-    target may report routes that no case names.
-    """
+    """The types and routes of a suite's cases, for checking gates before the first question. `routed`: some case has an
+    expected route. `whole`: these are all cases of the suite, not a selection. `open`: the target may report routes
+    that no case names."""
 
     types: set[str] = field(default_factory=set[str])
     routes: set[str] = field(default_factory=set[str])
@@ -200,11 +204,7 @@ class KnownGroups:
 
 
 def check_gates(
-    conditions: Sequence[Condition],
-    known: KnownGroups,
-    metrics: Sequence[str],
-    profile: Profile | None,
-    repeats: Repeats,
+    conditions: Conditions, known: KnownGroups, metrics: Sequence[str], profile: Profile | None, repeats: Repeats
 ) -> tuple[str, ...]:
     """Refuses the first condition that can never hold, with the reason; what depends on the target gives a warning."""
     if not conditions:
@@ -213,33 +213,23 @@ def check_gates(
     if profile is not None:
         names = names.union(*profile.routes.values())
     unknown = [c for c in conditions if known.whole and c.group not in {None, *names}]
-    for condition in unknown:
-        _refuse_group(condition, names, closed=known.routed or not known.open)
+    for condition in unknown:  # a name close to a known one is a typing error; another may be a route that is reported
+        near = did_you_mean(condition.group or "", names)
+        if near or known.routed or not known.open:
+            named = ", ".join(sorted(names)[:_MOST_NAMED]) or "none"
+            raise condition.error(f'no case has type or route "{condition.group}"{near}; known: {named}')
     for condition in conditions:
         if condition.group in known.types & known.routes and not condition.kind:
-            raise SettingsError(
-                f'gate "{condition.text}": "{condition.group}" is a type and a route; '
-                f"write [type:{condition.group}] or [route:{condition.group}]"
-            )
+            raise condition.error(_AMBIGUOUS.format(condition.group))
     example = _example(conditions, metrics, profile, repeats, routed=known.routed or not known.whole)
     for condition in conditions:
         value, _, note = _figure(condition, example)
         if value is None and not note.endswith("with an error"):
-            raise SettingsError(f'gate "{condition.text}": {_why(condition, note, metrics, profile)}')
+            raise condition.error(_why(condition, note, metrics, profile))
     return tuple(
         f'gate "{c.text}": no case has type or route "{c.group}"; it fails if the target does not report that route'
         for c in unknown
     )
-
-
-def _refuse_group(condition: Condition, known: Collection[str], *, closed: bool) -> None:
-    """A name close to a known one is a typing error; any other may be a route that the target reports."""
-    near = did_you_mean(condition.group or "", known)
-    if near or closed:
-        named = ", ".join(sorted(known)[:_MOST_NAMED]) or "none"
-        raise SettingsError(
-            f'gate "{condition.text}": no case has type or route "{condition.group}"{near}; known: {named}'
-        )
 
 
 def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profile | None) -> str:
@@ -254,7 +244,7 @@ def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profi
 
 
 def _example(
-    conditions: Sequence[Condition], metrics: Sequence[str], profile: Profile | None, repeats: Repeats, *, routed: bool
+    conditions: Conditions, metrics: Sequence[str], profile: Profile | None, repeats: Repeats, *, routed: bool
 ) -> Summary:
     """A synthetic summary with every possible figure: what it lacks, no run will have."""
     scores = {name: Score(1.0) for name in metrics}

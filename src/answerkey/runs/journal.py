@@ -141,9 +141,8 @@ def decoded(line: bytes, path: Path, offset: int, kind: type[RecordType]) -> Rec
             record: RecordType = _decoder(kind).decode(line)
         except (ValueError, RecursionError):  # half a surrogate pair, or damage
             record = msgspec.convert(read_json(line), kind)
-        if (
-            record.n >= _MOST and record.n >= _MOST + path.stat().st_size
-        ):  # memory would be taken for every case before it
+        # Memory would be taken for every case before it.
+        if record.n >= _MOST and record.n >= _MOST + path.stat().st_size:
             raise ValueError(f"no case has the position {record.n}")
         return record
     except ValueError as error:

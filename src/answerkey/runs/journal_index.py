@@ -13,24 +13,17 @@ from typing import IO
 
 import msgspec
 
-from answerkey.runs.journal import (
-    READ_AHEAD,
-    REMOVED_END,
-    RESPONSES,
-    SCORES,
-    AnswerState,
-    NumberedRecord,
-    Position,
-    RecordType,
-    ScoreState,
-    decoded,
-    journal_lines,
-)
+from answerkey.runs import journal
+from answerkey.runs.journal import RESPONSES, SCORES, NumberedRecord, Position, RecordType, decoded, journal_lines
 from answerkey.runs.records import StoredScores
 from answerkey.runs.repeats import Repeats
 from answerkey.types import Case, Outcome, Response, Score, Status, Verdict
 
+_path = cache(Path)
 _POSITION = re.compile(rb'\{"n":(\d{1,7}),')
+
+NumberedOutcome = tuple[int, Outcome]
+CaseTexts = tuple[str, str, str]
 
 
 class _LightQuestion(msgspec.Struct):
@@ -90,10 +83,8 @@ class LightCase:
 
 
 class JournalIndex:
-    """Finds the newest response and score of each attempt by position, with 16 bytes per attempt in memory.
-
-    Positions of attempts and of cases are the same unless cases are repeated.
-    """
+    """Finds the newest response and score of each attempt by position, with 16 bytes per attempt in memory. Positions
+    of attempts and of cases are the same unless cases are repeated."""
 
     def __init__(self, folder: Path, repeats: Repeats = Repeats()) -> None:  # noqa: B008
         self.folder, self.repeats = folder, repeats
@@ -139,7 +130,7 @@ class JournalIndex:
 
     def numbered(
         self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
-    ) -> Iterator[tuple[int, Outcome]]:
+    ) -> Iterator[NumberedOutcome]:
         """The outcomes in case order with their positions, of all cases or of some. One that is not scored only with
         `unscored`; one that the run stopped at, to ask it again on resume, only with `stopped` or `unscored`."""
         attempts = self.attempts(unscored=unscored, stopped=stopped, cases=cases)
@@ -147,7 +138,7 @@ class JournalIndex:
 
     def attempts(
         self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
-    ) -> Iterator[tuple[int, Outcome]]:
+    ) -> Iterator[NumberedOutcome]:
         """As `numbered`, with an outcome per answer."""
         responses, scores = self.folder / RESPONSES, self.folder / SCORES
         for n, answered, judged, at, scored_at in self._lines(cases):
@@ -195,11 +186,11 @@ def _positions(path: Path) -> Iterator[tuple[int, int]]:
     for offset, line in journal_lines(path):
         found = _POSITION.match(line)
         n = int(found[1]) if found else decoded(line, path, offset, NumberedRecord).n
-        yield n, -1 if line.endswith(REMOVED_END) else offset
+        yield n, -1 if line.endswith(journal.REMOVED_END) else offset
 
 
 def _open(path: Path) -> IO[bytes]:
-    return path.open("rb", READ_AHEAD) if path.is_file() else open(os.devnull, "rb")
+    return path.open("rb", journal.READ_AHEAD) if path.is_file() else open(os.devnull, "rb")
 
 
 def _record(file: IO[bytes], at: int, kind: type[RecordType]) -> RecordType:
@@ -212,9 +203,6 @@ def _line(file: IO[bytes], at: int) -> bytes:
     return file.readline()
 
 
-_path = cache(Path)
-
-
 class JournalTail:
     """Follows the journals of a run in progress: each call returns only what was added since the last one."""
 
@@ -224,11 +212,11 @@ class JournalTail:
 
     def answered(self) -> list[tuple[int, bool]]:
         """The positions of new responses, and whether each removes its case."""
-        return [(record.n, record.removed) for record in self._new(RESPONSES, AnswerState)]
+        return [(record.n, record.removed) for record in self._new(RESPONSES, journal.AnswerState)]
 
     def scored(self) -> list[tuple[int, str, Verdict]]:
         """Position, id and verdict of each new score."""
-        return [(record.n, record.id, record.verdict) for record in self._new(SCORES, ScoreState)]
+        return [(record.n, record.id, record.verdict) for record in self._new(SCORES, journal.ScoreState)]
 
     def _new(self, name: str, kind: type[RecordType]) -> list[RecordType]:
         path = self._folder / name
@@ -242,9 +230,6 @@ class JournalTail:
                     records.append(decoded(line, path, at, kind))
                 self._at[name] += len(line)
         return records
-
-
-CaseTexts = tuple[str, str, str]
 
 
 def stored_texts(folder: Path, answered_at: Sequence[int], quick: bytes = b"") -> Iterator[tuple[int, CaseTexts]]:

@@ -57,9 +57,7 @@ class Sharding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """run.json. `partial` says why the run is incomplete; `records` are counted at its end, so that a loss is noticed.
-
-    `folder` is the name of the folder that the run was started in, `suite_from_run` the way from there to its suite.
-    """
+    `folder` is the name of the folder that the run was started in, `suite_from_run` the way from there to its suite."""
 
     format: int = 1
     name: str
@@ -98,9 +96,8 @@ def stored_manifest(folder: Path) -> Manifest:
     try:
         return msgspec.convert(read_json(path.read_bytes()), Manifest)
     except FileNotFoundError:
-        raise InputError(
-            f"{folder}: not a run folder; expected one with a {MANIFEST}, such as results/<suite>_<time>"
-        ) from None
+        example = "such as results/<suite>_<time>"
+        raise InputError(f"{folder}: not a run folder; expected one with a {MANIFEST}, {example}") from None
     except (OSError, ValueError) as error:
         raise StorageError(f"{path}: cannot be read: {error}") from None
 

@@ -31,10 +31,8 @@ class Mean:
 
 
 class NumberTally(msgspec.Struct, omit_defaults=True):
-    """Count, exact sum, extremes and quantiles of a stream of numbers.
-
-    Up to 2,000 values are kept, for the bootstrap and exact quantiles; above that, moments and logarithmic bins replace them.
-    """
+    """Count, exact sum, extremes and quantiles of a stream of numbers. Up to 2,000 values are kept, for the bootstrap
+    and exact quantiles; above that, moments and logarithmic bins replace them."""
 
     count: int = 0
     sum: int = 0
@@ -123,13 +121,16 @@ class NumberTally(msgspec.Struct, omit_defaults=True):
         """Exact up to 2,000 values, within 1 % above."""
         if not self.count:
             return None
-        if self.values is not None:
-            return _exact_quantile(sorted(self.values), share)
         rank, seen = share * (self.count - 1), 0
+        if self.values is not None:
+            ordered, below = sorted(self.values), math.floor(rank)
+            above = min(below + 1, len(ordered) - 1)
+            return ordered[below] + (ordered[above] - ordered[below]) * (rank - below)
         for key in sorted(self.bins):
             seen += self.bins[key]
             if seen > rank:
-                return min(max(_unbin(key), self.low), self.high)
+                size = 1e-9 * math.exp((abs(key) - 0.5) * _GROWTH) if key else 0.0
+                return min(max(math.copysign(size, key), self.low), self.high)
         return self.high
 
     def _interval(self) -> Interval | None:
@@ -153,18 +154,10 @@ class NumberTally(msgspec.Struct, omit_defaults=True):
 
     def figure(self, out_of: int | None = None) -> Mean:
         """The mean with its 95 % interval; `out_of` is the number of cases, by default the number of values."""
-        mean, deviation = self.mean, self.deviation
-        interval = self._interval()
-        return Mean(
-            mean=mean,
-            n=self.count,
-            of=self.count if out_of is None else out_of,
-            ci95=(interval.low, interval.high) if interval else None,
-            ci95_method=interval.method if interval else None,
-            sd=deviation,
-            min=self.low if self.count else None,
-            max=self.high if self.count else None,
-        )
+        interval, of = self._interval(), self.count if out_of is None else out_of
+        ends, method = ((interval.low, interval.high), interval.method) if interval else (None, None)
+        low, high = (self.low, self.high) if self.count else (None, None)
+        return Mean(self.mean, self.count, of, ends, method, self.deviation, low, high)
 
 
 @lru_cache(maxsize=4096)
@@ -174,17 +167,3 @@ def _bin(value: float) -> int:
         return 0
     key = math.floor(math.log(abs(value) / 1e-9) / _GROWTH) + 1
     return key if value > 0 else -key
-
-
-def _unbin(key: int) -> float:
-    if key == 0:
-        return 0.0
-    size = 1e-9 * math.exp((abs(key) - 0.5) * _GROWTH)
-    return size if key > 0 else -size
-
-
-def _exact_quantile(ordered: list[float], share: float) -> float:
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)

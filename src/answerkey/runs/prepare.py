@@ -73,19 +73,20 @@ def prepare(
     judge: Any = None,
     new: bool = True,
 ) -> Prepared:
-    """Every mistake in a suite is found here, before anything is written.
-
-    `cases`, `target` and `judge` replace what the suite names. With `new` false the gates are those of an earlier run:
-    one on a figure that this run does not have is not refused here; it fails.
-    """
+    """Every mistake in a suite is found here, before anything is written. `cases`, `target` and `judge` replace what
+    the suite names. With `new` false the gates are those of an earlier run: one on a figure that this run does not have
+    is not refused here; it fails."""
     source = cases or partial(selected, suite, selection)
     gates, repeats = parse_gates(suite.gate), Repeats.of_table(suite.run)
-    if new and repeats.times > 1 and target is None and kind_of(suite.target) == "recorded":
+    live = target is not None or kind_of(suite.target) != "recorded"
+    if new and repeats.times > 1 and not live:
         raise SettingsError("[run] repeats needs a target that can be asked; recorded answers are always the same")
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
     digest, count, has_criteria = SetDigest(), 0, False
     cluster, clustered, columns = suite.statistics.cluster, False, set[str]()
-    known = KnownGroups(whole=selection.whole, open=_may_report_any_route(suite))
+    kind = kind_of(suite.target)  # a target may report a route that is not known before it is asked or its file is read
+    any_route = "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
+    known = KnownGroups(whole=selection.whole, open=any_route)
     lacking = Lacking("expected", "relevant")
     for _, case in source():
         add_case(digest, case)
@@ -99,15 +100,13 @@ def prepare(
     if count == 0:
         raise InputError(f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --tag")
     if cluster and not clustered:
-        raise SettingsError(
-            f'[statistics] cluster = "{cluster}": no case has this column{did_you_mean(cluster, columns)}'
-        )
+        near = did_you_mean(cluster, columns)
+        raise SettingsError(f'[statistics] cluster = "{cluster}": no case has this column{near}')
     if has_criteria and not (suite.metrics or suite.profile):
         suite = replace(suite, metrics=("criteria",))
     scorer = make_scorer(suite, profile, judge)
     try:
         warnings = check_gates(gates, known, scorer.plan.names, profile, repeats) if new else ()
-        live = target is not None or kind_of(suite.target) != "recorded"
         warnings = (*warnings, *(lacking.problems(suite.metrics, live) if new else ()))
         target = target or make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
     except BaseException:
@@ -153,12 +152,6 @@ class Lacking:
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:
     wanted = ((n, c) for n, c in enumerate(load_cases(suite.cases, suite.folder)) if selection.wants(c))
     return islice(wanted, selection.limit)
-
-
-def _may_report_any_route(suite: Suite) -> bool:
-    """Whether the target may report a route that is not known before it is asked or its file is read."""
-    kind = kind_of(suite.target)
-    return "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
 
 
 def manifest_of(prepared: Prepared, created: str) -> Manifest:

@@ -24,15 +24,13 @@ Clock = Callable[[], float]
 
 
 def make_progress(quiet: bool = False, stream: TextIO | None = None, *, only_interactive: bool = False) -> Watch:
-    """The progress display for a stream, by default standard error; standard output is for data.
-
-    With `only_interactive` there is a bar in terminals and notebooks, and nothing elsewhere.
-    """
+    """The progress display for a stream, by default standard error; standard output is for data. With
+    `only_interactive` there is a bar in terminals and notebooks, and nothing elsewhere."""
     out = stream if stream is not None else sys.stderr
     if quiet:
         return Quiet(out)
     if "ipykernel" in sys.modules and only_interactive:
-        return NotebookBar(ProgressFigures())
+        return NotebookBar(ProgressFigures(), sys.stderr)
     if out.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}:
         return Bar(ProgressFigures(), out)
     return Quiet(out) if only_interactive else Lines(ProgressFigures(), out)
@@ -106,12 +104,22 @@ class ProgressFigures:
         return ", ".join(parts)
 
 
-class Display(Watch):
+class Quiet(Watch):
+    """Notes only."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def note(self, text: str) -> None:
+        print(printable(text), file=self._stream, flush=True)
+
+
+class Display(Quiet):
     """What shows the figures so far; `_begin` and `_changed` show them."""
 
-    def __init__(self, figures: ProgressFigures, clock: Clock = time.monotonic) -> None:
-        self._figures, self._clock, self._last = figures, clock, 0.0
-        self._begun = False
+    def __init__(self, figures: ProgressFigures, stream: TextIO, clock: Clock = time.monotonic) -> None:
+        super().__init__(stream)
+        self._figures, self._clock, self._last, self._begun = figures, clock, 0.0, False
 
     def start(self, total: int, done: int = 0) -> None:
         self._figures.start(total, done)
@@ -130,16 +138,13 @@ class Display(Watch):
         self._figures.add_earlier(group)
 
     def _begin(self) -> None: ...
-
     def _changed(self) -> None: ...
 
 
 class Lines(Display):
     """A line every ten seconds and one at the end, so that a CI log stays short."""
 
-    def __init__(self, figures: ProgressFigures, stream: TextIO, clock: Clock = time.monotonic) -> None:
-        super().__init__(figures, clock)
-        self._stream, self._written = stream, -1
+    _written = -1
 
     def _begin(self) -> None:
         total, done = self._figures.total, self._figures.done
@@ -161,19 +166,13 @@ class Lines(Display):
         parts = [f"{figures.done}/{figures.total}{share}", figures.pace(), figures.quality()]
         self.note(", ".join(part for part in parts if part))
 
-    def note(self, text: str) -> None:
-        print(printable(text), file=self._stream, flush=True)
-
 
 class Bar(Display):
-    """Two rows that are redrawn in place: the bar with its pace, and the figures so far.
-
-    What is printed meanwhile, also by the bot, appears above them.
-    """
+    """Two rows that are redrawn in place: the bar with its pace, and the figures so far. What is printed meanwhile,
+    also by the bot, appears above them."""
 
     def __init__(self, figures: ProgressFigures, stream: TextIO) -> None:
-        super().__init__(figures)
-        self._stream = stream
+        super().__init__(figures, stream)
         self._lock, self._over = threading.RLock(), threading.Event()
         self._wrapped: dict[str, _AboveBar] = {}
         self._rows = 0  # on the screen now
@@ -222,10 +221,8 @@ class Bar(Display):
         with self._lock:
             filled = round(30 * min(figures.done / max(figures.total, 1), 1))
             width = shutil.get_terminal_size().columns
-            rows = [
-                f"{'━' * filled}{'╌' * (30 - filled)} {figures.done}/{figures.total} {figures.pace()}",
-                figures.quality(),
-            ]
+            bar = f"{'━' * filled}{'╌' * (30 - filled)} {figures.done}/{figures.total} {figures.pace()}"
+            rows = [bar, figures.quality()]
             shown = "".join(f"\r\x1b[2K{row if len(row) < width else row[: width - 2] + '…'}\n" for row in rows)
             self._stream.write("\x1b[1A" * self._rows + shown)
             self._stream.flush()
@@ -269,9 +266,6 @@ class NotebookBar(Display):
             self._last = self._clock()
             self._shown.update(self._line())
 
-    def note(self, text: str) -> None:
-        print(printable(text), file=sys.stderr, flush=True)
-
     def finish(self) -> None:
         if self._begun:
             self._shown.update(self._line())
@@ -281,13 +275,3 @@ class NotebookBar(Display):
         text = ", ".join(part for part in (figures.pace(), figures.quality()) if part)
         bar = f'<progress max="{max(figures.total, 1)}" value="{figures.done}"></progress>'
         return self._html(f"{bar} {figures.done}/{figures.total}, {escape(text)}")
-
-
-class Quiet(Watch):
-    """Notes only."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def note(self, text: str) -> None:
-        print(printable(text), file=self._stream, flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, cast
 
@@ -13,48 +13,28 @@ import msgspec
 from answerkey import __version__
 from answerkey.files import json_line
 from answerkey.metrics.registry import find
-from answerkey.types import (
-    AnswerCriteria,
-    Case,
-    Json,
-    Outcome,
-    Part,
-    Passage,
-    Requirement,
-    Response,
-    Score,
-    Turn,
-    Verdict,
-)
+from answerkey.types import Case, Json, Outcome, Requirement, Response, Score, Verdict
 
-_TUPLES: dict[tuple[type, str], type] = {
-    (Case, "history"): Turn,
-    (Case, "requirements"): Requirement,
-    (Response, "passages"): Passage,
-    (Verdict, "parts"): Part,
-}
-_OBJECTS: dict[tuple[type, str], type] = {(Case, "criteria"): AnswerCriteria, (Case, "recorded"): Response}
+_VERDICT = ("status", "score", "quality", "route_score", "band", "justification", "passed")
 _MODULUS = 1 << 256
 SCORING = ("profile", "metrics", "judge", "embedding")  # the parts of a fingerprint that make the scores
 
 
 def to_json(value: Any) -> dict[str, object]:
-    """A case, response or verdict as JSON. What equals its default is left out, so journals stay small.
-
-    The recorded response of a case is left out too: it is stored as the response.
-    """
-    kind = cast("type[Any]", type(value))
+    """A case, response or verdict as JSON. What equals its default is left out, so journals stay small. The recorded
+    response of a case is left out too: it is stored as the response."""
     record: dict[str, object] = {}
-    for name, default in _shape(kind):
+    for name, default in _shape(cast("type[Any]", type(value))):
         if name == "recorded":
             continue
         item = getattr(value, name)
         if item == default or (item == {} and default is MISSING):
             continue
-        if (kind, name) in _TUPLES:
-            item = [to_json(each) for each in item]
-        elif (kind, name) in _OBJECTS:
+        if is_dataclass(item):
             item = to_json(item)
+        elif isinstance(item, tuple):
+            items = cast("tuple[Any, ...]", item)
+            item = [to_json(each) for each in items] if items and is_dataclass(items[0]) else items
         record[name] = item
     return record
 
@@ -142,15 +122,7 @@ def result_line(outcome: Outcome) -> Json:
             name: {"value": score.value, "reason": score.reason, "error": score.error}
             for name, score in outcome.scores.items()
         },
-        "verdict": {
-            "status": verdict.status,
-            "score": verdict.score,
-            "quality": verdict.quality,
-            "route_score": verdict.route_score,
-            "band": verdict.band,
-            "justification": verdict.justification,
-            "passed": verdict.passed,
-        },
+        "verdict": {name: getattr(verdict, name) for name in _VERDICT},
         **repeats,
     }
 
@@ -158,16 +130,14 @@ def result_line(outcome: Outcome) -> Json:
 def _attempt_line(attempt: Outcome) -> dict[str, object]:
     """One of several answers to the same case, in results.jsonl."""
     response, verdict = attempt.response, attempt.verdict
-    return {
+    given = {
         "answer": response.answer,
         "route": response.route,
         "response_time": response.seconds,
         "error": response.error,
-        "scores": {name: score.value for name, score in attempt.scores.items()},
-        "status": verdict.status,
-        "score": verdict.score,
-        "passed": verdict.passed,
     }
+    scores = {name: score.value for name, score in attempt.scores.items()}
+    return {**given, "scores": scores, "status": verdict.status, "score": verdict.score, "passed": verdict.passed}
 
 
 class SetDigest:
@@ -204,10 +174,8 @@ def add_answer(digest: SetDigest, case: Case, response: Response) -> None:
 
 
 def cluster_of(case: Case, column: str | None = None) -> str | None:
-    """The cluster of dependent cases that a case belongs to: its column `cluster`, or its conversation.
-
-    `column` names another column; "none" treats every case as independent.
-    """
+    """The cluster of dependent cases that a case belongs to: its column `cluster`, or its conversation. `column` names
+    another column; "none" treats every case as independent."""
     if column == "none":
         return None
     value = case.extra.get(column or "cluster")

@@ -53,10 +53,8 @@ class Repeats:
         return range(n * self.times, (n + 1) * self.times)
 
     def combine(self, attempts: Sequence[Outcome]) -> Outcome:
-        """One outcome of all attempts at a case: means of scores, and the verdict by the number that passed.
-
-        The response is that of the worst attempt with the same verdict. An error in one attempt is an error of the case.
-        """
+        """One outcome of all attempts at a case: means of scores, and the verdict by the number that passed. The
+        response is that of the worst attempt with the same verdict. An error in one attempt is an error of the case."""
         if self.times == 1:
             return attempts[0]
         passes = sum(attempt.verdict.passed for attempt in attempts)
@@ -75,10 +73,8 @@ class Repeats:
         return replace(shown, scores=scores, verdict=verdict, attempts=tuple(attempts))
 
     def combined(self, attempts: Iterable[tuple[int, Outcome]], *, whole: bool = True) -> Iterator[tuple[int, Outcome]]:
-        """The outcomes of cases from attempts in order of their positions.
-
-        A case that lacks attempts is left out; if not `whole`, it is there as soon as it cannot pass any more.
-        """
+        """The outcomes of cases from attempts in order of their positions. A case that lacks attempts is left out; if
+        not `whole`, it is there as soon as it cannot pass any more."""
         if self.times == 1:
             yield from attempts
             return

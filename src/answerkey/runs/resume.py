@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from os.path import relpath
@@ -11,19 +12,10 @@ from pathlib import Path
 import msgspec
 
 from answerkey.errors import SettingsError, StorageError
+from answerkey.runs import journal
 from answerkey.runs.ask import Numbered
 from answerkey.runs.control import Options, Selection
-from answerkey.runs.journal import (
-    ASK,
-    FINISHED,
-    REMOVED,
-    RESPONSES,
-    STOPPED,
-    Journal,
-    RunState,
-    known_cases,
-    removed_record,
-)
+from answerkey.runs.journal import ASK, FINISHED, REMOVED, STOPPED, RunState
 from answerkey.runs.journal_index import JournalIndex
 from answerkey.runs.manifest import MANIFEST, AcceptedChange, Manifest, write_manifest
 from answerkey.runs.prepare import Prepared, manifest_of
@@ -33,6 +25,8 @@ from answerkey.runs.store import read_manifest, sealed
 from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally
 from answerkey.types import Case
+
+Known = dict[str, tuple[int, str]]  # position and hash of each case by its id
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +91,13 @@ def runs_of(suite: Suite) -> list[StartedRun]:
         if belongs_to(manifest, folder, suite):
             run = StartedRun(folder, created.replace(tzinfo=created.tzinfo or UTC).astimezone(UTC), manifest)
             found.setdefault(run.name, []).append(run)
-    return [
-        run for copies in found.values() for run in ([run for run in copies if run.folder.name == run.name] or copies)
-    ]
+    originals = {name: [run for run in copies if run.folder.name == name] for name, copies in found.items()}
+    return [run for name, copies in found.items() for run in originals[name] or copies]
 
 
 def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
     """The newest unfinished run of the suite, otherwise the newest; with `rescored` the unfinished rescore of that run.
-
-    Refuses where the creation times do not tell which run is the newest.
-    """
+    Refuses where the creation times do not tell which run is the newest."""
     runs = runs_of(suite)
     if rescored is not None:
         source = str(rescored.resolve())
@@ -119,12 +110,10 @@ def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
     rivals = alike if ahead else [run for run in alike if run.created == best.created]
     if len(rivals) > 1:
         names = ", ".join(str(run.folder) for run in rivals[:4])
-        why = f"{best.folder.name} was created in the future, at {best.created:%Y-%m-%d %H:%M} UTC" if ahead else (
-            "they were created at the same moment"
-        )  # fmt: skip
-        raise SettingsError(
-            f"cannot tell which run to resume: {why}; name one: answerkey run FOLDER --resume ({names})"
-        )
+        future = f"{best.folder.name} was created in the future, at {best.created:%Y-%m-%d %H:%M} UTC"
+        why = future if ahead else "they were created at the same moment"
+        fix = f"name one: answerkey run FOLDER --resume ({names})"
+        raise SettingsError(f"cannot tell which run to resume: {why}; {fix}")
     return best.folder
 
 
@@ -220,13 +209,13 @@ def finished_before(folder: Path, state: RunState) -> OutcomeTally:
 def _repositioned(folder: Path, prepared: Prepared, state: RunState) -> Callable[[], Iterator[Numbered]]:
     """The new cases at the positions that the journal has for them; cases that are gone are removed from the run."""
     repeats = prepared.repeats
-    known = {key: (n // repeats.times, digest) for key, (n, digest) in known_cases(folder).items()}
+    known = {key: (n // repeats.times, digest) for key, (n, digest) in journal.known_cases(folder).items()}
     kept = {case.id for _, case in prepared.cases()}
     gone = {key: n for key, (n, _) in known.items() if key not in kept}
     if gone:
-        journal = Journal(folder / RESPONSES)
-        journal.append([removed_record(each, key) for key, n in gone.items() for each in repeats.positions(n)])
-        journal.close()
+        removed = [journal.removed_record(each, key) for key, n in gone.items() for each in repeats.positions(n)]
+        with closing(journal.Journal(folder / journal.RESPONSES)) as responses:
+            responses.append(removed)
         for n in gone.values():
             for each in repeats.positions(n):
                 state[each] = REMOVED
@@ -234,9 +223,7 @@ def _repositioned(folder: Path, prepared: Prepared, state: RunState) -> Callable
     return lambda: iter(numbered)
 
 
-def _numbered(
-    cases: Iterable[Case], known: dict[str, tuple[int, str]], state: RunState, repeats: Repeats
-) -> Iterator[Numbered]:
+def _numbered(cases: Iterable[Case], known: Known, state: RunState, repeats: Repeats) -> Iterator[Numbered]:
     """Known cases keep their position, new ones follow, edited ones are asked again."""
     following = max((n for n, _ in known.values()), default=-1) + 1
     for case in cases:

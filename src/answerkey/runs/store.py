@@ -15,18 +15,9 @@ from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
 
 from answerkey.errors import StorageError
 from answerkey.files import remove_strays
+from answerkey.runs import journal
 from answerkey.runs.ask import Answered
-from answerkey.runs.journal import (
-    FINISHED,
-    RESPONSES,
-    SCORES,
-    Journal,
-    NumberedRecord,
-    RunState,
-    ScoreState,
-    read_journal,
-    response_record,
-)
+from answerkey.runs.journal import RESPONSES, SCORES, Journal, RunState, read_journal
 from answerkey.runs.journal_index import JournalIndex
 from answerkey.runs.manifest import MANIFEST, Manifest, stored_in, stored_manifest
 from answerkey.runs.records import judged_json
@@ -47,6 +38,10 @@ class Scored(NamedTuple):
     outcome: Outcome
     stopped: bool = False
 
+    def record(self) -> dict[str, object]:
+        stopped = {"stopped": True} if self.stopped else {}
+        return {"n": self.n, "id": self.outcome.case.id, **judged_json(self.outcome), **stopped}
+
 
 class Store(Protocol):
     """What `execute` writes to. Answers are kept before they are scored."""
@@ -54,13 +49,9 @@ class Store(Protocol):
     state: RunState
 
     def add_answers(self, answered: Sequence[Answered]) -> None: ...
-
     def add_scores(self, scored: Sequence[Scored]) -> None: ...
-
     def answers(self, positions: Iterable[int] | None = None) -> Iterator[Answered]: ...
-
     def outcomes(self) -> Iterator[Outcome]: ...
-
     def close(self) -> None: ...
 
 
@@ -72,10 +63,10 @@ class FolderStore:
         self._responses, self._scores = Journal(folder / RESPONSES), Journal(folder / SCORES)
 
     def add_answers(self, answered: Sequence[Answered]) -> None:
-        self._responses.append([response_record(*each) for each in answered])
+        self._responses.append([journal.response_record(*each) for each in answered])
 
     def add_scores(self, scored: Sequence[Scored]) -> None:
-        self._scores.append([score_record(each) for each in scored])
+        self._scores.append([each.record() for each in scored])
         _mark_finished(self.state, scored)
 
     def answers(self, positions: Iterable[int] | None = None) -> Iterator[Answered]:
@@ -115,15 +106,10 @@ class MemoryStore:
         """Nothing to close."""
 
 
-def score_record(scored: Scored) -> dict[str, object]:
-    stopped = {"stopped": True} if scored.stopped else {}
-    return {"n": scored.n, "id": scored.outcome.case.id, **judged_json(scored.outcome), **stopped}
-
-
 def _mark_finished(state: RunState, scored: Iterable[Scored]) -> None:
     for each in scored:
         if not each.stopped and each.outcome.verdict.status != Status.ERROR:
-            state[each.n] = FINISHED
+            state[each.n] = journal.FINISHED
 
 
 def new_folder(out: Path, name: str) -> Path:
@@ -137,9 +123,8 @@ def new_folder(out: Path, name: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise StorageError(
-                f"{folder}: cannot be created: {error.strerror}; choose another folder with --out"
-            ) from None
+            fix = "choose another folder with --out"
+            raise StorageError(f"{folder}: cannot be created: {error.strerror}; {fix}") from None
     raise StorageError(f"{out}: no free name for a new run folder")
 
 
@@ -174,9 +159,8 @@ def _lost(folder: Path, state: object) -> str:
     if not manifest.partial and count != recorded["cases"]:
         return f"run.json names {count} cases, {recorded['cases']} were recorded"
     found = _records(folder)
-    lost = [
-        f"{name} has {found.get(name, 0)} of {n} records" for name, n in recorded.items() if found.get(name, 0) != n
-    ]
+    changed = {name: n for name, n in recorded.items() if found.get(name, 0) != n}
+    lost = [f"{name} has {found.get(name, 0)} of {n} records" for name, n in changed.items()]
     return ", ".join(lost[-2:])
 
 
@@ -263,7 +247,8 @@ def last_asked(folder: Path, count: int) -> list[Outcome]:
     """The answers that were scored last, as outcomes, the latest one at the end."""
     if in_parts(folder):
         return []
-    latest = list(dict.fromkeys(record.n for record in reversed(list(read_journal(folder / SCORES, NumberedRecord)))))
+    scored = [record.n for record in read_journal(folder / SCORES, journal.NumberedRecord)]
+    latest = list(dict.fromkeys(reversed(scored)))
     index = JournalIndex(folder)
     return [index.attempt(n) for n in latest[:count][::-1]]
 
@@ -271,7 +256,7 @@ def last_asked(folder: Path, count: int) -> list[Outcome]:
 def last_stop(folder: Path) -> Outcome | None:
     """The case that stop-on-fail stopped at last, unless it passed since."""
     stopped: set[int] = set()
-    for record in read_journal(folder / SCORES, ScoreState):
+    for record in read_journal(folder / SCORES, journal.ScoreState):
         (stopped.add if record.stopped else stopped.discard)(record.n)
     index = JournalIndex(folder) if stopped else None
     n = min(stopped, default=-1)

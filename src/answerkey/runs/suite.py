@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,16 +12,9 @@ import msgspec
 
 from answerkey.cases.loader import DOCUMENT_ENDINGS, ENDINGS
 from answerkey.coerce.decode import parse_toml
+from answerkey.config import tables
 from answerkey.config.declare import TomlTable, check_settings, read_table
-from answerkey.config.tables import (
-    DEFAULT_MODEL,
-    EmbeddingTable,
-    JudgeTable,
-    RetrievalTable,
-    RunTable,
-    StatisticsTable,
-    SuiteTable,
-)
+from answerkey.config.tables import DEFAULT_MODEL, RetrievalTable, RunTable, StatisticsTable
 from answerkey.errors import SettingsError, did_you_mean
 from answerkey.metrics.judge.own_criteria import read_criteria
 from answerkey.types import Requirement
@@ -54,10 +48,8 @@ class Suite:
 
 def load_suite(path: Path, overrides: Mapping[str, Any] | None = None, collection: str | None = None) -> Suite:
     """The suite of a file, checked; `overrides` are settings by dotted name, as `--set run.workers=3` gives them.
-
     `collection` replaces that of the vector store. A file of cases, or a document to answer from, stands for a suite
-    that has only this.
-    """
+    that has only this."""
     if path.is_dir():
         path = _suite_in(path)
     overrides = overrides or {}
@@ -81,17 +73,17 @@ def load_suite(path: Path, overrides: Mapping[str, Any] | None = None, collectio
 def _with_collection(suite: Suite, name: str) -> Suite:
     """The suite with another collection where its target or its [retrieval] searches one."""
     settings = {"qdrant_": "qdrant_collection", "postgres_": "postgres_table", "collection": "collection"}
-    tables = {
+    found = {
         part: {**table, setting: name}
         for part, table in (("target", suite.target), ("retrieval", suite.retrieval))
         for start, setting in settings.items()
         if any(key.startswith(start) for key in table)
     }
-    if not tables:
+    if not found:
         raise SettingsError(
             f'--collection "{name}": neither the target nor [retrieval] uses a vector store; use --tag to select cases'
         )
-    return replace(suite, **tables)
+    return replace(suite, **found)
 
 
 def _suite_around(path: Path, overrides: Mapping[str, Any]) -> TomlTable:
@@ -118,31 +110,28 @@ def _suite_in(folder: Path) -> Path:
 def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") -> Suite:
     """The suite of a table that is already parsed. Tables that only some commands use are checked with it:
     a mistake must not wait for the run that needs them."""
-    read = read_table(SuiteTable, table, "the suite")
+    read = read_table(tables.SuiteTable, table, "the suite")
     cases = (read.cases,) if isinstance(read.cases, str) else read.cases
     if not cases or not all(cases):
         raise SettingsError('the suite names no cases; give cases = ["qa/*.md"] or another file, folder or glob')
     if isinstance(read.judge, dict):
-        check_settings(JudgeTable, read.judge, "[judge]", others=["api_key"])
+        check_settings(tables.JudgeTable, read.judge, "[judge]", others=["api_key"])
     check_settings(RetrievalTable, read.retrieval, "[retrieval]")
+    # Safe as the beginning of a folder's name.
+    name = re.sub(r"[^\w.-]", "-", read.name or default_name).strip(".-")[:80] or "run"
     embedding = {"model": read.embedding} if isinstance(read.embedding, str) else read.embedding
-    read_table(EmbeddingTable, embedding, "[embedding]")
+    read_table(tables.EmbeddingTable, embedding, "[embedding]")
+    settings = {**read.settings, "facts": {"by_judge": True}} if read.facts.judge else read.settings
+    same = ("profile", "metrics", "modules", "target", "judge", "run", "retrieval", "statistics")
     return Suite(
-        name=_file_name(read.name or default_name),
+        name=name,
         cases=cases,
         folder=folder,
-        profile=read.profile,
-        metrics=read.metrics,
-        modules=read.modules,
-        target=read.target,
-        judge=read.judge,
         embedding={"model": DEFAULT_MODEL, **embedding},
-        run=read.run,
         gate=read.gate.require,
         criteria=read_criteria(read.criteria),
-        retrieval=read.retrieval,
-        statistics=read.statistics,
-        settings={**read.settings, "facts": {"by_judge": True}} if read.facts.judge else read.settings,
+        settings=settings,
+        **{key: getattr(read, key) for key in same},
     )
 
 
@@ -153,8 +142,3 @@ def _put(table: TomlTable, path: list[str], value: Any) -> None:
             inner = table[key] = {"model" if key == "embedding" else "preset": inner}
         table = cast("TomlTable", inner)
     table[path[-1]] = value
-
-
-def _file_name(name: str) -> str:
-    """Safe as the beginning of a folder's name."""
-    return "".join(ch if ch.isalnum() or ch in "-_." else "-" for ch in name).strip(".-")[:80] or "run"

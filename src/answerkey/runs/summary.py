@@ -62,17 +62,8 @@ class RunInfo:
     def of_manifest(run: Manifest) -> RunInfo:
         profile = run.profile or {}
         about = ProfileInfo(profile.get("name"), run.profile_version, run.profile_digest, profile.get("scale", 1))
-        return RunInfo(
-            name=run.name,
-            created=run.created,
-            partial=run.partial,
-            selected=run.count,
-            profile=about,
-            notes=run.notes,
-            changes=run.changes,
-            settings=run.settings,
-            fingerprint=run.fingerprint,
-        )
+        same = ("name", "created", "partial", "notes", "changes", "settings", "fingerprint")
+        return RunInfo(selected=run.count, profile=about, **{name: getattr(run, name) for name in same})
 
 
 @dataclass(frozen=True, slots=True)

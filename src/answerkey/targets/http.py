@@ -39,11 +39,9 @@ from answerkey.types import Question, Response
 Exchange = Callable[[Question], object]
 
 _CHAT_PATHS = {
-    "answer": "$.choices[0].message.content",
-    "prompt_tokens": "$.usage.prompt_tokens",
-    "completion_tokens": "$.usage.completion_tokens",
-    "error": "$.error.message",
-}
+    "answer": "$.choices[0].message.content", "prompt_tokens": "$.usage.prompt_tokens",
+    "completion_tokens": "$.usage.completion_tokens", "error": "$.error.message",
+}  # fmt: skip
 _FIRST_MODEL = json_path("$.data[0].id", "model")
 
 

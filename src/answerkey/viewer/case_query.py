@@ -86,18 +86,12 @@ def _changed(path: Path) -> str:
 
 @lru_cache(maxsize=64)
 def _select(folder: Path, changed: str, query: CaseQuery) -> list[int]:
-    rows = read_rows(folder)
-    wanted = find_text(folder, query.q) if query.q else None
-    tests = _tests(folder, rows, query)
-    return [
-        n
-        for n in _ordered(folder, changed, query.sort, bool(query.down))
-        if (wanted is None or n in wanted) and all(test(n) for test in tests)
-    ]
+    tests = _tests(folder, read_rows(folder), query)
+    return [n for n in _ordered(folder, changed, query.sort, bool(query.down)) if all(test(n) for test in tests)]
 
 
 def _tests(folder: Path, rows: Rows, query: CaseQuery) -> list[Callable[[int], bool]]:
-    tests: list[Callable[[int], bool]] = []
+    tests: list[Callable[[int], bool]] = [find_text(folder, query.q).__contains__] if query.q else []
     for name in ("status", "route", "type", "reason"):
         value, column = getattr(query, name), getattr(rows, name)
         if value:  # the page shows names made inert, and sends them back like that

@@ -81,31 +81,19 @@ class RunLibrary:
 
     def _entry(self, folder: Path) -> RunEntry:
         manifest, summary = read_manifest(folder), read_summary(folder)
+        bot, profile = bot_name(manifest.settings.target or {}), (manifest.profile or {}).get("name")
         entry = RunEntry(
-            self.key(folder),
-            name=manifest.name,
-            created=manifest.created,
-            state=state_of(folder, manifest),
-            partial=manifest.partial,
-            bot=bot_name(manifest.settings.target or {}),
-            profile=(manifest.profile or {}).get("name"),
-            fingerprint=manifest.fingerprint,
-            count=manifest.count,
-        )
+            self.key(folder), manifest.name, manifest.created, state_of(folder, manifest), manifest.partial, bot, profile,
+            manifest.fingerprint, manifest.count,
+        )  # fmt: skip
         if summary is None:
             return entry
-        figures = summary.figures
+        figures, gates = summary.figures, [gate.passed for gate in summary.gates]
         return replace(
-            entry,
-            cases=figures.totals.cases,
-            pass_rate=figures.pass_rate,
-            pass_rate_ci95=figures.pass_rate_ci95,
-            score=figures.score.mean,
-            scale=summary.run.profile.scale,
-            errors=figures.totals.errors,
-            gates=[gate.passed for gate in summary.gates],
+            entry, cases=figures.totals.cases, pass_rate=figures.pass_rate, pass_rate_ci95=figures.pass_rate_ci95,
+            score=figures.score.mean, scale=summary.run.profile.scale, errors=figures.totals.errors, gates=gates,
             means=dict(summary.mean),
-        )
+        )  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -69,9 +69,8 @@ def _marks(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[dict[str,
         rows = Rows()
         with suppress(AnswerkeyError, LookupError, ValueError, TypeError, OSError):  # a damaged run has no marks
             rows = read_rows(folder)
-        values.append(
-            {metric: _known(rows.id, column) for metric, column in {"score": rows.score, **rows.metrics}.items()}
-        )
+        columns = {"score": rows.score, **rows.metrics}
+        values.append({metric: _known(rows.id, column) for metric, column in columns.items()})
     marks: list[dict[str, str]] = [{} for _ in folders]
     for metric in dict.fromkeys(metric for columns in values for metric in columns):
         measured = {n: columns[metric] for n, columns in enumerate(values) if columns.get(metric)}
@@ -130,15 +129,15 @@ class _SweepFile:
 class SettingRow:
     """One setting with its metrics by plain name."""
 
-    setting: str | None
-    alpha: float | None
-    k: int | None
-    value: float | None
-    chunking: str | None
-    embedding: str | None
     type: str
     metrics: dict[str, float | None]
     time: dict[str, float] | None
+    setting: str | None = None
+    alpha: float | None = None
+    k: int | None = None
+    value: float | None = None
+    chunking: str | None = None
+    embedding: str | None = None
 
 
 def sweep_page(request: Request) -> Response:
@@ -188,9 +187,8 @@ def _rows(sweep: _SweepFile) -> list[SettingRow]:
     for given in sweep.settings:
         metrics = {name.partition("@")[0]: value for name, value in given.items() if "@" in name}
         time = sweep.milliseconds.get(given.get("setting", ""))
-        about = {key: given.get(key) for key in ("setting", "alpha", "k", "value", "chunking", "embedding")}
-        row = {**about, "type": _type(given.get("alpha")), "metrics": metrics, "time": time}
-        rows.append(msgspec.convert(row, SettingRow))
+        row = {"type": _type(given.get("alpha")), "metrics": metrics, "time": time}
+        rows.append(msgspec.convert({**given, **row}, SettingRow))
     return sorted(rows, key=lambda row: -(row.value or row.metrics.get("f1") or 0.0))
 
 
@@ -222,28 +220,19 @@ def trend_chart(runs: Sequence[RunEntry]) -> dict[str, Spec]:
     rated = [(run, run.pass_rate_ci95) for run in runs if run.pass_rate is not None and run.pass_rate_ci95]
     if len(rated) < 2:
         return {}
-    values = [
-        {
-            "order": n,
-            "run": short_label(run.run),
-            "when": _when(run, runs),
-            "rate": run.pass_rate,
-            "low": ends[0],
-            "high": ends[1],
-            "changed": short_label(", ".join(run.changed)),
-        }
-        for n, (run, ends) in enumerate(rated)
-    ]
+    values: list[Spec] = []
+    for n, (run, (low, high)) in enumerate(rated):
+        about = {"order": n, "run": short_label(run.run), "when": _when(run, runs)}
+        changed = short_label(", ".join(run.changed))
+        values.append({**about, "rate": run.pass_rate, "low": low, "high": high, "changed": changed})
     x = {"field": "when", "type": "ordinal", "title": None, "sort": {"field": "order"}, "axis": {"labelAngle": -30}}
     y = number("rate", "pass rate", scale={"domain": [0, 1]}, axis={"format": ".0%"})
     ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    label = {"x": x, "y": {"value": 8}, "text": {"field": "changed"}}
     marked = [value for value in values if value["changed"]]
     layers = [
         over(marked, layer("rule", {"x": x}, color=AMBER, strokeDash=[5, 4], strokeWidth=1.5)),
-        over(
-            marked,
-            layer("text", {"x": x, "y": {"value": 8}, "text": {"field": "changed"}}, align="left", dx=4, color=AMBER),
-        ),
+        over(marked, layer("text", label, align="left", dx=4, color=AMBER)),
         layer("rule", ends, color=BLUE, strokeWidth=3, opacity=0.4),
         layer("line", {"x": x, "y": y}, color=BLUE),
         layer("point", {"x": x, "y": y}, filled=True, size=80, tooltip=True),

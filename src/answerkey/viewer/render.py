@@ -13,10 +13,10 @@ from answerkey.files import json_line
 from answerkey.reports.html import CHART_LOOKS, VEGA, environment
 from answerkey.text import printable
 
+PageData = Mapping[str, object]
 
-def respond(
-    request: Request, template: str, data: Mapping[str, object], status: int = 200, **looks: object
-) -> Response:
+
+def respond(request: Request, template: str, data: PageData, status: int = 200, **looks: object) -> Response:
     """`data` has the values of the page, and is its JSON; `looks` are values that only the template needs."""
     if wants_json(request):
         return Response(json_line(msgspec.to_builtins(data, enc_hook=str)), status, media_type="application/json")

@@ -7,7 +7,7 @@ import secrets
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -121,7 +121,7 @@ class JudgeQuestion:
     @property
     def digest(self) -> str:
         """A hash of everything in the question that is not in its last message."""
-        return digest(self.instructions, self.frame.digest)
+        return _digest_of_question(self.instructions, self.frame)
 
     def messages(self, marker: str, longest: int | None = None) -> list[Message]:
         """Passages longer than `longest` characters are cut at the end."""
@@ -131,6 +131,11 @@ class JudgeQuestion:
         """The value as a share of its scale, 0 to 1; the middle without a scale."""
         low, high = self.scales.get(name, (value - 1, value + 1))
         return (value - low) / (high - low)
+
+
+@lru_cache(maxsize=256)
+def _digest_of_question(instructions: str, frame: Frame) -> str:
+    return digest(instructions, frame.digest)
 
 
 def rubric_question(prompt: Prompt, pair: Pair, frame: Frame) -> JudgeQuestion:

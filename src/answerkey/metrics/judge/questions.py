@@ -102,20 +102,21 @@ class _Asked:
 @lru_cache(maxsize=64)
 def _asked(requirements: tuple[Requirement, ...]) -> _Asked:
     named = {f"c{n}": each for n, each in enumerate(requirements, start=1)}
-    texts = {"reason": {"type": "string"}, "quote": {"type": "string"}}
-    schema = object_schema({name: object_schema({**texts, **_result(each)}) for name, each in named.items()})
     lines = (
         f"- {name} ({'scale 0 to 5' if each.kind == '0-5' else 'met or not'}): {each.ask}"
         for name, each in named.items()
     )
     instructions = read_prompt_file("criteria")[1].replace("{criteria}", "\n".join(lines))
-    return _Asked(tuple(named), schema, instructions)
+    return _Asked(tuple(named), _schema(tuple(each.kind for each in requirements)), instructions)
 
 
-def _result(requirement: Requirement) -> dict[str, object]:
-    if requirement.kind == "0-5":
-        return {"score": {"type": "integer", "enum": [0, 1, 2, 3, 4, 5]}}
-    return {"met": {"type": "boolean"}}
+@lru_cache(maxsize=64)
+def _schema(kinds: tuple[str, ...]) -> Schema:
+    texts = {"reason": {"type": "string"}, "quote": {"type": "string"}}
+    score = {"score": {"type": "integer", "enum": [0, 1, 2, 3, 4, 5]}}
+    met = {"met": {"type": "boolean"}}
+    results = [score if kind == "0-5" else met for kind in kinds]
+    return object_schema({f"c{n}": object_schema({**texts, **each}) for n, each in enumerate(results, start=1)})
 
 
 def in_groups(requirements: Sequence[Requirement], together: bool) -> Iterator[tuple[Requirement, ...]]:
@@ -212,7 +213,7 @@ def _value(found: object, requirement: Requirement) -> float | str:
     if requirement.kind == "0-5":
         return read_amount(found, (0.0, 5.0))
     text = str(found).strip().strip(".!*").lower()
-    return float(text in _YES) if text in _YES | _NO else f"{str(found)[:40]!r} is neither true nor false"
+    return float(text in _YES) if text in _YES or text in _NO else f"{str(found)[:40]!r} is neither true nor false"
 
 
 def _quote(found: object) -> str:

@@ -17,10 +17,8 @@ from answerkey.types import Passage
 
 
 def stored_chunks(passages: Sequence[Passage], keys: Sequence[Hashable]) -> tuple[list[Chunk], dict[Hashable, int]]:
-    """The chunks, ordered by page, and for each key of a row its place among them.
-
-    A row without a page takes its own id; pages of several documents become `file.pdf#34`.
-    """
+    """The chunks, ordered by page, and for each key of a row its place among them. A row without a page takes its own
+    id; pages of several documents become `file.pdf#34`."""
     pages = [passage.page or passage.id or str(key) for passage, key in zip(passages, keys, strict=True)]
     if len({passage.document for passage in passages}) > 1:
         pages = [place_id(one.document, one.page) or page for one, page in zip(passages, pages, strict=True)]

@@ -6,6 +6,7 @@ Calls of a judge over the network, live bots, and metrics that only this process
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -49,11 +50,9 @@ class ScoringProcesses:
 
 def score_here(setup: Json) -> Callable[[object], list[dict[str, object]]]:
     """In a process: the function that scores a chunk."""
-    shaped: Json = {
-        "folder": Path(setup["folder"]),
-        "criteria": msgspec.convert(setup["criteria"], tuple[Requirement, ...]),
-    }
-    plan = scorer_of(Suite(name="", cases=(), **{**setup, **shaped}), names=setup["metrics"]).plan
+    criteria = msgspec.convert(setup["criteria"], tuple[Requirement, ...])
+    suite = replace(Suite(name="", cases=(), **setup), folder=Path(setup["folder"]), criteria=criteria)
+    plan = scorer_of(suite, names=setup["metrics"]).plan
 
     def score(chunk: object) -> list[dict[str, object]]:
         return [scores_to_json(scores) for scores in plan.score(msgspec.convert(chunk, list[tuple[Case, Response]]))]

@@ -75,8 +75,9 @@ def _table(outcomes: Sequence[NumberedOutcome], names: tuple[str, ...]) -> pyarr
     import pyarrow
 
     lines = [result_line(outcome) for _, outcome in outcomes]
-    for line in lines:
-        line["expected_answer"] = _one_text(line["expected_answer"])
+    for line in lines:  # a column has one type: several expected answers are a JSON list
+        if isinstance(expected := line["expected_answer"], list):
+            line["expected_answer"] = json.dumps(expected, ensure_ascii=False)
     columns: dict[str, list[Any]] = {name: [line[name] for line in lines] for name in lines[0]}
     columns |= {"n": [n for n, _ in outcomes], "outcome": [_encoded(outcome) for _, outcome in outcomes]}
     schema = _schema(names)
@@ -109,11 +110,6 @@ def _schema(names: tuple[str, ...]) -> pyarrow.Schema:
     )
 
 
-def _one_text(expected: str | list[str] | None) -> str | None:
-    """A column has one type: several expected answers are a JSON list."""
-    return json.dumps(expected, ensure_ascii=False) if isinstance(expected, list) else expected
-
-
 def _storable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
@@ -127,9 +123,9 @@ def _encoded(outcome: Outcome) -> str:
     return json.dumps(record, allow_nan=False, separators=(",", ":"), default=str)
 
 
-def list_parts(folder: Path) -> list[Path]:
-    """The files of all parts, in case order."""
-    return sorted((folder / PARTS).glob("shard-*.parquet"))
+def list_parts(folder: Path, shard: int | None = None) -> list[Path]:
+    """The files of all parts, or of those of one shard, in case order."""
+    return sorted((folder / PARTS).glob("shard-*.parquet" if shard is None else f"shard-{shard:05d}-*.parquet"))
 
 
 def read_part(path: Path) -> StoredPart:
@@ -146,9 +142,8 @@ def _foot(path: Path) -> tuple[int, Json, RunTally]:
         foot = parquet.read_metadata(path)
         about: Json = read_json((foot.metadata or {})[_KEY])
         if about.get("format") != FORMAT:
-            raise StorageError(
-                f"{path}: format {about.get('format')!r}, this version reads {FORMAT}; use the version that wrote it"
-            )
+            fix = f"this version reads {FORMAT}; use the version that wrote it"
+            raise StorageError(f"{path}: format {about.get('format')!r}, {fix}")
         return foot.num_rows, about, tally_of_part(about["sketch"])
 
 

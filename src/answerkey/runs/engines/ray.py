@@ -188,9 +188,7 @@ def _check_supported(suite: Suite, options: Options) -> None:
     }
     for name, given in asked.items():
         if given:
-            raise SettingsError(
-                f"{name} needs --engine local, because on a cluster chunks end in any order; leave it out"
-            )
+            raise SettingsError(f"{name} needs --engine local, as on a cluster chunks end in any order; leave it out")
 
 
 def _import_ray() -> Any:

@@ -17,7 +17,7 @@ from answerkey.coerce.decode import encoding_of
 from answerkey.coerce.tables import parquet_rows, rows_of_lines
 from answerkey.errors import SettingsError
 from answerkey.runs.control import Selection
-from answerkey.runs.engines.parts import PARTS, StoredPart, list_parts, read_part
+from answerkey.runs.engines.parts import StoredPart, list_parts, read_part
 from answerkey.runs.manifest import Manifest, Sharding, write_manifest
 from answerkey.runs.prepare import Prepared
 from answerkey.runs.records import changed_parts, digest_of
@@ -31,10 +31,8 @@ from answerkey.types import Case
 @dataclass(frozen=True, slots=True)
 class Shard:
     """A part of one file, from `start` to `stop`: bytes of JSON lines, rows of Parquet; a whole file has no bounds.
-
     `lines` and `rows` of the file and `first` cases of the suite come before it. Of its cases `count` are selected, all
-    of them at positions below `end`.
-    """
+    of them at positions below `end`."""
 
     number: int
     path: Path
@@ -207,9 +205,7 @@ class Todo:
 
 def parts_of(folder: Path, shard: int | None = None) -> list[StoredPart]:
     """All parts of a run, or those of one shard."""
-    if shard is None:
-        return [read_part(path) for path in list_parts(folder)]
-    return [read_part(path) for path in sorted((folder / PARTS).glob(f"shard-{shard:05d}-*.parquet"))]
+    return [read_part(path) for path in list_parts(folder, shard)]
 
 
 def begin(folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, *, new: bool) -> tuple[Manifest, list[Todo]]:

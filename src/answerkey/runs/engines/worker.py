@@ -5,17 +5,16 @@ Workers share one judge, so that its rate limit, cache and usage count for the w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from answerkey.cases import read_responses
 from answerkey.errors import EndpointError, StorageError
-from answerkey.llm.chat import CallTotals
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
-from answerkey.metrics.judge.questions import Duel
 from answerkey.runs.ask import Answered, Numbered, ask_all, attempts, conversations
 from answerkey.runs.control import ErrorStreak, Selection, Stop
 from answerkey.runs.engines.parts import NumberedOutcome, outcomes_in, part_path, write_part
@@ -26,7 +25,7 @@ from answerkey.runs.store import is_run
 from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally, RunTally
 from answerkey.targets.resolve import Recorded, make_target
-from answerkey.types import Pair, Requirement, Score, Status
+from answerkey.types import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,47 +126,17 @@ class SharedJudge:
     def about(self) -> tuple[str, str, int]:
         return self._judge.name, self._judge.fingerprint(), getattr(self._judge, "concurrency", 0)
 
-    def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
-        return self._judge.rubric(pairs)
-
-    def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
-        return self._judge.judge(name, pairs)
-
-    def criteria(
-        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
-    ) -> list[list[Score]]:
-        return self._judge.criteria(pairs, requirements, together)
-
-    def prefer(self, duels: Sequence[Duel]) -> list[Score]:
-        return self._judge.prefer(duels)
-
-    def usage(self) -> CallTotals | None:
-        return self._judge.usage()
+    def call(self, name: str, *arguments: Any, **options: Any) -> Any:
+        return getattr(self._judge, name)(*arguments, **options)
 
 
 class RemoteJudge:
     """What each worker has instead: the same calls, answered by the shared judge."""
 
     def __init__(self, shared: Any) -> None:
-        self._shared = shared
-        self.name, self._fingerprint, self.concurrency = self._call("about")
-
-    def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
-        return self._call("rubric", pairs)
-
-    def judge(self, name: str, pairs: Sequence[Pair]) -> list[Score]:
-        return self._call("judge", name, pairs)
-
-    def criteria(
-        self, pairs: Sequence[Pair], requirements: Sequence[Sequence[Requirement]], together: bool = True
-    ) -> list[list[Score]]:
-        return self._call("criteria", pairs, requirements, together)
-
-    def prefer(self, duels: Sequence[Duel]) -> list[Score]:
-        return self._call("prefer", duels)
-
-    def usage(self) -> CallTotals | None:
-        return self._call("usage")
+        self.name, self._fingerprint, self.concurrency = self._remote(shared.about)
+        for name in ("rubric", "judge", "criteria", "prefer", "usage"):
+            setattr(self, name, partial(self._remote, shared.call, name))
 
     def fingerprint(self) -> str:
         return self._fingerprint
@@ -175,13 +144,13 @@ class RemoteJudge:
     def close(self) -> None:
         """Nothing to do: the driver closes the shared judge."""
 
-    def _call(self, name: str, *arguments: Any) -> Any:
+    def _remote(self, method: Any, *arguments: Any, **options: Any) -> Any:
         """An error of the judge is raised as it was, so that the run stops as a local one does."""
         import ray
         from ray.exceptions import RayActorError, RayTaskError
 
         try:
-            return ray.get(getattr(self._shared, name).remote(*arguments))
+            return ray.get(method.remote(*arguments, **options))
         except RayActorError:
             raise EndpointError("the judge's process ended; continue with --resume") from None
         except RayTaskError as error:
