@@ -1,27 +1,33 @@
 """Fit the classifier of `refusal`: does a clause decline, answer, or add nothing? `python tools/fit_refusals.py`
 
-Reads tools/refusal_clauses/LANG.jsonl ({"kind": "refuses" | "answers" | "courtesy", "text"}), prints how well clauses of one
-half are told by a fit on the other, and writes src/answerkey/metrics/fitted/refusal.json: a weight per n-gram and kind.
+Reads tools/refusal_clauses/LANG.jsonl ({"kind": "refuses" | "answers" | "courtesy", "text"}) and, as ordinary English, the
+passages written for the entailment model; prints how well clauses of one half are told by a fit on the other, and writes
+src/answerkey/metrics/fitted/refusal.json: a weight per n-gram and kind.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import sys
 from pathlib import Path
 
-import numpy as np
-from scipy.sparse import csr_matrix
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
-
-from answerkey.metrics.refusal import KINDS, clauses_of, ngrams
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import numpy as np  # noqa: E402
+from scipy.sparse import csr_matrix  # noqa: E402
+from sklearn.feature_extraction.text import CountVectorizer  # noqa: E402
+from sklearn.linear_model import LogisticRegression  # noqa: E402
+from tools.train_entailment.written import written_lines  # noqa: E402
+
+from answerkey.metrics.refusal import KINDS, clauses_of, ngrams  # noqa: E402
+
 CLAUSES = Path(__file__).with_name("refusal_clauses")
 OUT = ROOT / "src" / "answerkey" / "metrics" / "fitted" / "refusal.json"
-STRENGTH = 3.0
-LEAST = 0.04  # weights closer to 0 are left out
+STRENGTH = 30.0
+ORDINARY = 4000  # clauses of passages
+LEAST = 0.15  # weights closer to 0 are left out
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -35,6 +41,13 @@ def rows() -> list[tuple[str, str, str]]:
             else:
                 found.append((file.stem, line["kind"], max(parts, key=len)))
     return found
+
+
+def ordinary() -> list[tuple[str, str, str]]:
+    """Clauses of passages, which decline nothing."""
+    texts = [text for line in written_lines("passages") for text in (line["premise"], *line["s"], *line["c"])]
+    clauses = sorted({clause for text in texts for clause in clauses_of(text)})
+    return [("en", "answers", clause) for clause in random.Random(7).sample(clauses, ORDINARY)]
 
 
 def vectorizer() -> CountVectorizer:
@@ -56,7 +69,7 @@ def fit(texts: list[str], kinds: list[str]) -> tuple[CountVectorizer, LogisticRe
 
 
 def main() -> None:
-    given = rows()
+    given = [*rows(), *ordinary()]
     random.Random(7).shuffle(given)
     half = len(given) // 2
     counter, model = fit([text for *_, text in given[:half]], [kind for _, kind, _ in given[:half]])

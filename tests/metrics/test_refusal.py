@@ -14,7 +14,7 @@ def written(name):
 
 
 ROWS = written("refusal_answers.jsonl")
-LATER = written("refusal_later_answers.jsonl")  # found at first sight: 126 of 200, then 42 of 60, then 33 of 39
+LATER = written("refusal_later_answers.jsonl")  # found at first sight: 126 of 200, then 42 of 60, 33 of 39, and 87 of 120
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 WORDS = {"abstains": ()}
 
@@ -40,6 +40,14 @@ def test_answers_written_later_are_told_from_refusals_in_ten_languages():
     assert len(refusals) >= 200
     assert ordinary.count("none") >= 0.99 * len(ordinary)
     assert refusals.count("none") <= 0.05 * len(refusals)
+
+
+def test_refusals_that_nothing_was_fitted_on_are_found_in_five_of_six_cases():
+    unseen = [row for row in LATER if row["set"] == "fifth"]
+    ordinary = [refusal(row["text"]) for row in unseen if row["level"] == "none"]
+    refusals = [refusal(row["text"]) for row in unseen if row["level"] != "none"]
+    assert refusals.count("none") <= len(refusals) / 6
+    assert ordinary.count("none") >= 0.99 * len(ordinary)
 
 
 @pytest.mark.parametrize("text", texts("none"))
