@@ -50,12 +50,10 @@ class AnswerkeyError(Exception):
     exit_code = EXIT_INPUT
 
 
-class InputError(AnswerkeyError):
-    pass
+class InputError(AnswerkeyError): ...
 
 
-class SettingsError(AnswerkeyError):
-    pass
+class SettingsError(AnswerkeyError): ...
 
 
 class MissingPackage(AnswerkeyError):
@@ -73,12 +71,10 @@ class IncompleteError(AnswerkeyError):
         self.run = run
 
 
-class EndpointError(IncompleteError):
-    pass
+class EndpointError(IncompleteError): ...
 
 
-class StorageError(IncompleteError):
-    pass
+class StorageError(IncompleteError): ...
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

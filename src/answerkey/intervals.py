@@ -59,15 +59,14 @@ def _bootstrap_interval(numbers: bytes) -> Interval:
     return Interval(float(low), float(high), "bootstrap")
 
 
-def bootstrap_means(numbers: NumberArray, draws: int = DRAWS, seed: int = SEED) -> NumberArray:
-    """Means of `draws` samples with replacement, each as large as `numbers`."""
+def bootstrap_means(numbers: NumberArray) -> NumberArray:
+    """Means of samples with replacement, each as large as `numbers`."""
     import numpy as np
 
-    random = np.random.default_rng(seed)
-    means = np.empty(draws)
+    random, means = np.random.default_rng(SEED), np.empty(DRAWS)
     at_once = max(1, _NUMBERS_AT_ONCE // numbers.size)
-    for start in range(0, draws, at_once):
-        rows = min(at_once, draws - start)
+    for start in range(0, DRAWS, at_once):
+        rows = min(at_once, DRAWS - start)
         picked = random.integers(0, numbers.size, size=(rows, numbers.size))
         means[start : start + rows] = numbers.take(picked).mean(axis=1)
     return means

@@ -46,20 +46,16 @@ class NoReply(Exception):
     """There is no whole reply; the message says why and holds no key."""
 
 
-class TimedOutReply(NoReply):
-    pass
+class TimedOutReply(NoReply): ...
 
 
-class NoConnection(NoReply):
-    pass
+class NoConnection(NoReply): ...
 
 
-class LostConnection(NoReply):
-    pass
+class LostConnection(NoReply): ...
 
 
-class TooLargeReply(NoReply):
-    pass
+class TooLargeReply(NoReply): ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def error_text(error: BaseException, longest: int = _LONGEST) -> str:
+def error_text(error: BaseException) -> str:
     """`ValueError: what it says`, on one line, without keys of the environment.
 
     >>> error_text(ValueError("no such  page"))
@@ -130,7 +130,7 @@ def error_text(error: BaseException, longest: int = _LONGEST) -> str:
     except Exception:
         said = "its text cannot be made"
     name = type(error).__name__
-    return environment_secrets().hide(f"{name}: {said}" if said else name)[:longest]
+    return environment_secrets().hide(f"{name}: {said}" if said else name)[:_LONGEST]
 
 
 def environment_secrets() -> Secrets:

@@ -228,6 +228,8 @@ def test_a_gradio_app(prefix: str) -> None:
         assert target.ask(ASK).error == "the app ended without an answer"
         stream = b"event: complete\ndata: [[1, 2]]\n"
         assert target.ask(ASK).answer == "1\n2"
+        bot.reply = lambda body: (404, "application/json", b'{"detail": "Not Found"}')
+        assert target.ask(ASK).error_name == "HTTP 404", "an app that was taken down"
         target.close()
 
 

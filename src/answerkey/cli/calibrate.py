@@ -27,7 +27,7 @@ from answerkey.calibrate.labels import all_labels, measure, read_labelled
 from answerkey.cli.output import COUNT, PATH, done, json_option, print_result, say
 from answerkey.cli.scoring_options import add_options, judge_model_option, judge_option, judge_settings, module_option
 from answerkey.config.declare import TomlTable
-from answerkey.errors import InputError, SettingsError, StorageError, did_you_mean
+from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import write_file
 from answerkey.metrics.judge.card import is_judged
 from answerkey.metrics.judge.exam import CalibrationResult, remember
@@ -112,7 +112,8 @@ def calibrate_command(**given: Any) -> None:
     text = "\n".join(map(calibration_text, calibrations)).rstrip("\n")
     print_result(rows[first.metric] if len(rows) == 1 else {"metrics": rows}, text, options.as_json)
     if options.plot:
-        _plot(first, options.plot)
+        write_file(options.plot, png(reliability_chart(first)), durable=False)
+        say(f"reliability chart: {options.plot}")
     if options.profile:
         floor = write_threshold(options.profile, first)
         say(f"{options.profile}: floor of {first.metric} set to {floor:g}")
@@ -192,14 +193,6 @@ def write_threshold(path: Path, calibration: Calibration) -> float:
     tomllib.loads(edited)
     write_file(path, edited)
     return floor
-
-
-def _plot(calibration: Calibration, path: Path) -> None:
-    try:
-        path.write_bytes(png(reliability_chart(calibration)))
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror or error}") from None
-    say(f"reliability chart: {path}")
 
 
 def reliability_chart(c: Calibration) -> Spec:

@@ -39,9 +39,7 @@ def cases_command(paths: tuple[str, ...], as_json: bool) -> None:
     done(counted(count, "valid case"))
 
 
-_PLAIN = (
-    "source_file", "question_num", "tags", "type", "expected_route", "acceptable_routes", "priority", "note",
-)  # fmt: skip
+_PLAIN = ("source_file", "question_num", "tags", "type", "expected_route", "acceptable_routes")
 
 
 def _case_json(case: Case) -> dict[str, object]:
@@ -53,6 +51,8 @@ def _case_json(case: Case) -> dict[str, object]:
         "expected": case.expected[0] if len(case.expected) == 1 else case.expected or None,
         **{name: getattr(case, name) for name in _PLAIN},
         "relevant": dict(case.relevant) if case.relevant is not None else None,
+        "priority": case.priority,
+        "note": case.note,
         "history": [asdict(turn) for turn in case.history],
         "answer_criteria": {key: value for key, value in criteria if value not in (None, (), False)},
         "answer": recorded.answer,

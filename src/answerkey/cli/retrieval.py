@@ -67,7 +67,8 @@ def sweep_command(
     folder = new_folder(out or loaded.folder / loaded.run.out, f"{loaded.name}_sweep")
     if not write_sweep(sweep, found, folder, plots=not no_plots):
         say(f"no plots/*.png: {INSTALL}; `answerkey view {folder}` shows the charts without it")
-    print_result({"folder": str(folder), **summary(sweep, found)}, sweep_text(sweep, found), as_json)
+    record = {"folder": str(folder), **summary(sweep, found)} if as_json else {}
+    print_result(record, sweep_text(sweep, found), as_json)
     return None if as_json else done(f"wrote {folder}")
 
 

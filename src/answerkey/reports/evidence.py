@@ -45,13 +45,13 @@ class CheckedCriterion:
 
 def facts_of(outcome: Outcome) -> tuple[list[CheckedFact], list[CheckedFact]]:
     """The expected facts, found, missing or contradicted; and the claims of the answer. Contradictions come first."""
-    facts, claims = ([_fact(item) for item in _listed(outcome, key)] for key in ("facts", "claims"))
+    facts, claims = ([_fact(item) for item in _listed(outcome, key)[:MOST_LISTED]] for key in ("facts", "claims"))
     return sorted(facts, key=_urgency), sorted(claims, key=_urgency)
 
 
 def criteria_of(outcome: Outcome) -> list[CheckedCriterion]:
     """The requirements of the case, those that are not met first."""
-    return sorted(map(_criterion, _listed(outcome, "criteria")), key=lambda each: each.state == "met")
+    return sorted(map(_criterion, _listed(outcome, "criteria")[:MOST_LISTED]), key=lambda each: each.state == "met")
 
 
 def fact_lines(outcome: Outcome) -> list[str]:
@@ -77,20 +77,20 @@ def texts_of(score: Score, key: str) -> list[str]:
     return [str(text) for text in (given if is_list(given) else [given]) if text]
 
 
-def _listed(outcome: Outcome, key: str) -> list[Any]:
-    """The entries under a key in the details of the first metric that has any."""
-    for score in outcome.scores.values():
+def _listed(outcome: Outcome, key: str) -> list[Mapping[str, Any]]:
+    """The entries under a key in the details of `groundedness`, or else of the first metric that has any."""
+    for _, score in sorted(outcome.scores.items(), key=lambda entry: entry[0] != "groundedness"):
         given = score.details.get(key)
         if is_list(given) and given:
-            return [item for item in given[:MOST_LISTED] if is_mapping(item)]
+            return [item for item in given if is_mapping(item)]
     return []
 
 
-def _fact(item: Any) -> CheckedFact:
+def _fact(item: Mapping[str, Any]) -> CheckedFact:
     return CheckedFact(*(_text(item.get(key)) for key in ("text", "state", "quote")))
 
 
-def _criterion(item: Any) -> CheckedCriterion:
+def _criterion(item: Mapping[str, Any]) -> CheckedCriterion:
     error, met = item.get("error"), item.get("met")
     state = "error" if error else "not applicable" if met is None else "met" if met else "not met"
     ask = _text(item.get("ask")) or _text(item.get("name"))
@@ -157,13 +157,8 @@ def passage_pieces(outcome: Outcome, number: int, longest: int | None = None) ->
 
 
 def sentences_of(outcome: Outcome) -> list[Mapping[str, Any]]:
-    """The sentence details of `groundedness`, or else of the first metric that has any."""
-    looked = sorted(outcome.scores.items(), key=lambda entry: entry[0] != "groundedness")
-    for _, score in looked:
-        given = score.details.get("sentences")
-        if is_list(given) and given:
-            return [sentence for sentence in given if is_mapping(sentence)]
-    return []
+    """The sentences that a detector looked at."""
+    return _listed(outcome, "sentences")
 
 
 def _passage_number(sentence: Mapping[str, Any]) -> int | None:

@@ -22,9 +22,10 @@ def failure_screen(
     outcome: Outcome, profile: Profile | None, commands: Sequence[tuple[str, str]] = (), *, debug: bool = False
 ) -> str:
     """`commands` are pairs of a description and a command. With `debug` nothing is shortened."""
+    history = [line for turn in outcome.case.history for line in (f"user: {turn.user}", f"bot:  {turn.answer}")]
     sections = [
         ("", _headline(outcome, profile)),
-        ("Earlier in the conversation", [f"user: {turn.user}\nbot:  {turn.answer}" for turn in outcome.case.history]),
+        ("Earlier in the conversation", history),
         ("Question", [outcome.case.question]),
         ("Expected", expected_lines(outcome)),
         ("Answer", _answer(outcome)),

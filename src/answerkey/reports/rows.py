@@ -150,9 +150,9 @@ def _reason(light: LightCase, scale: float) -> str:
     return f"low {max(lost, key=lambda name: lost[name])}" if lost else "below the pass mark"
 
 
-def excerpt(text: str, length: int = EXCERPT) -> str:
+def excerpt(text: str) -> str:
     """The beginning, on one line."""
-    return " ".join(text[: length * 2].split())[:length]
+    return " ".join(text[: EXCERPT * 2].split())[:EXCERPT]
 
 
 def read_outcome(folder: Path, rows: Rows, n: int) -> Outcome:

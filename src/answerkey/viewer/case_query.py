@@ -142,10 +142,7 @@ def facets(folder: Path) -> Facets:
 def _facets(folder: Path, changed: str) -> Facets:
     rows = read_rows(folder)
     columns = {"status": rows.status, "route": rows.route, "type": rows.type, "reason": rows.reason}
-    counted = {name: Counter[str]() for name in columns}
-    for name, column in columns.items():
-        for value, count in Counter(column).items():
-            counted[name][printable(value or "-")] += count
+    counted = {name: Counter(printable(value or "-") for value in column) for name, column in columns.items()}
     del counted["reason"]["-"]  # cases that did not fail
     return {name: counts.most_common(200) for name, counts in counted.items()}
 
