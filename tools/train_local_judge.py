@@ -92,7 +92,7 @@ def fit_agreement(options: argparse.Namespace) -> dict[str, list[Line]]:
     _write(
         "agreement/agreement", before | {"rarity": correctness_study.rarity(options.data)}
     )  # the features ask for it
-    answers = correctness_study.read_answers(options.data, options.seed)
+    answers = correctness_study.read_answers(options.data)
     scores = correctness_study.cross_validated(answers, options.seed)
     _say("asking the entailment model about the answers")
     second = correctness_study.second(answers, scores, options.seed)
@@ -225,7 +225,7 @@ def correctness_lines(
     systems = sorted(set(models[answers.real]))
     chosen = [("all", answers.real), *((name, answers.real & (models == name)) for name in systems)]
     lines: list[Line] = []
-    for name, mask in [*chosen, ("answers written for it", answers.held)]:
+    for name, mask in [*chosen, ("answers written for it", answers.held & (models == "written"))]:
         labels, given, words = answers.labels[mask], _chance(scores[mask]), _chance(by_words[mask])
         groups = [group for group, used in zip(answers.groups, mask, strict=True) if used]
         rule = np.maximum(answers.column("best_contains"), answers.column("squashed"))[mask]

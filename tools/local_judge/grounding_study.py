@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
-from tools.local_judge.data import FITTED_SETS, Row
+from tools.local_judge.data import FITTED_SETS, WRITTEN_SET, Row
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
 from tools.local_judge.measure import FOLDS, folds
 
@@ -35,10 +35,8 @@ EDITS_UP = (
     "negation_added", "turned_near", "turned_anywhere", "opposite_near", "opposite_prefix",
 )  # fmt: skip
 BALANCE = 0.5  # share of unsupported sentences that the fit sees in each set
-SHARE_OF_SET = {
-    "ragtruth_qa": 2.0,
-    "summedits": 0.05,
-}  # the one with sentences marked by people; the one of small edits
+# The one with sentences marked by people; the one of small edits; the one whose wrong statements keep the words of the passage.
+SHARE_OF_SET = {"ragtruth_qa": 2.0, "summedits": 0.05, WRITTEN_SET: 0.15}
 CALIBRATION_SHARE = {"ragtruth_qa": 4.0}  # answers as bots write them count as much as the four sets of claims together
 
 

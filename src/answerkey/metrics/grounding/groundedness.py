@@ -40,7 +40,7 @@ from answerkey.types import Pair, Score
 
 EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those for words without support
 MODEL_FEATURE = "model_and_claims"  # the log-odds of the entailment model, beside the trees that use them
-MODEL_WEIGHT = 1.0
+MODEL_WEIGHT = 1.5
 FLAG_AT = 0.5
 SURE, LIKELY = (
     0.9,
@@ -92,7 +92,7 @@ def load_detector(by_model: bool) -> Detector:
 _EMPTY = "1 for an answer that says nothing; 0 for one with no passage to support it; not applicable to a refusal"
 
 
-@metric("groundedness", batch=True, needs=("answer",), uses=("contexts", "question"), empty=_EMPTY, version=4)
+@metric("groundedness", batch=True, needs=("answer",), uses=("contexts", "question"), empty=_EMPTY, version=5)
 def groundedness(pairs: Sequence[Pair], *, without_passages: str = "zero") -> list[Score]:
     """Probability that every sentence of the answer is supported by the passages.
 
@@ -101,7 +101,7 @@ def groundedness(pairs: Sequence[Pair], *, without_passages: str = "zero") -> li
     return _scores(pairs, without_passages, load_model())
 
 
-@metric("groundedness:words", batch=True, needs=("answer",), uses=("contexts", "question"), empty=_EMPTY, version=4)
+@metric("groundedness:words", batch=True, needs=("answer",), uses=("contexts", "question"), empty=_EMPTY, version=5)
 def groundedness_by_words(pairs: Sequence[Pair], *, without_passages: str = "zero") -> list[Score]:
     """As groundedness, by words alone: ten times as fast, but blind to a fact that is changed in the same words."""
     return _scores(pairs, without_passages, None)
