@@ -14,7 +14,9 @@ def written(name):
 
 
 ROWS = written("refusal_answers.jsonl")
-LATER = written("refusal_later_answers.jsonl")  # found at first sight: 126 of 200, then 42 of 60, 33 of 39, and 87 of 120
+LATER = written(
+    "refusal_later_answers.jsonl"
+)  # found at first sight: 126 of 200, then 42 of 60, 33 of 39, and 87 of 120
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 WORDS = {"abstains": ()}
 

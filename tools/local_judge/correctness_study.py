@@ -21,6 +21,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from tools.local_judge.data import CORRECTNESS_SET, read_lines
 from tools.local_judge.fit import Array, calibration, exported, fit_trees, log_odds
 from tools.local_judge.measure import folds
+from tools.local_judge.near_copies import near_copies
 from tools.train_entailment.written import answers_of, is_question_held_out, written_lines
 
 from answerkey.metrics.agreement.answer_agreement import BESIDE, BEST_OF, second_rows, word_features
@@ -150,6 +151,8 @@ def _written() -> Iterator[Made]:
         held = is_question_held_out(question)
         for right, answer in answers_of(line):
             yield Made(about, answer, expected, int(right), WRITTEN_WEIGHT, held)
+        for answer in near_copies(line["expected"]):
+            yield Made(about, answer, expected, 1, WRITTEN_WEIGHT, held)
 
 
 def _cases() -> Iterator[Made]:

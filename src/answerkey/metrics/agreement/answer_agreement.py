@@ -20,13 +20,15 @@ from answerkey.metrics.boosted_trees import SmallModel, from_json, load_fitted, 
 from answerkey.metrics.facts import LONG_FROM, LONG_TO, FactSupport, fact_supports
 from answerkey.metrics.refusal import answering_part, refusal, should_decline
 from answerkey.metrics.registry import metric
-from answerkey.metrics.sentences import language
+from answerkey.metrics.sentences import language, pieces, sentence_spans
 from answerkey.types import Case, Pair, Response, Score
 
 BEST_OF = ("contains", "recall_new", "partial")  # also given as the best over all expected answers
 LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of a list
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
+MOST = 0.7  # share of the question's words in what an answer declines: then it declines what was asked
+RULED = 0.5  # share of the rules' own log-odds that counts beside the fitted ones
 REFUSED = {"full": 1.0, "partial": 0.5, "none": 0.0}
 # What the second model uses beside the log-odds of the first and the entailment model's: when to trust which.
 BESIDE = (
@@ -80,7 +82,8 @@ def agreement_odds(found: Sequence[Mapping[str, float]], pairs: Sequence[Pair]) 
     if asked:
         second = _second()
         odds[asked] = second.log_odds(_matrix([rows[n] or {} for n in asked], second.features))
-    return odds.tolist()
+    ruled = [f["by_rules"] for f in found]
+    return (odds + RULED * np.array(ruled)).tolist()
 
 
 def second_rows(
@@ -177,6 +180,8 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, support: FactSupport
     if support:
         notes.append(f"{support.recall.value:.0%} of the expected facts are there")
     wanted, given = should_decline(case), refusal(response.answer or "")
+    if given == "partial" and not f["contains"] and _declines_what_was_asked(case.question, response.answer or ""):
+        given = "full"
     if given == "full" or (wanted and given == "none"):
         value = float(wanted and given == "full")
         declines = "the answer declines, as expected" if wanted else "the answer declines"
@@ -188,6 +193,14 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, support: FactSupport
     features = {name: round(number, 4) for name, number in f.items()}
     details = {"features": features, **(support.recall.details if support else {})}
     return Score(value, "; ".join(notes), details=details)
+
+
+def _declines_what_was_asked(question: str, answer: str) -> bool:
+    """Whether the sentences of a partial refusal that decline have most of the question's words."""
+    kept = answering_part(answer)
+    declined = " ".join(answer[a:b] for a, b in sentence_spans(answer) if answer[a:b] not in kept)
+    asked, found = ({stem for piece in pieces(text) for stem in piece.content_stems()} for text in (question, declined))
+    return bool(asked) and len(asked & found) >= MOST * len(asked)
 
 
 def _notes(f: Mapping[str, float]) -> list[str]:

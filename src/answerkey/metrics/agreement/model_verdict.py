@@ -12,6 +12,7 @@ import numpy as np
 
 from answerkey.metrics.claims import claims
 from answerkey.metrics.entailment.model import TextPair, contradicted_odds, load_model, supported_odds
+from answerkey.metrics.number_words import in_digits
 from answerkey.metrics.sentences import language, pieces, sentence_spans
 from answerkey.text import words
 
@@ -65,6 +66,7 @@ def _is_english(text: str) -> bool:
 
 
 def _pairs(question: str, answer: str, expected: str) -> AnswerPairs:
+    answer, expected = in_digits(answer), in_digits(expected)
     said, meant = (f"{question} {text}" for text in (_cut(answer, expected), _cut(expected, answer)))
     facts = [(said, fact) for fact in claims(expected)[:MOST_CLAIMS]]
     claimed = [(meant, claim) for claim in claims(answer)[:MOST_CLAIMS]]

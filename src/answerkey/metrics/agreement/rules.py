@@ -255,6 +255,7 @@ def log_odds(f: Mapping[str, float]) -> float:
     quantity = (
         f["only_quantity"] and not (other_way or same or f["other_of_kind"]) and (f["date"] == 1 or not f["date_parts"])
     )
+    same_date = f["date"] == 1 and f["date_shared"] == 3 and not phrase and not other_way
     told = not f["other_of_kind"] and (f["same_side"] == 1 or (f["answer_length"] <= _LONG and not f["declines"]))
     agreed = YES_NO * max(0.0, f["same_side"]) if told else 0.0
     several = sentence and f["figures"] > 1 and f["right_figures"] and not other_way
@@ -262,7 +263,7 @@ def log_odds(f: Mapping[str, float]) -> float:
         agreed
         + RIGHT_FIGURES * bool(several)
         + SAME_FACTS * bool(same_facts)
-        + SAME_QUANTITY * bool(quantity)
+        + SAME_QUANTITY * bool(quantity or same_date)
         - against
     )
 
