@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from ssl import SSLContext
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -214,8 +215,8 @@ class _Pool(httpcore2.ConnectionPool):
     The pool of httpcore2 looks at all its connections twice per call: with 200 of them that takes longer than the rest.
     """
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
+    def __init__(self, context: SSLContext | None, proxy: httpcore2.Proxy | None, backend: _Backend) -> None:
+        super().__init__(ssl_context=context, proxy=proxy, keepalive_expiry=60.0, network_backend=backend)
         self._idle: list[httpcore2.ConnectionInterface] = []
         self._open: set[httpcore2.ConnectionInterface] = set()
 
@@ -278,4 +279,4 @@ def _open_pool(url: str, backend: _Backend) -> _Pool:
     if not direct and (address := getproxies().get(parts.scheme)):
         proxy = httpcore2.Proxy(address)
     context = httpcore2.default_ssl_context() if parts.scheme == "https" else None
-    return _Pool(ssl_context=context, proxy=proxy, keepalive_expiry=60.0, network_backend=backend)
+    return _Pool(context, proxy, backend)
