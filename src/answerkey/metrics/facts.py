@@ -125,35 +125,11 @@ def _checked(pairs: Sequence[Pair], decider: Decider, *, passages: bool) -> list
     return checked
 
 
-@dataclass(frozen=True, slots=True)
-class FactSupport:
-    """`recall` has the share of expected facts found, and each fact in its details. The others are means: the probability
-    that the answer supports a fact, that the expected answer supports a claim, and the share of claims that it contradicts.
-    """
-
-    recall: Score
-    facts: float
-    claims: float
-    contradicted: float
-
-
-def fact_supports(pairs: Sequence[Pair]) -> list[FactSupport | None]:
-    """For each pair how well facts and claims support each other; None without a fact or a claim."""
+def fact_recalls(pairs: Sequence[Pair]) -> list[Score | None]:
+    """For each pair the share of expected facts found, with each fact in its details; None without a fact or a claim."""
     return [
-        FactSupport(
-            _recall(one),
-            _mean([fact.supported for fact in one.in_answer]),
-            _mean([claim.supported for claim in one.in_expected]),
-            _mean([float(claim.contradicted) for claim in one.in_expected]),
-        )
-        if one.facts and one.claims
-        else None
-        for one in _checked(pairs, LocalDecider(), passages=False)
+        _recall(one) if one.facts and one.claims else None for one in _checked(pairs, LocalDecider(), passages=False)
     ]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _recall(one: Checked) -> Score:

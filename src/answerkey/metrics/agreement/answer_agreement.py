@@ -17,7 +17,7 @@ from answerkey.metrics.agreement.features import compare, repeats, says_more
 from answerkey.metrics.agreement.model_verdict import VERDICT_FEATURES, model_verdicts
 from answerkey.metrics.agreement.rules import log_odds
 from answerkey.metrics.boosted_trees import SmallModel, from_json, load_fitted, load_numbers
-from answerkey.metrics.facts import LONG_FROM, LONG_TO, FactSupport, fact_supports
+from answerkey.metrics.facts import LONG_FROM, LONG_TO, fact_recalls
 from answerkey.metrics.refusal import answering_part, refusal, should_decline
 from answerkey.metrics.registry import metric
 from answerkey.metrics.sentences import language, pieces, sentence_spans
@@ -53,11 +53,10 @@ _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})
 def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
     found = [word_features(*pair) for pair in pairs]
-    supports = long_supports(pairs)
     odds = iter(agreement_odds([f for f in found if f], [pair for pair, f in zip(pairs, found, strict=True) if f]))
     return [
-        _score(pair, f, next(odds), support) if f else Score(0.0, "the answer is empty")
-        for pair, f, support in zip(pairs, found, supports, strict=True)
+        _score(pair, f, next(odds), recall) if f else Score(0.0, "the answer is empty")
+        for pair, f, recall in zip(pairs, found, long_recalls(pairs), strict=True)
     ]
 
 
@@ -82,8 +81,7 @@ def agreement_odds(found: Sequence[Mapping[str, float]], pairs: Sequence[Pair]) 
     if asked:
         second = _second()
         odds[asked] = second.log_odds(_matrix([rows[n] or {} for n in asked], second.features))
-    ruled = [f["by_rules"] for f in found]
-    return (odds + RULED * np.array(ruled)).tolist()
+    return (odds + RULED * np.array([f["by_rules"] for f in found])).tolist()
 
 
 def second_rows(
@@ -108,14 +106,14 @@ def _matrix(rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> np.nda
     return np.array([[row[name] for name in names] for row in rows], dtype=np.float32)
 
 
-def long_supports(pairs: Sequence[Pair]) -> list[FactSupport | None]:
-    """How facts and claims support each other where the expected answer is long; None where it is short."""
+def long_recalls(pairs: Sequence[Pair]) -> list[Score | None]:
+    """Which facts are there where the expected answer is long; None where it is short."""
     lengths = [min(len(text.split()) for text in case.expected) for case, _ in pairs]
     long = [n for n, length in enumerate(lengths) if LONG_FROM < length <= LONG_TO]
-    supports: list[FactSupport | None] = [None] * len(pairs)
-    for n, support in zip(long, fact_supports([pairs[n] for n in long]), strict=True):
-        supports[n] = support
-    return supports
+    recalls: list[Score | None] = [None] * len(pairs)
+    for n, recall in zip(long, fact_recalls([pairs[n] for n in long]), strict=True):
+        recalls[n] = recall
+    return recalls
 
 
 def compared_with(answer: str, expected: Sequence[str], question: str) -> list[dict[str, float]]:
@@ -173,12 +171,12 @@ def _nearness(f: Mapping[str, float]) -> float:
     return words + 0.5 * (f["figures_found"] + f["date"])
 
 
-def _score(pair: Pair, f: Mapping[str, float], odds: float, support: FactSupport | None) -> Score:
+def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: Score | None) -> Score:
     case, response = pair
     value = round(1.0 / (1.0 + float(np.exp(-np.clip(odds, -30, 30)))), 6)
     notes = _notes(f)
-    if support:
-        notes.append(f"{support.recall.value:.0%} of the expected facts are there")
+    if recall:
+        notes.append(f"{recall.value:.0%} of the expected facts are there")
     wanted, given = should_decline(case), refusal(response.answer or "")
     if given == "partial" and not f["contains"] and _declines_what_was_asked(case.question, response.answer or ""):
         given = "full"
@@ -191,7 +189,7 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, support: FactSupport
     if language(f"{response.answer} {case.expected[0]}") not in {"english", "unclear"}:
         notes.append("by words only: not English")
     features = {name: round(number, 4) for name, number in f.items()}
-    details = {"features": features, **(support.recall.details if support else {})}
+    details = {"features": features, **(recall.details if recall else {})}
     return Score(value, "; ".join(notes), details=details)
 
 
