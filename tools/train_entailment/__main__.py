@@ -1,4 +1,4 @@
-"""python -m tools.train_entailment train | decay | export | evaluate | ship; see README.md beside this file."""
+"""python -m tools.train_entailment train | average | decay | export | evaluate | ship; see README.md beside this file."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ def arguments() -> argparse.ArgumentParser:
         command.add_argument("--seed", type=int, default=7, help="another seed draws the rows in another order")
     decay.add_argument("--minutes", type=float, default=40)
     decay.add_argument("--name", default="decay", help="the branch's folder inside --work")
+    average = commands.add_parser("average", help="the mean of phases that ran side by side")
+    average.add_argument("works", type=Path, nargs="+", help="their --work folders")
+    average.add_argument("--name", default="stable", help="the phase: stable, or the name of a decay branch")
+    average.add_argument("--out", type=Path, required=True, help="a new --work folder, to continue from")
     export = commands.add_parser("export", help="a checkpoint as an int8 ONNX file")
     export.add_argument("--data", type=Path, required=True, help="the folder with the .jsonl.xz files")
     export.add_argument("--weights", type=Path, required=True, help="the folder with model.safetensors")
@@ -108,10 +112,12 @@ def main() -> None:
 def run_training(options: argparse.Namespace) -> None:
     from tools.train_entailment import train
 
-    settings = train.Settings(seed=options.seed)
-    if options.command == "train":
+    settings = train.Settings(seed=getattr(options, "seed", 0))
+    if options.command == "average":
+        train.average(options.works, options.name, options.out)
+    elif options.command == "train":
         train.stable(options.work, options.weights, options.data, settings, options.minutes, options.start)
-    elif options.command == "decay":
+    else:
         train.decay(options.work, options.name, options.weights, options.data, settings, options.minutes)
 
 

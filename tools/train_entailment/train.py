@@ -253,6 +253,21 @@ def decay(work: Path, name: str, weights: Path, data: Path, settings: Settings, 
     trainer.run(late=True, minutes=minutes)
 
 
+def average(works: Sequence[Path], name: str, out: Path) -> None:
+    """The mean of the newest checkpoints of phases that began with the same weights and ran side by side."""
+    states = [torch.load(found, weights_only=True) for work in works if (found := newest(work / name))]
+    first = states[0]
+    for part in ("model", "ema"):
+        first[part] = {name: torch.stack([s[part][name] for s in states]).mean(0) for name in first[part]}
+    for place, moments in first["optimizer"]["state"].items():
+        for name in ("exp_avg", "exp_avg_sq"):
+            moments[name] = torch.stack([s["optimizer"]["state"][place][name] for s in states]).mean(0)
+    for name in ("pairs", "tokens", "seconds"):
+        first["at"][name] = sum(state["at"][name] for state in states)
+    (out / name).mkdir(parents=True)
+    torch.save(first, out / name / f"step-{first['at']['step']:08d}.pt")
+
+
 @torch.no_grad()
 def probabilities(model: CrossEncoder, encoded: Encoded, bfloat16: bool = False) -> torch.Tensor:
     """Softmax of the logits, in the order given; computed in batches sorted by length."""

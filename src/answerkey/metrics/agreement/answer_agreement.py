@@ -33,7 +33,7 @@ REFUSED = {"full": 1.0, "partial": 0.5, "none": 0.0}
 # What the second model uses beside the log-odds of the first and the entailment model's: when to trust which.
 BESIDE = (
     "exact", "contains", "squashed", "recall_new", "precision_new", "figures", "figures_found", "date", "same_side",
-    "opposed_side", "by_rules", "declines", "asks_count", "answer_length", "reference_length",
+    "opposed_side", "by_rules", "declines", "asks_count", "answer_length", "reference_length", "asked_declined", "should_refuse",
 )  # fmt: skip
 _OFFERS = re.compile(r"\bor\b", re.IGNORECASE)
 _INVERTED = re.compile(r"^([^\s,]+(?: [^\s,]+)?), ([^\s,]+(?: [^\s,]+)?)$")
@@ -68,6 +68,9 @@ def word_features(case: Case, response: Response) -> dict[str, float] | None:
     f = features_of(compared_with(answer, case.expected, case.question))
     f["declines_in_part"] = float(answer != response.answer)
     f["refused"], f["should_refuse"] = (REFUSED[refusal(text)] for text in (response.answer or "", case.expected[0]))
+    f["asked_declined"] = 0.0
+    if f["declines_in_part"]:
+        f["asked_declined"] = float(len(_stems(case.question) & (_stems(response.answer or "") - _stems(answer))))
     f["by_rules"] = log_odds(f)
     return f
 
@@ -197,8 +200,12 @@ def _declines_what_was_asked(question: str, answer: str) -> bool:
     """Whether the sentences of a partial refusal that decline have most of the question's words."""
     kept = answering_part(answer)
     declined = " ".join(answer[a:b] for a, b in sentence_spans(answer) if answer[a:b] not in kept)
-    asked, found = ({stem for piece in pieces(text) for stem in piece.content_stems()} for text in (question, declined))
-    return bool(asked) and len(asked & found) >= MOST * len(asked)
+    asked = _stems(question)
+    return bool(asked) and len(asked & _stems(declined)) >= MOST * len(asked)
+
+
+def _stems(text: str) -> set[str]:
+    return {stem for piece in pieces(text) for stem in piece.content_stems()}
 
 
 def _notes(f: Mapping[str, float]) -> list[str]:
