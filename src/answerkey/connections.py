@@ -142,7 +142,7 @@ class _Direct(httpcore2.ConnectionInterface):
         if head := _usual_request(method, url, tuple(headers)):
             size = b"" if content is None else b"Content-Length: %d\r\n" % len(content)
             wire.write(b"".join((head, size, b"\r\n", content or b"")))
-            received = wire.read(_READ)
+            received = _beginning(wire)
             if usual := self._usual_reply(wire, received):
                 yield usual
                 return
@@ -196,6 +196,17 @@ class _Direct(httpcore2.ConnectionInterface):
     def has_expired(self) -> bool:
         """Also where the server has closed it: then there is something to read, the end."""
         return time.monotonic() - self._used > _KEPT or bool(self._wire and self._wire.get_extra_info("is_readable"))
+
+
+def _beginning(wire: httpcore2.NetworkStream) -> bytes:
+    """What a reply begins with, the whole head where it may be a usual one."""
+    received = wire.read(_READ)
+    while received.startswith(b"HTTP/1.1 200 ") and b"\r\n\r\n" not in received and len(received) < _READ:
+        more = wire.read(_READ)
+        if not more:
+            break
+        received += more
+    return received
 
 
 @lru_cache(maxsize=64)

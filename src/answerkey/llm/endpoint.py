@@ -146,7 +146,7 @@ class Endpoint:
         self, messages: Sequence[Message], schema: Schema | None, rung: str, parameters: Mapping[str, object]
     ) -> Reply:
         asked = request_fields(rung, messages, self._schema_of(schema, rung) if schema else None)
-        content = _JSON.encode({"model": self.model, **parameters, **asked}).encode("utf-8", "replace")
+        content = _encoded({"model": self.model, **parameters, **asked})
         with self.limiter.slot() as wave:
             try:
                 body = self._post(content)
@@ -177,7 +177,8 @@ class Endpoint:
             raise Transient(str(error)) from None
         hide = self._client.secrets.hide
         body = hide(reply.body.decode("utf-8", "replace"))
-        raise_for(reply.status, {name: hide(value) for name, value in reply.headers.items()}, body)
+        if reply.status != 200:
+            raise_for(reply.status, {name: hide(value) for name, value in reply.headers.items()}, body)
         return body
 
     def _read(self, body: str, rung: str) -> Reply:
@@ -234,6 +235,13 @@ class Endpoint:
     def _failed(self, failure: Failure) -> CallFailed:
         self.limiter.call_failed(str(failure))
         return CallFailed(str(failure), failure.raw)
+
+
+def _encoded(request: dict[str, object]) -> bytes:
+    try:
+        return msgspec.json.encode(request)
+    except UnicodeEncodeError:  # half a surrogate pair
+        return _JSON.encode(request).encode("utf-8", "replace")
 
 
 def _text(message: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import logging
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 
 from answerkey.cache import digest
@@ -89,12 +89,17 @@ class Asker:
                 self.usage.add_cached()
                 return Vote(read, (known,), call, known.text, cached=True)
             self._cache.drop(call)
-        asked = replace(self._asked(question), call=call)
+        asked = self._asked(question, call)
         if self._cache and not asked.read.problems:
             self._cache.put(call, asked.replies[-1])
         return asked
 
-    def _asked(self, question: JudgeQuestion) -> Vote:
+    def write_cache(self) -> None:
+        """Every reply so far is on disk afterwards."""
+        if self._cache:
+            self._cache.write()
+
+    def _asked(self, question: JudgeQuestion, call: str) -> Vote:
         """One call, and further ones where the prompt was too long, or the reply was cut or has no verdict."""
         marker = new_marker()
         longest = self._room(question, marker)
@@ -114,7 +119,7 @@ class Asker:
                     continue
                 problem = "; ".join([*_distinct(read), str(failure)])
                 raw = replies[-1].text if replies else failure.raw
-                return Vote(Read({}, dict.fromkeys(question.names, problem)), tuple(replies), "", raw)
+                return Vote(Read({}, dict.fromkeys(question.names, problem)), tuple(replies), call, raw)
             self.usage.add(reply)
             replies.append(reply)
             read = question.read(reply, marker)
@@ -126,7 +131,7 @@ class Asker:
             else:
                 break
         trimmed = self._cut(question, marker, longest)
-        return Vote(read, tuple(replies), "", replies[-1].text if replies else "", trimmed=trimmed)
+        return Vote(read, tuple(replies), call, replies[-1].text if replies else "", trimmed=trimmed)
 
     def _complete(self, messages: Sequence[Message], schema: Schema, limit: int | None) -> Reply:
         more = {} if limit is None else {"max_tokens": limit}  # only a chat that names its limit is asked with another
@@ -264,7 +269,10 @@ class ModelJudge:
 
     def _ask_all(self, questions: Sequence[JudgeQuestion]) -> list[dict[str, Score]]:
         tasks = [(question, vote) for question in questions for vote in range(self.votes)]
-        votes = in_threads(self._ask_in_turn, tasks, self.concurrency)
+        try:
+            votes = in_threads(self._ask_in_turn, tasks, self.concurrency)
+        finally:
+            self._asker.write_cache()
         return [_scores(question, votes[n * self.votes : (n + 1) * self.votes]) for n, question in enumerate(questions)]
 
 
