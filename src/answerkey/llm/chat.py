@@ -96,13 +96,14 @@ class Usage:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._replies: list[tuple[int | None, int | None, float | None]] = []
-        self._cached = 0
-        self._failed = 0
+        self._calls = self._cached = self._failed = 0
+        self._amounts: tuple[float | None, ...] = (0, 0, 0.0)  # tokens read and written, cost
 
     def add(self, reply: Reply) -> None:
         with self._lock:
-            self._replies.append((reply.prompt_tokens, reply.completion_tokens, reply.cost))
+            self._calls += 1
+            used = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
+            self._amounts = tuple(map(total, zip(self._amounts, used, strict=True)))
 
     def add_cached(self) -> None:
         with self._lock:
@@ -114,8 +115,8 @@ class Usage:
 
     def totals(self) -> CallTotals:
         with self._lock:
-            amounts = zip(*self._replies, strict=True) if self._replies else ((), (), ())
-            return CallTotals(len(self._replies), self._failed, self._cached, *map(total, amounts))
+            amounts = self._amounts if self._calls else (None, None, None)
+            return CallTotals(self._calls, self._failed, self._cached, *amounts)
 
 
 _MOMENT = 1.0  # seconds that calls under way get to end

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
 from answerkey.cache import digest
 from answerkey.llm.chat import (
@@ -37,6 +38,7 @@ from answerkey.metrics.judge.questions import NO_QUOTE, Duel, criteria_question,
 from answerkey.types import Pair, Requirement, Score
 
 log = logging.getLogger("answerkey.judge")
+T = TypeVar("T")
 
 PROMPTS = ("relevance", "faithfulness", "safety", "robustness", "rubric")
 LONGEST_RAW = 20_000
@@ -233,15 +235,15 @@ class ModelJudge:
             answered = bool((pair[1].answer or "").strip())
             table.append([] if answered else [Score(0.0, EMPTY_ANSWER) for _ in wanted])
             asked += [(n, group) for group in (in_groups(wanted, together) if answered else ())]
-        given = self._ask_all([criteria_question(group, pairs[n], self._frame) for n, group in asked])
+        given = self._ask_all(asked, lambda each: criteria_question(each[1], pairs[each[0]], self._frame))
         for (n, group), scores in zip(asked, given, strict=True):
             table[n] += map(_decided, group, scores.values())
         return table
 
     def prefer(self, duels: Sequence[Duel]) -> list[Score]:
         """For each duel 1 where the first answer is better, 0 where the second is, 0.5 for a tie; in this order only."""
-        questions = [preference_question(duel, self._frame) for duel in duels]
-        return [scores["better"] for scores in self._ask_all(questions)]
+        given = self._ask_all(duels, lambda duel: preference_question(duel, self._frame))
+        return [scores["better"] for scores in given]
 
     def usage(self) -> CallTotals:
         return self._asker.usage.totals()
@@ -258,22 +260,29 @@ class ModelJudge:
     def _judge(self, prompt: Prompt, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         asked = [n for n, (_, response) in enumerate(pairs) if (response.answer or "").strip()]
         table = [_of_empty(prompt) for _ in pairs]
-        scored = self._ask_all([rubric_question(prompt, pairs[n], self._frame) for n in asked])
+        scored = self._ask_all(asked, lambda n: rubric_question(prompt, pairs[n], self._frame))
         for n, scores in zip(asked, scored, strict=True):
             table[n] = scores
         return table
 
-    def _ask_in_turn(self, task: tuple[JudgeQuestion, int]) -> Vote:
-        with self._turns:
-            return self._asker.ask(*task)
+    def _ask_all(self, items: Sequence[T], question_of: Callable[[T], JudgeQuestion]) -> list[dict[str, Score]]:
+        """The scores of each item. Questions are made and scores read while other calls are under way."""
+        votes: list[dict[int, Vote]] = [{} for _ in items]
+        scored: list[dict[str, Score]] = [{} for _ in items]
 
-    def _ask_all(self, questions: Sequence[JudgeQuestion]) -> list[dict[str, Score]]:
-        tasks = [(question, vote) for question in questions for vote in range(self.votes)]
+        def ask(task: tuple[int, int]) -> None:
+            n, vote = task
+            question = question_of(items[n])
+            with self._turns:
+                votes[n][vote] = self._asker.ask(question, vote)
+            if len(votes[n]) == self.votes:
+                scored[n] = _scores(question, [votes[n][each] for each in range(self.votes)])
+
         try:
-            votes = in_threads(self._ask_in_turn, tasks, self.concurrency)
+            in_threads(ask, [(n, vote) for n in range(len(items)) for vote in range(self.votes)], self.concurrency)
         finally:
             self._asker.write_cache()
-        return [_scores(question, votes[n * self.votes : (n + 1) * self.votes]) for n, question in enumerate(questions)]
+        return scored
 
 
 def _of_empty(prompt: Prompt) -> dict[str, Score]:
