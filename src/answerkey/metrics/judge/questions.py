@@ -78,6 +78,7 @@ def _read_criteria(reply: Reply, marker: str, requirements: Sequence[Requirement
     quotes: dict[str, str] = {}
     for name, requirement in zip(names, requirements, strict=True):
         found = given.get(name)
+        found = plain_keys(found) if is_mapping(found) else found
         value = _value(found, requirement) if found is not None else f'no "{name}" in the reply'
         quote = _quote(found)
         if isinstance(value, float) and quote != NO_QUOTE and not stands_in(quote, answer):
@@ -207,9 +208,8 @@ def _numbered(plain: Mapping[str, object], keys: Mapping[str, str]) -> str | Non
 
 def _value(found: object, requirement: Requirement) -> float | str:
     if is_mapping(found):
-        plain = plain_keys(found)
         first = ("score", "points", "value") if requirement.kind == "0-5" else ("met",)
-        found = next((plain[key] for key in (*first, *_RESULT_KEYS) if key in plain), None)
+        found = next((found[key] for key in (*first, *_RESULT_KEYS) if key in found), None)
     if requirement.kind == "0-5":
         return read_amount(found, (0.0, 5.0))
     text = str(found).strip().strip(".!*").lower()
@@ -219,8 +219,7 @@ def _value(found: object, requirement: Requirement) -> float | str:
 def _quote(found: object) -> str:
     if not is_mapping(found):
         return NO_QUOTE
-    plain = plain_keys(found)
-    given = next((plain[key] for key in _QUOTE_KEYS if plain.get(key)), "")
+    given = next((found[key] for key in _QUOTE_KEYS if found.get(key)), "")
     if is_list(given):
         given = " … ".join(str(part) for part in given)
     text = str(given).strip().strip("\"'“”‘’`").strip()
