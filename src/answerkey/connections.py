@@ -33,6 +33,7 @@ _OF_FRAMING = {"host", "content-length", "transfer-encoding", "connection", "exp
 _OF_REPLY_FRAMING = {b"content-length", b"transfer-encoding", b"connection"}
 _TEXT = rb"[^\x00-\x08\x0a-\x1f\x7f]*\r\n"
 _USUAL_HEAD = re.compile(rb"HTTP/1\.1 200 %b((?:[\w-]+:%b)+)\r\n" % (_TEXT, _TEXT))
+_HEAD_END = re.compile(rb"\n\r?\n")
 _deadline = threading.local()
 
 
@@ -201,7 +202,7 @@ class _Direct(httpcore2.ConnectionInterface):
 def _beginning(wire: httpcore2.NetworkStream) -> bytes:
     """What a reply begins with, the whole head where it may be a usual one."""
     received = wire.read(_READ)
-    while received.startswith(b"HTTP/1.1 200 ") and b"\r\n\r\n" not in received and len(received) < _READ:
+    while received.startswith(b"HTTP/1.1 200 ") and not _HEAD_END.search(received) and len(received) < _READ:
         more = wire.read(_READ)
         if not more:
             break
