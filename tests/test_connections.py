@@ -151,7 +151,7 @@ def test_another_status_has_its_headers_and_body() -> None:
     [
         ([CLOSE], "Server disconnected without sending a response"),
         ([USUAL[:30], CLOSE], "no connection to 127.0.0.1"),
-        ([USUAL[:-2], CLOSE], r"without sending complete message body \(received 3 bytes, expected 5\)"),
+        ([USUAL[:-2], CLOSE], "the reply ended after 3 of 5 bytes"),
         ([USUAL.replace(b"length: 5", b"length: 5\r\ncontent-length: 6")], "Content-Length"),
         ([USUAL.replace(b"length: 5", b"length: -5")], "Content-Length"),
         ([USUAL.replace(b"text/plain", b"a\0b")], "illegal header line"),

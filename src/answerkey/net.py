@@ -74,7 +74,6 @@ class HttpClient:
         self.secrets = secrets or Secrets()
         self._host = urlsplit(url).netloc
         self._headers = list(headers.items())
-        self._limits = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout)}
         self._pool = open_pool(url)
 
     def begin(self) -> None:
@@ -93,34 +92,27 @@ class HttpClient:
         """The reply as it arrives; read its body with `chunks`."""
         sent = [*self._headers, *headers.items()] if headers else self._headers
         try:
-            with self._pool.stream(method, url, headers=sent, content=content, extensions=self._limits) as reply:
+            with self._pool.stream(method, url, headers=sent, content=content) as reply:
                 yield reply
         except httpcore2.TimeoutException:
             raise TimedOutReply(f"no full reply within {self.timeout:g} s") from None
-        except httpcore2.ConnectError as error:
-            raise NoConnection(f"no connection to {self._host}: {self._cause(error)}") from None
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.ProxyError) as error:
-            raise LostConnection(f"no connection to {self._host}: {self._cause(error)}") from None
+            kind = NoConnection if isinstance(error, httpcore2.ConnectError) else LostConnection
+            cause = self.secrets.hide(str(error)) or type(error).__name__
+            raise kind(f"no connection to {self._host}: {cause}") from None
 
     def chunks(self, reply: httpcore2.Response) -> Iterator[bytes]:
         """The body piece by piece, up to the size limit."""
-        announced = next((value for name, value in reply.headers if name.lower() == b"content-length"), b"")
-        size = int(announced) if announced.isdigit() and len(announced) < 20 else 0
         received = 0
-        for chunk in reply.iter_stream() if size <= self.most_bytes else ():
+        for chunk in reply.iter_stream():
             received += len(chunk)
             if received > self.most_bytes:
-                break
+                raise TooLargeReply(f"a reply of more than {self.most_bytes // 1_000_000} MB")
             yield chunk
-        if max(size, received) > self.most_bytes:
-            raise TooLargeReply(f"a reply of more than {self.most_bytes // 1_000_000} MB")
 
     def close(self) -> None:
         """Calls under way end with an error."""
         self._pool.close()
-
-    def _cause(self, error: Exception) -> str:
-        return self.secrets.hide(str(error)) or type(error).__name__
 
 
 def headers_of(reply: httpcore2.Response) -> dict[str, str]:

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from answerkey.background import Patience, TookTooLong, call_on, event_loop
+from answerkey.background import Patience, TookTooLong, begin, call_on, event_loop
 from answerkey.cache import DiskCache, cache_folder, digest
 from answerkey.coerce.values import is_mapping
 from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError, EndpointError
@@ -133,14 +134,11 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
     results: dict[int, R] = {}
     errors: list[BaseException] = []
     todo = iter(range(len(items)))
-    lock = threading.Lock()
     ended, ready = threading.Event(), threading.Event()  # `ready` wakes the caller once, not after every call
 
     def work() -> None:
-        while not ended.is_set():
-            with lock:
-                n = next(todo, None)
-            if n is None:
+        for n in todo:
+            if ended.is_set():
                 return
             try:
                 results[n] = function(items[n])
@@ -149,19 +147,13 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
             if errors or len(results) == len(items):
                 ready.set()
 
-    threads = [
-        threading.Thread(target=work, name="answerkey-llm", daemon=True) for _ in range(min(workers, len(items)))
-    ]
-    for thread in threads:
-        thread.start()
+    threads = [begin(work) for _ in range(min(workers, len(items)))]
     try:
         if items:
             ready.wait()
         if errors:
             ended.set()
-            until = time.monotonic() + _MOMENT
-            for thread in threads:
-                thread.join(max(0.0, until - time.monotonic()))
+            wait(threads, _MOMENT)
             raise errors[0]
     finally:
         ended.set()
@@ -169,17 +161,13 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
 
 
 class ReplyCache:
-    """Replies kept on disk, under a hash of everything that shaped them.
-
-    Those that come within a quarter of a second are written together: a write of its own takes as long as the rest of a call.
-    """
+    """Replies kept on disk, under a hash of everything that shaped them; those of a moment are written together."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._disk = DiskCache((folder or cache_folder()) / "replies.sqlite")
-        self._lock = threading.Lock()
         self._unwritten: dict[bytes, bytes] = {}
-        self._written_at = -_BETWEEN_WRITES
-        self._timer: threading.Timer | None = None
+        self._waiting = False
+        self._lock = threading.RLock()
 
     def get(self, key: str) -> Reply | None:
         waiting = self._unwritten.get(key.encode())
@@ -189,27 +177,24 @@ class ReplyCache:
         return None
 
     def put(self, key: str, reply: Reply) -> None:
-        with suppress(ValueError):  # half a surrogate pair: such a reply is asked for again
-            value = msgspec.json.encode(reply)
-            with self._lock:
-                self._unwritten[key.encode()] = value
-                if time.monotonic() - self._written_at < _BETWEEN_WRITES:
-                    if self._timer is None:
-                        self._timer = threading.Timer(_BETWEEN_WRITES, self.write)
-                        self._timer.start()
-                    return
-            self.write()
+        with suppress(ValueError), self._lock:  # half a surrogate pair: such a reply is asked for again
+            self._unwritten[key.encode()] = msgspec.json.encode(reply)
+            if not self._waiting:
+                self.write()
+                self._waiting = True
+                begin(self._write_later)
 
     def write(self) -> None:
-        """Everything that came so far is on disk afterwards."""
         with self._lock:
-            self._written_at = time.monotonic()
-            if self._timer:
-                self._timer.cancel()
-                self._timer = None
-            if self._unwritten:
-                self._disk.put(self._unwritten)
-                self._unwritten = {}
+            values, self._unwritten = self._unwritten, {}
+            if values:
+                self._disk.put(values)
+
+    def _write_later(self) -> None:
+        time.sleep(_BETWEEN_WRITES)
+        with self._lock:
+            self._waiting = False
+            self.write()
 
     def drop(self, key: str) -> None:
         self.write()

@@ -36,7 +36,6 @@ ChatSettings = TypeVar("ChatSettings", bound=ChatTable)
 
 # How often one call is tried for each kind of failure; a hanging server costs a whole timeout each time.
 MOST_TRIES = {Throttled: 14, TimedOut: 2, Transient: 4}
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 # How structured output is asked for, best first: json_schema, json_object with the schema, a tool call, the prompt alone.
 RUNGS = ("json_schema, bounded", "json_schema", "json_object", "tool", "prompt")
 NAME = "verdict"
@@ -146,7 +145,11 @@ class Endpoint:
         self, messages: Sequence[Message], schema: Schema | None, rung: str, parameters: Mapping[str, object]
     ) -> Reply:
         asked = request_fields(rung, messages, self._schema_of(schema, rung) if schema else None)
-        content = _encoded({"model": self.model, **parameters, **asked})
+        request = {"model": self.model, **parameters, **asked}
+        try:
+            content = msgspec.json.encode(request)
+        except UnicodeEncodeError:  # half a surrogate pair
+            content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
         with self.limiter.slot() as wave:
             try:
                 body = self._post(content)
@@ -235,13 +238,6 @@ class Endpoint:
     def _failed(self, failure: Failure) -> CallFailed:
         self.limiter.call_failed(str(failure))
         return CallFailed(str(failure), failure.raw)
-
-
-def _encoded(request: dict[str, object]) -> bytes:
-    try:
-        return msgspec.json.encode(request)
-    except UnicodeEncodeError:  # half a surrogate pair
-        return _JSON.encode(request).encode("utf-8", "replace")
 
 
 def _text(message: dict[str, Any]) -> str:

@@ -11,18 +11,7 @@ from statistics import median
 from typing import TypeVar
 
 from answerkey.cache import digest
-from answerkey.llm.chat import (
-    CallFailed,
-    CallTotals,
-    Chat,
-    Message,
-    Reply,
-    ReplyCache,
-    Schema,
-    Usage,
-    in_threads,
-    total,
-)
+from answerkey.llm.chat import CallFailed, CallTotals, Chat, Message, Reply, ReplyCache, Usage, in_threads, total
 from answerkey.llm.verdict import Read, flags_of
 from answerkey.metrics.judge.prompt import (
     Frame,
@@ -96,11 +85,6 @@ class Asker:
             self._cache.put(call, asked.replies[-1])
         return asked
 
-    def write_cache(self) -> None:
-        """Every reply so far is on disk afterwards."""
-        if self._cache:
-            self._cache.write()
-
     def _asked(self, question: JudgeQuestion, call: str) -> Vote:
         """One call, and further ones where the prompt was too long, or the reply was cut or has no verdict."""
         marker = new_marker()
@@ -110,8 +94,9 @@ class Asker:
         read = Read({}, {})
         limit: int | None = None
         for _ in range(_MOST_CALLS):
+            more = {} if limit is None else {"max_tokens": limit}  # only for a chat that names its limit
             try:
-                reply = self._complete([*question.messages(marker, longest), *added], question.schema, limit)
+                reply = self.chat.complete([*question.messages(marker, longest), *added], question.schema, **more)
             except CallFailed as failure:
                 self.usage.add_failed()
                 shorter = None if replies else self._shorter(question, marker, longest, failure)
@@ -134,10 +119,6 @@ class Asker:
                 break
         trimmed = self._cut(question, marker, longest)
         return Vote(read, tuple(replies), call, replies[-1].text if replies else "", trimmed=trimmed)
-
-    def _complete(self, messages: Sequence[Message], schema: Schema, limit: int | None) -> Reply:
-        more = {} if limit is None else {"max_tokens": limit}  # only a chat that names its limit is asked with another
-        return self.chat.complete(messages, schema, **more)
 
     def _room(self, question: JudgeQuestion, marker: str) -> int | None:
         """How many characters of passages fit the model's window; None for all, or where no window is known."""
@@ -215,7 +196,7 @@ class ModelJudge:
         self.concurrency = concurrency
         self._turns = threading.Semaphore(concurrency)  # several batches may be judged at the same time
         self._frame = frame or default_frame()
-        self._asker = Asker(chat, cache, window)
+        self._asker, self._cache = Asker(chat, cache, window), cache
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         """For each pair the four criteria of the rubric, on their own scales."""
@@ -281,7 +262,8 @@ class ModelJudge:
         try:
             in_threads(ask, [(n, vote) for n in range(len(items)) for vote in range(self.votes)], self.concurrency)
         finally:
-            self._asker.write_cache()
+            if self._cache:
+                self._cache.write()
         return scored
 
 

@@ -205,7 +205,7 @@ def read_prompt_file(name: str) -> tuple[dict[str, Any], str]:
 
 def shown_parts(shows: Sequence[str], pair: Pair, longest: int | None = None) -> list[ShownPart]:
     """The parts of a pair that a judge sees; passages longer than `longest` are cut at the end, which is stated."""
-    parts = [ShownPart(name, title, text(*pair)) for name, title, text in _TEXTS if name in shows]
+    parts = [ShownPart(name, title, text) for name, (title, text) in _texts(*pair).items() if name in shows]
     return [_trimmed(part, longest) if part.name == "contexts" else part for part in parts]
 
 
@@ -217,21 +217,15 @@ def _trimmed(part: ShownPart, longest: int | None) -> ShownPart:
     return ShownPart(part.name, part.title, part.text[: max(longest or 0, 0)] + note)
 
 
-def _expected(case: Case, response: Response) -> str:
+def _texts(case: Case, response: Response) -> dict[str, tuple[str, str]]:
+    """What a judge may see of a pair, by name: its title and its text."""
     several = "Any one of these is right:\n" + "\n".join(f"- {text}" for text in case.expected)
-    return several if len(case.expected) > 1 else "".join(case.expected)
-
-
-# What a judge may see of a pair: the placeholder, the title, and the text.
-_TEXTS: tuple[tuple[str, str, Callable[[Case, Response], str]], ...] = (
-    (
-        "history",
-        "EARLIER TURNS",
-        lambda c, _: "\n".join(f"User: {turn.user}\nBot: {turn.answer}" for turn in c.history),
-    ),
-    ("question", "QUESTION", lambda c, _: c.question),
-    ("expected", "EXPECTED ANSWER", _expected),
-    ("contexts", "PASSAGES", lambda _, r: "\n\n".join(f"[{n}] {text}" for n, text in enumerate(r.contexts, 1))),
-    ("sources", "SOURCES THE BOT NAMED", lambda _, r: "\n".join(r.sources)),
-    ("answer", "ANSWER", lambda _, r: r.answer or ""),
-)
+    contexts = "\n\n".join(f"[{n}] {text}" for n, text in enumerate(response.contexts, 1))
+    return {
+        "history": ("EARLIER TURNS", "\n".join(f"User: {turn.user}\nBot: {turn.answer}" for turn in case.history)),
+        "question": ("QUESTION", case.question),
+        "expected": ("EXPECTED ANSWER", several if len(case.expected) > 1 else "".join(case.expected)),
+        "contexts": ("PASSAGES", contexts),
+        "sources": ("SOURCES THE BOT NAMED", "\n".join(response.sources)),
+        "answer": ("ANSWER", response.answer or ""),
+    }

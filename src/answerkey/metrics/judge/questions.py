@@ -24,20 +24,8 @@ _NUMBER_KEYS = ("criterion", "id", "name", "n", "number", "index", "criterion_id
 _TAKEN = {*_RESULT_KEYS, *_QUOTE_KEYS, *_NUMBER_KEYS, "reason", "reasoning"}  # mean something else in a reply
 _YES = {"true", "yes", "y", "pass", "passed", "met", "satisfied", "fulfilled", "1", "1.0", "✓", "ok"}
 _NO = {
-    "false",
-    "no",
-    "n",
-    "fail",
-    "failed",
-    "not met",
-    "unmet",
-    "not satisfied",
-    "not fulfilled",
-    "0",
-    "0.0",
-    "✗",
-    "not_met",
-}
+    "false", "no", "n", "fail", "failed", "not met", "unmet", "not satisfied", "not fulfilled", "0", "0.0", "✗", "not_met",
+}  # fmt: skip
 _NONE = {"", "no quote", "none", "n/a", "na", "null", "no quotes", "not applicable", "no quote."}
 _CHOICE_KEYS = ("better", "winner", "preferred", "preference", "choice", "best", "verdict", "answer", "result")
 _CHOICES: Mapping[str, float] = {
