@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,24 @@ def test_many_threads_may_write_one_entry(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
     in_threads(lambda _: cache.put(KEY, REPLY), range(100), 8)
     assert cache.get(KEY) == REPLY
+
+
+def test_replies_that_come_together_are_written_soon(tmp_path: Path) -> None:
+    cache, other = ReplyCache(tmp_path), ReplyCache(tmp_path)
+    keys = [digest(n) for n in range(5)]
+    for key in keys:
+        cache.put(key, REPLY)
+        assert cache.get(key) == REPLY
+    until = time.monotonic() + 10
+    while other.get(keys[-1]) is None and time.monotonic() < until:
+        time.sleep(0.02)
+    assert [other.get(key) for key in keys] == [REPLY] * 5
+    cache.put(KEY, REPLY)
+    cache.put(KEY, Reply("later"))
+    cache.write()
+    assert other.get(KEY) == Reply("later")
+    cache.drop(KEY)
+    assert other.get(KEY) is None
 
 
 def test_threads_raise_the_first_error_and_leave_the_rest() -> None:

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from answerkey.background import Patience, TookTooLong, call_on, event_loop
+from answerkey.background import Patience, TookTooLong, begin, call_on, event_loop
 from answerkey.cache import DiskCache, cache_folder, digest
 from answerkey.coerce.values import is_mapping
 from answerkey.errors import EXIT_INCOMPLETE, AnswerkeyError, EndpointError
@@ -96,13 +97,14 @@ class Usage:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._replies: list[tuple[int | None, int | None, float | None]] = []
-        self._cached = 0
-        self._failed = 0
+        self._calls = self._cached = self._failed = 0
+        self._amounts: tuple[float | None, ...] = (0, 0, 0.0)  # tokens read and written, cost
 
     def add(self, reply: Reply) -> None:
         with self._lock:
-            self._replies.append((reply.prompt_tokens, reply.completion_tokens, reply.cost))
+            self._calls += 1
+            used = (reply.prompt_tokens, reply.completion_tokens, reply.cost)
+            self._amounts = tuple(map(total, zip(self._amounts, used, strict=True)))
 
     def add_cached(self) -> None:
         with self._lock:
@@ -114,11 +116,12 @@ class Usage:
 
     def totals(self) -> CallTotals:
         with self._lock:
-            amounts = zip(*self._replies, strict=True) if self._replies else ((), (), ())
-            return CallTotals(len(self._replies), self._failed, self._cached, *map(total, amounts))
+            amounts = self._amounts if self._calls else (None, None, None)
+            return CallTotals(self._calls, self._failed, self._cached, *amounts)
 
 
 _MOMENT = 1.0  # seconds that calls under way get to end
+_BETWEEN_WRITES = 0.25  # seconds
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -131,14 +134,11 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
     results: dict[int, R] = {}
     errors: list[BaseException] = []
     todo = iter(range(len(items)))
-    lock = threading.Lock()
     ended, ready = threading.Event(), threading.Event()  # `ready` wakes the caller once, not after every call
 
     def work() -> None:
-        while not ended.is_set():
-            with lock:
-                n = next(todo, None)
-            if n is None:
+        for n in todo:
+            if ended.is_set():
                 return
             try:
                 results[n] = function(items[n])
@@ -147,19 +147,13 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
             if errors or len(results) == len(items):
                 ready.set()
 
-    threads = [
-        threading.Thread(target=work, name="answerkey-llm", daemon=True) for _ in range(min(workers, len(items)))
-    ]
-    for thread in threads:
-        thread.start()
+    threads = [begin(work) for _ in range(min(workers, len(items)))]
     try:
         if items:
             ready.wait()
         if errors:
             ended.set()
-            until = time.monotonic() + _MOMENT
-            for thread in threads:
-                thread.join(max(0.0, until - time.monotonic()))
+            wait(threads, _MOMENT)
             raise errors[0]
     finally:
         ended.set()
@@ -167,22 +161,43 @@ def in_threads(function: Callable[[T], R], items: Sequence[T], workers: int) -> 
 
 
 class ReplyCache:
-    """Replies kept on disk, under a hash of everything that shaped them."""
+    """Replies kept on disk, under a hash of everything that shaped them; those of a moment are written together."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._disk = DiskCache((folder or cache_folder()) / "replies.sqlite")
+        self._unwritten: dict[bytes, bytes] = {}
+        self._waiting = False
+        self._lock = threading.RLock()
 
     def get(self, key: str) -> Reply | None:
-        for value in self._disk.get([key.encode()]).values():
+        waiting = self._unwritten.get(key.encode())
+        for value in [waiting] if waiting else self._disk.get([key.encode()]).values():
             with suppress(msgspec.MsgspecError, ValueError):
                 return msgspec.json.decode(value, type=Reply)
         return None
 
     def put(self, key: str, reply: Reply) -> None:
-        with suppress(ValueError):  # half a surrogate pair: such a reply is asked for again
-            self._disk.put({key.encode(): msgspec.json.encode(reply)})
+        with suppress(ValueError), self._lock:  # half a surrogate pair: such a reply is asked for again
+            self._unwritten[key.encode()] = msgspec.json.encode(reply)
+            if not self._waiting:
+                self.write()
+                self._waiting = True
+                begin(self._write_later)
+
+    def write(self) -> None:
+        with self._lock:
+            values, self._unwritten = self._unwritten, {}
+            if values:
+                self._disk.put(values)
+
+    def _write_later(self) -> None:
+        time.sleep(_BETWEEN_WRITES)
+        with self._lock:
+            self._waiting = False
+            self.write()
 
     def drop(self, key: str) -> None:
+        self.write()
         self._disk.drop(key.encode())
 
 

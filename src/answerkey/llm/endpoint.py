@@ -36,7 +36,6 @@ ChatSettings = TypeVar("ChatSettings", bound=ChatTable)
 
 # How often one call is tried for each kind of failure; a hanging server costs a whole timeout each time.
 MOST_TRIES = {Throttled: 14, TimedOut: 2, Transient: 4}
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 # How structured output is asked for, best first: json_schema, json_object with the schema, a tool call, the prompt alone.
 RUNGS = ("json_schema, bounded", "json_schema", "json_object", "tool", "prompt")
 NAME = "verdict"
@@ -146,7 +145,11 @@ class Endpoint:
         self, messages: Sequence[Message], schema: Schema | None, rung: str, parameters: Mapping[str, object]
     ) -> Reply:
         asked = request_fields(rung, messages, self._schema_of(schema, rung) if schema else None)
-        content = _JSON.encode({"model": self.model, **parameters, **asked}).encode("utf-8", "replace")
+        request = {"model": self.model, **parameters, **asked}
+        try:
+            content = msgspec.json.encode(request)
+        except UnicodeEncodeError:  # half a surrogate pair
+            content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
         with self.limiter.slot() as wave:
             try:
                 body = self._post(content)
@@ -177,7 +180,8 @@ class Endpoint:
             raise Transient(str(error)) from None
         hide = self._client.secrets.hide
         body = hide(reply.body.decode("utf-8", "replace"))
-        raise_for(reply.status, {name: hide(value) for name, value in reply.headers.items()}, body)
+        if reply.status != 200:
+            raise_for(reply.status, {name: hide(value) for name, value in reply.headers.items()}, body)
         return body
 
     def _read(self, body: str, rung: str) -> Reply:

@@ -103,12 +103,11 @@ def parse_reply(reply: Reply, marker: str, candidate: str, names: str) -> Parsed
 
 def plain_keys(given: Mapping[str, object]) -> dict[str, object]:
     """The object with its keys as `plain_key` writes them."""
-    return {plain_key(str(key)): value for key, value in given.items()}
+    return {_plain_key(str(key)[:300]): value for key, value in given.items()}
 
 
-def reason_of(given: Mapping[str, object]) -> str:
-    """The reason given in an object, under any of its usual names."""
-    plain = plain_keys(given)
+def reason_of(plain: Mapping[str, object]) -> str:
+    """The reason given in an object with plain keys, under any of its usual names."""
     return next((str(plain[key]).strip() for key in _REASONS if plain.get(key)), "")
 
 
@@ -243,7 +242,7 @@ def _from_text(written: str, scale: Scale) -> float | str:
 
 def _reason(given: Mapping[str, object]) -> str:
     """The reason given for the whole, or those given for each criterion."""
-    whole = next((str(given[key]).strip() for key in _REASONS if given.get(key)), "")
+    whole = reason_of(given)
     each = (f"{name}: {_reason(part)}" for name, part in given.items() if is_mapping(part) and _reason(part))
     return whole or "; ".join(each)
 

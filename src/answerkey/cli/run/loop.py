@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager, redirect_stdout, suppress
 from dataclasses import asdict, dataclass
@@ -68,10 +69,13 @@ def interactive(*, quiet: bool, waits: bool = False) -> Generator[tuple[Watch, S
 
 
 def _load_reports() -> None:
+    time.sleep(0.1)  # the first calls go out before
+    from answerkey.intervals import mean_interval
     from answerkey.reports.html import environment, packed_vega
 
     packed_vega()
     environment().get_template("report.html")
+    mean_interval([0.0, 1.0])  # brings numpy
 
 
 def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> Finished:

@@ -19,7 +19,6 @@ from answerkey.embed import Embedder
 from answerkey.errors import IncompleteError, SettingsError
 from answerkey.llm.chat import FUNCTION_TIMEOUT, CallTotals, FunctionChat, ReplyCache, in_threads, total
 from answerkey.metrics.judge.judged_metrics import Judge, of_all_calls
-from answerkey.metrics.judge.local_judge import LocalJudge
 from answerkey.metrics.judge.model_judge import ModelJudge
 from answerkey.metrics.judge.prompt import Frame, read_frame
 from answerkey.metrics.judge.questions import Duel
@@ -55,6 +54,8 @@ def make_judge(given: object, embed: Embedder | None, folder: Path) -> Judge:
         extra = next((key for key in table if key != "preset"), None)
         if extra is not None:
             raise SettingsError(f'the local judge has no settings, found "{extra}"')
+        from answerkey.metrics.judge.local_judge import LocalJudge  # brings models, which other judges do without
+
         return LocalJudge(embed)
     if "call" in table:
         spec = str(table.pop("call"))

@@ -5,23 +5,13 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
 from answerkey.cache import digest
-from answerkey.llm.chat import (
-    CallFailed,
-    CallTotals,
-    Chat,
-    Message,
-    Reply,
-    ReplyCache,
-    Schema,
-    Usage,
-    in_threads,
-    total,
-)
+from answerkey.llm.chat import CallFailed, CallTotals, Chat, Message, Reply, ReplyCache, Usage, in_threads, total
 from answerkey.llm.verdict import Read, flags_of
 from answerkey.metrics.judge.prompt import (
     Frame,
@@ -37,6 +27,7 @@ from answerkey.metrics.judge.questions import NO_QUOTE, Duel, criteria_question,
 from answerkey.types import Pair, Requirement, Score
 
 log = logging.getLogger("answerkey.judge")
+T = TypeVar("T")
 
 PROMPTS = ("relevance", "faithfulness", "safety", "robustness", "rubric")
 LONGEST_RAW = 20_000
@@ -89,12 +80,12 @@ class Asker:
                 self.usage.add_cached()
                 return Vote(read, (known,), call, known.text, cached=True)
             self._cache.drop(call)
-        asked = replace(self._asked(question), call=call)
+        asked = self._asked(question, call)
         if self._cache and not asked.read.problems:
             self._cache.put(call, asked.replies[-1])
         return asked
 
-    def _asked(self, question: JudgeQuestion) -> Vote:
+    def _asked(self, question: JudgeQuestion, call: str) -> Vote:
         """One call, and further ones where the prompt was too long, or the reply was cut or has no verdict."""
         marker = new_marker()
         longest = self._room(question, marker)
@@ -103,8 +94,9 @@ class Asker:
         read = Read({}, {})
         limit: int | None = None
         for _ in range(_MOST_CALLS):
+            more = {} if limit is None else {"max_tokens": limit}  # only for a chat that names its limit
             try:
-                reply = self._complete([*question.messages(marker, longest), *added], question.schema, limit)
+                reply = self.chat.complete([*question.messages(marker, longest), *added], question.schema, **more)
             except CallFailed as failure:
                 self.usage.add_failed()
                 shorter = None if replies else self._shorter(question, marker, longest, failure)
@@ -114,7 +106,7 @@ class Asker:
                     continue
                 problem = "; ".join([*_distinct(read), str(failure)])
                 raw = replies[-1].text if replies else failure.raw
-                return Vote(Read({}, dict.fromkeys(question.names, problem)), tuple(replies), "", raw)
+                return Vote(Read({}, dict.fromkeys(question.names, problem)), tuple(replies), call, raw)
             self.usage.add(reply)
             replies.append(reply)
             read = question.read(reply, marker)
@@ -126,11 +118,7 @@ class Asker:
             else:
                 break
         trimmed = self._cut(question, marker, longest)
-        return Vote(read, tuple(replies), "", replies[-1].text if replies else "", trimmed=trimmed)
-
-    def _complete(self, messages: Sequence[Message], schema: Schema, limit: int | None) -> Reply:
-        more = {} if limit is None else {"max_tokens": limit}  # only a chat that names its limit is asked with another
-        return self.chat.complete(messages, schema, **more)
+        return Vote(read, tuple(replies), call, replies[-1].text if replies else "", trimmed=trimmed)
 
     def _room(self, question: JudgeQuestion, marker: str) -> int | None:
         """How many characters of passages fit the model's window; None for all, or where no window is known."""
@@ -208,7 +196,7 @@ class ModelJudge:
         self.concurrency = concurrency
         self._turns = threading.Semaphore(concurrency)  # several batches may be judged at the same time
         self._frame = frame or default_frame()
-        self._asker = Asker(chat, cache, window)
+        self._asker, self._cache = Asker(chat, cache, window), cache
 
     def rubric(self, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         """For each pair the four criteria of the rubric, on their own scales."""
@@ -228,15 +216,15 @@ class ModelJudge:
             answered = bool((pair[1].answer or "").strip())
             table.append([] if answered else [Score(0.0, EMPTY_ANSWER) for _ in wanted])
             asked += [(n, group) for group in (in_groups(wanted, together) if answered else ())]
-        given = self._ask_all([criteria_question(group, pairs[n], self._frame) for n, group in asked])
+        given = self._ask_all(asked, lambda each: criteria_question(each[1], pairs[each[0]], self._frame))
         for (n, group), scores in zip(asked, given, strict=True):
             table[n] += map(_decided, group, scores.values())
         return table
 
     def prefer(self, duels: Sequence[Duel]) -> list[Score]:
         """For each duel 1 where the first answer is better, 0 where the second is, 0.5 for a tie; in this order only."""
-        questions = [preference_question(duel, self._frame) for duel in duels]
-        return [scores["better"] for scores in self._ask_all(questions)]
+        given = self._ask_all(duels, lambda duel: preference_question(duel, self._frame))
+        return [scores["better"] for scores in given]
 
     def usage(self) -> CallTotals:
         return self._asker.usage.totals()
@@ -253,19 +241,30 @@ class ModelJudge:
     def _judge(self, prompt: Prompt, pairs: Sequence[Pair]) -> list[dict[str, Score]]:
         asked = [n for n, (_, response) in enumerate(pairs) if (response.answer or "").strip()]
         table = [_of_empty(prompt) for _ in pairs]
-        scored = self._ask_all([rubric_question(prompt, pairs[n], self._frame) for n in asked])
+        scored = self._ask_all(asked, lambda n: rubric_question(prompt, pairs[n], self._frame))
         for n, scores in zip(asked, scored, strict=True):
             table[n] = scores
         return table
 
-    def _ask_in_turn(self, task: tuple[JudgeQuestion, int]) -> Vote:
-        with self._turns:
-            return self._asker.ask(*task)
+    def _ask_all(self, items: Sequence[T], question_of: Callable[[T], JudgeQuestion]) -> list[dict[str, Score]]:
+        """The scores of each item. Questions are made and scores read while other calls are under way."""
+        votes: list[dict[int, Vote]] = [{} for _ in items]
+        scored: list[dict[str, Score]] = [{} for _ in items]
 
-    def _ask_all(self, questions: Sequence[JudgeQuestion]) -> list[dict[str, Score]]:
-        tasks = [(question, vote) for question in questions for vote in range(self.votes)]
-        votes = in_threads(self._ask_in_turn, tasks, self.concurrency)
-        return [_scores(question, votes[n * self.votes : (n + 1) * self.votes]) for n, question in enumerate(questions)]
+        def ask(task: tuple[int, int]) -> None:
+            n, vote = task
+            question = question_of(items[n])
+            with self._turns:
+                votes[n][vote] = self._asker.ask(question, vote)
+            if len(votes[n]) == self.votes:
+                scored[n] = _scores(question, [votes[n][each] for each in range(self.votes)])
+
+        try:
+            in_threads(ask, [(n, vote) for n in range(len(items)) for vote in range(self.votes)], self.concurrency)
+        finally:
+            if self._cache:
+                self._cache.write()
+        return scored
 
 
 def _of_empty(prompt: Prompt) -> dict[str, Score]:

@@ -66,7 +66,7 @@ class Frame:
 
     @property
     def digest(self) -> str:
-        return digest(self.text, self.own)
+        return _digest_of(self.text, self.own)
 
 
 def read_frame(path: Path) -> Frame:
@@ -121,7 +121,7 @@ class JudgeQuestion:
     @property
     def digest(self) -> str:
         """A hash of everything in the question that is not in its last message."""
-        return _digest_of_question(self.instructions, self.frame)
+        return _digest_of(self.instructions, self.frame.digest)
 
     def messages(self, marker: str, longest: int | None = None) -> list[Message]:
         """Passages longer than `longest` characters are cut at the end."""
@@ -134,8 +134,8 @@ class JudgeQuestion:
 
 
 @lru_cache(maxsize=256)
-def _digest_of_question(instructions: str, frame: Frame) -> str:
-    return digest(instructions, frame.digest)
+def _digest_of(text: str, other: str | bool) -> str:
+    return digest(text, other)
 
 
 def rubric_question(prompt: Prompt, pair: Pair, frame: Frame) -> JudgeQuestion:

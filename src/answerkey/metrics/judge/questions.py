@@ -24,20 +24,8 @@ _NUMBER_KEYS = ("criterion", "id", "name", "n", "number", "index", "criterion_id
 _TAKEN = {*_RESULT_KEYS, *_QUOTE_KEYS, *_NUMBER_KEYS, "reason", "reasoning"}  # mean something else in a reply
 _YES = {"true", "yes", "y", "pass", "passed", "met", "satisfied", "fulfilled", "1", "1.0", "✓", "ok"}
 _NO = {
-    "false",
-    "no",
-    "n",
-    "fail",
-    "failed",
-    "not met",
-    "unmet",
-    "not satisfied",
-    "not fulfilled",
-    "0",
-    "0.0",
-    "✗",
-    "not_met",
-}
+    "false", "no", "n", "fail", "failed", "not met", "unmet", "not satisfied", "not fulfilled", "0", "0.0", "✗", "not_met",
+}  # fmt: skip
 _NONE = {"", "no quote", "none", "n/a", "na", "null", "no quotes", "not applicable", "no quote."}
 _CHOICE_KEYS = ("better", "winner", "preferred", "preference", "choice", "best", "verdict", "answer", "result")
 _CHOICES: Mapping[str, float] = {
@@ -78,6 +66,7 @@ def _read_criteria(reply: Reply, marker: str, requirements: Sequence[Requirement
     quotes: dict[str, str] = {}
     for name, requirement in zip(names, requirements, strict=True):
         found = given.get(name)
+        found = plain_keys(found) if is_mapping(found) else found
         value = _value(found, requirement) if found is not None else f'no "{name}" in the reply'
         quote = _quote(found)
         if isinstance(value, float) and quote != NO_QUOTE and not stands_in(quote, answer):
@@ -207,9 +196,8 @@ def _numbered(plain: Mapping[str, object], keys: Mapping[str, str]) -> str | Non
 
 def _value(found: object, requirement: Requirement) -> float | str:
     if is_mapping(found):
-        plain = plain_keys(found)
         first = ("score", "points", "value") if requirement.kind == "0-5" else ("met",)
-        found = next((plain[key] for key in (*first, *_RESULT_KEYS) if key in plain), None)
+        found = next((found[key] for key in (*first, *_RESULT_KEYS) if key in found), None)
     if requirement.kind == "0-5":
         return read_amount(found, (0.0, 5.0))
     text = str(found).strip().strip(".!*").lower()
@@ -219,8 +207,7 @@ def _value(found: object, requirement: Requirement) -> float | str:
 def _quote(found: object) -> str:
     if not is_mapping(found):
         return NO_QUOTE
-    plain = plain_keys(found)
-    given = next((plain[key] for key in _QUOTE_KEYS if plain.get(key)), "")
+    given = next((found[key] for key in _QUOTE_KEYS if found.get(key)), "")
     if is_list(given):
         given = " … ".join(str(part) for part in given)
     text = str(given).strip().strip("\"'“”‘’`").strip()
