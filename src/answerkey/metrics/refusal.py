@@ -191,18 +191,21 @@ def _matches(kind: str, clause: str) -> bool:
 
 
 @cache
+def _rules() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def _patterns(
     kind: str, latin: bool, only_latin: bool
 ) -> tuple[re.Pattern[str], re.Pattern[str], list[tuple[re.Pattern[str], re.Pattern[str]]]]:
     """The rules of all languages, of those in Latin script or of the others: the plain ones as one expression; the first
     parts of all others as one, which few clauses have; then per language the expression that ends what is searched, and its
     rules of several parts."""
-    data = (files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8")
-    tables: dict[str, dict[str, Any]] = tomllib.loads(data)
     plain: list[str] = []
     first_parts: list[str] = []
     in_any_order: list[tuple[re.Pattern[str], re.Pattern[str]]] = []
-    for language, table in tables.items():
+    for language, table in _rules().items():
         if only_latin if language in {"zh", "hi"} else not latin:
             continue
         names = {f"{{{name}}}": str(value) for name, value in table.items() if isinstance(value, str)}
