@@ -135,19 +135,19 @@ def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
     return value
 
 
-def _number_of_keys(value: Any) -> int:
+def _number_of_keys(value: object) -> int:
     """Of all its objects together; ValueError where it is nested too deeply."""
     level, keys = [value], 0
     for _ in range(_DEEPEST):
-        keys += sum([len(one) for one in level if type(one) is dict])
-        level = [
-            item
-            for one in level
-            for item in (one.values() if type(one) is dict else one if type(one) is list else ())
-            if type(item) in _NESTED
-        ]
-        if not level:
+        below = list[object]()
+        for one in level:
+            if is_mapping(one):
+                keys += len(one)
+            items = one.values() if is_mapping(one) else one if is_list(one) else ()
+            below += [item for item in items if type(item) in _NESTED]
+        if not below:
             return keys
+        level = below
     raise ValueError(_TOO_DEEP)
 
 
