@@ -185,7 +185,8 @@ def _signature(name: str, thing: Any) -> str:
     for parameter in inspect.signature(thing).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and not any(a.startswith("*") for a in arguments):
             arguments.append("*")
-        arguments.append(_argument(parameter))
+        as_written = getattr(thing, "__annotations__", {}).get(parameter.name, parameter.annotation)
+        arguments.append(_argument(parameter.replace(annotation=as_written)))
     listed = ", ".join(arguments)
     return f"{name}({listed})" if len(listed) < 90 else f"{name}(\n    " + ",\n    ".join(arguments) + ",\n)"
 

@@ -96,6 +96,7 @@ def beta_cdf(a: float, b: float, x: float) -> float:
     return math.exp(log_front) * fraction / a
 
 
+@lru_cache(maxsize=256)  # most metrics of two runs have the same number of cases
 def noncentrality(freedom: int, p: float, t: float) -> float:
     """The noncentrality for which the noncentral t lies below t with probability p."""
     import numpy as np

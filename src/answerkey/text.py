@@ -104,7 +104,7 @@ def citations(text: str) -> list[int]:
     [1, 3, 2]
     """
     marks: list[str] = CITATION.findall(text)
-    if not marks:
+    if not marks and "(" in text:
         marks = [match[1] or match[2] for match in _AT_SENTENCE_END.finditer(text)]
     found: list[int] = []
     for mark in marks:
@@ -117,7 +117,7 @@ def citations(text: str) -> list[int]:
 
 def bracketed(text: str) -> str:
     """The text with `(1)` at the end of sentences written as `[1]`, where it has no other citation mark."""
-    if CITATION.search(text):
+    if "(" not in text or CITATION.search(text):
         return text
     return _AT_SENTENCE_END.sub(lambda match: f" [{match[1] or match[2]}]", text)
 

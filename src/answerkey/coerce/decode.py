@@ -9,9 +9,12 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from answerkey.coerce.values import is_list, is_mapping
 from answerkey.errors import InputError, SettingsError
@@ -24,6 +27,7 @@ _DEEPEST = 100
 _TOO_DEEP = f"nested more than {_DEEPEST} levels deep"
 _NESTED = frozenset({dict, list})
 _MOST_VALUES = 1_000_000  # of a YAML file, whose aliases can stand for far more than it writes
+_KEY_END = re.compile(r'"\s*:')
 _LARGE_NUMBER = re.compile(r"[0-9](?:[0-9]{18}|[eE]\+?[0-9]{3})")
 
 
@@ -99,6 +103,11 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
     """The value of strict JSON text; `where` names it in errors. `in_line`: `where` names the line already."""
+    large = _LARGE_NUMBER.search(text) is not None
+    with suppress(ValueError, RecursionError):  # the slow reader finds out what is wrong
+        value = None if large else msgspec.json.decode(text)
+        if not large and _number_of_keys(value) == len(_KEY_END.findall(text)):  # otherwise one may be given twice
+            return value
     repeated: list[str] = []
 
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -109,11 +118,11 @@ def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
         return made
 
     try:
-        whole, finite = (_whole, _finite) if _LARGE_NUMBER.search(text) else (None, None)
+        whole, finite = (_whole, _finite) if large else (None, None)
         value = json.JSONDecoder(
             object_pairs_hook=once, parse_constant=_no_constant, parse_int=whole, parse_float=finite
         ).decode(text)
-        _check_depth(value)
+        _number_of_keys(value)
     except json.JSONDecodeError as error:
         line = "" if in_line else f", line {error.lineno}"
         raise InputError(f"{where}{line}: not valid JSON: {error.msg} at column {error.colno}") from None
@@ -126,17 +135,19 @@ def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
     return value
 
 
-def _check_depth(value: object) -> None:
-    level = [value]
+def _number_of_keys(value: object) -> int:
+    """Of all its objects together; ValueError where it is nested too deeply."""
+    level, keys = [value], 0
     for _ in range(_DEEPEST):
-        level = [
-            item
-            for one in level
-            for item in (one.values() if type(one) is dict else one if type(one) is list else ())
-            if type(item) in _NESTED
-        ]
-        if not level:
-            return
+        below = list[object]()
+        for one in level:
+            if is_mapping(one):
+                keys += len(one)
+            items = one.values() if is_mapping(one) else one if is_list(one) else ()
+            below += [item for item in items if type(item) in _NESTED]
+        if not below:
+            return keys
+        level = below
     raise ValueError(_TOO_DEEP)
 
 

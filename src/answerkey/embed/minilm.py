@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
 import numpy as np
 
 from answerkey.embed import unit_rows
@@ -47,16 +47,15 @@ class WordPiece:
     """Texts and pairs as tokens, at most `longest` of them. May be called from several threads."""
 
     def __init__(self, path: Path, longest: int) -> None:
-        self._vocabulary: dict[str, int] = json.loads(path.read_text(encoding="utf-8"))["model"]["vocab"]
+        self._vocabulary: dict[str, int] = msgspec.json.decode(path.read_bytes())["model"]["vocab"]
         self._longest = longest
         self._longest_piece = max(map(len, self._vocabulary))
         self._first, self._last, self._unknown = (self._vocabulary[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
-        classes = json.loads(_CHARACTERS.read_text(encoding="utf-8"))
-        self._dropped, self._marks, self._punctuation = (
-            {chr(n) for start, end in classes[name] for n in range(start, end + 1)}
-            for name in ("dropped", "marks", "punctuation")
+        classes: dict[str, list[tuple[int, int]]] = msgspec.json.decode(_CHARACTERS.read_bytes())
+        self._marks, self._punctuation = (
+            {chr(n) for start, end in classes[name] for n in range(start, end + 1)} for name in ("marks", "punctuation")
         )
-        self._chinese: list[tuple[int, int]] = classes["chinese"]
+        self._dropped, self._chinese = classes["dropped"], classes["chinese"]  # the first has more than 100,000
         self._characters: dict[str, str] = {}
         self._chunks: dict[str, list[int]] = {}
 
@@ -110,8 +109,10 @@ class WordPiece:
         found = self._characters.get(character)
         if found is None:
             number = ord(character)
-            own_word = any(start <= number <= end for start, end in self._chinese)
-            plain = "" if character in self._dropped else unicodedata.normalize("NFD", character)
+            own_word, dropped = (
+                any(start <= number <= end for start, end in ranges) for ranges in (self._chinese, self._dropped)
+            )
+            plain = "" if dropped else unicodedata.normalize("NFD", character)
             lower = "".join(one.lower() for one in plain if one not in self._marks)
             apart = "".join(f" {one} " if one in self._punctuation else one for one in lower)
             found = self._characters[character] = f" {apart} " if own_word else apart

@@ -21,9 +21,9 @@ from answerkey.types import Case, Pair, Response, Score
 _LETTER = re.compile(r"[^\W\d_]")
 # A mark after the full stop, "It is so. [1]": not after the number of a list, nor after an abbreviation.
 _AFTER_END = re.compile(
-    r"(?=[.!?。！？])"  # only for speed
-    r"(?<![.!?。！？])(?<!^\d)(?<!^\d\d)(?<!\bal)(?<!\bcf)(?<!\b[A-Za-z]\.[A-Za-z])"
-    rf"([.!?。！？]+[\"'”’)]*)((?:[^\S\n]*{CITATION.pattern})+)",
+    # It looks back after the first character: so others are skipped fast.
+    r"([.!?。！？](?<![.!?。！？].)(?<!^\d.)(?<!^\d\d.)(?<!\bal.)(?<!\bcf.)(?<!\b[A-Za-z]\.[A-Za-z].)"
+    rf"[.!?。！？]*[\"'”’)]*)((?:[^\S\n]*{CITATION.pattern})+)",
     re.MULTILINE | re.IGNORECASE,
 )
 _RUNS_ON = re.compile(r"(?:\b[A-Za-z]\.[A-Za-z]|\b(?:al|cf|pp?|vol|sec|art))\.$", re.IGNORECASE)

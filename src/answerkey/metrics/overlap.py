@@ -88,7 +88,8 @@ def _squad_f1(answer: str, expected: str) -> float:
     given, wanted = _squad_words(answer), _squad_words(expected)
     if not given or not wanted:
         return float(given == wanted)
-    same = (Counter(given) & Counter(wanted)).total()
+    counts, wanted_counts = Counter(given), Counter(wanted)
+    same = sum([min(counts[word], wanted_counts[word]) for word in counts.keys() & wanted_counts.keys()])
     return 2 * same / (len(given) + len(wanted))
 
 

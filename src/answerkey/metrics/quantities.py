@@ -17,7 +17,7 @@ from typing import cast
 from answerkey.metrics.dates import clock_times, frequencies, regularly
 from answerkey.metrics.number_words import ORDER, SPELLED, in_digits
 from answerkey.metrics.sentences import word_list
-from answerkey.text import numbers
+from answerkey.text import Number, numbers
 
 TOLERANCE = 0.002
 _DEGREES = 2.0  # between scales: 350 °F are given as 175 °C
@@ -163,20 +163,8 @@ def _in_digits_only(text: str, decimal: str) -> list[Figure]:
         start = number.end - len(number.text)
         while start and text[start - 1] == "\0":
             start -= 1
-        figure = Figure(
-            number.value,
-            _step(number.text, number.value),
-            number.percent,
-            number.value == int(number.value),
-            bool(_SCALED.search(number.text)),
-            number.currency,
-            span=(start, number.end),
-        )
-        figure = _with_unit(
-            figure,
-            text,
-            _currency_before(number.text if number.currency else _CODE.search(text, max(0, start - 4), start)),
-        )
+        currency = _currency_before(number.text if number.currency else _CODE.search(text, max(0, start - 4), start))
+        figure = _with_unit(number, start, text, currency)
         previous = found[-1] if found else None
         between = text[previous.span[1] : start] if previous else ""
         if (
@@ -198,29 +186,28 @@ def _continues(first: Figure, second: Figure) -> bool:
     return same and second.size < first.size and second.base < first.size
 
 
-def _with_unit(figure: Figure, text: str, currency: str = "") -> Figure:
+def _with_unit(number: Number, start: int, text: str, currency: str = "") -> Figure:
     """The figure with the unit that stands after it, or the currency before it, and its rate."""
-    start, end = figure.span
+    end, money, unit, per = number.end, number.currency, _NO_UNIT, 0.0
     if currency:
-        figure = replace(figure, dimension=f"currency {currency}", money=True)
-    elif not figure.percent and (match := _units()[0].match(text, end)):
-        unit = _units()[1][match.lastgroup or ""]
-        money = figure.money or unit.dimension.startswith("currency") or unit.dimension == CENTS
+        unit, money = _Unit(f"currency {currency}"), True
+    elif not number.percent and (match := _unit_after(text, end)):
+        unit = _units()[0][match.lastgroup or ""][1]
+        money = money or unit.dimension.startswith("currency") or unit.dimension == CENTS
         end = match.end()
-        figure = replace(
-            figure, dimension=unit.dimension, size=unit.size, offset=unit.offset, money=money, span=(start, end)
-        )
-    elif not figure.percent and not figure.money and (label := _NUMBERED.search(text, max(0, start - 12), start)):
-        figure = replace(figure, dimension=f"{NUMBERED}{label[1].lower()}")
-    if (figure.dimension or figure.percent) and (rate := _RATE.match(text, end)):
+    elif not number.percent and not money and (label := _NUMBERED.search(text, max(0, start - 12), start)):
+        unit = _Unit(f"{NUMBERED}{label[1].lower()}")
+    if (unit.dimension or number.percent) and (rate := _RATE.match(text, end)):
         per = _DURATIONS[(rate["unit"] or rate["periodic"] or "a")[0].lower()]
-        figure = replace(figure, per=per, span=(start, rate.end()))
-    return figure
+        end = rate.end()
+    step, scaled, whole = _step(number.text, number.value), _SCALED.search(number.text), number.value.is_integer()
+    unit_facts = unit.dimension, unit.size, unit.offset
+    return Figure(number.value, step, number.percent, whole, scaled is not None, money, *unit_facts, per, (start, end))
 
 
 def _currency_before(written: str | re.Match[str] | None) -> str:
     """The currency that a number is written with, or whose code stands before it: `CHF 50`."""
-    match = _units()[2].match(written if isinstance(written, str) else written[0] if written else "")
+    match = _units()[1].match(written if isinstance(written, str) else written[0] if written else "")
     return (match.lastgroup or "") if match else ""
 
 
@@ -231,9 +218,12 @@ class _Unit:
     offset: float = 0.0
 
 
+_NO_UNIT = _Unit("")
+
+
 @cache
-def _units() -> tuple[re.Pattern[str], Mapping[str, _Unit], re.Pattern[str]]:
-    """What stands after a number, which unit each group of it is, and the currency signs before one."""
+def _units() -> tuple[Mapping[str, tuple[str, _Unit]], re.Pattern[str]]:
+    """The units with the expressions for their names, by the group of each; and the currency signs before a number."""
     tables: dict[str, dict[str, float | list[float]]] = tomllib.loads(
         (files("answerkey.metrics") / "words" / "units.toml").read_text(encoding="utf-8")
     )
@@ -245,13 +235,27 @@ def _units() -> tuple[re.Pattern[str], Mapping[str, _Unit], re.Pattern[str]]:
         )
     }
     units |= {code: (names, _Unit(f"currency {code}")) for code, names in currencies.items()}
-    after = "|".join(rf"(?P<{group}>{names})" for group, (names, _) in units.items())
     before = "|".join(rf"(?P<{code}>{names})" for code, names in currencies.items())
-    return (
-        re.compile(rf"[\s-]?(?:{after})(?![\w/])", re.IGNORECASE),
-        {group: unit for group, (_, unit) in units.items()},
-        re.compile(rf"[-−\s]*(?:{before})", re.IGNORECASE),
+    return units, re.compile(rf"[-−\s]*(?:{before})", re.IGNORECASE)
+
+
+def _unit_after(text: str, end: int) -> re.Match[str] | None:
+    """The unit that stands there, perhaps after a blank or a hyphen; only those that begin with its letter are tried."""
+    first = text[end : end + 1]
+    if first.isspace() or first == "-":
+        first = text[end + 1 : end + 2]
+    return _units_with(first.casefold()[:1]).match(text, end)
+
+
+@lru_cache(maxsize=256)
+def _units_with(first: str) -> re.Pattern[str]:
+    """The units that can begin with this character in any case; an expression that begins with a group always can."""
+    names = {group: names for group, (names, _) in _units()[0].items()}
+    begin = {group: {one.casefold()[:1] for one in re.findall(r"(?:^|\|)(.)", names[group])} for group in names}
+    after = "|".join(
+        rf"(?P<{group}>{names[group]})" for group, firsts in begin.items() if not firsts.isdisjoint((first, *"([\\"))
     )
+    return re.compile(rf"[\s-]?(?:{after})(?![\w/])", re.IGNORECASE)
 
 
 def unit_asked(question: str) -> float:

@@ -6,14 +6,16 @@ do is an ordinary answer: "You can't bring pets". An answer that declines one pa
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache, reduce
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, Literal
+
+import msgspec
 
 from answerkey.metrics.registry import metric
 from answerkey.metrics.sentences import pieces, sentence_spans, synonyms
@@ -22,17 +24,21 @@ from answerkey.types import Case, Response, Score
 
 Refusal = Literal["full", "partial", "none"]
 
-_TURN = re.compile(
-    r",\sso\s|[,;:]?\s(?:but|however|although|though|yet|aber|jedoch|allerdings|mais|cependant|pero|sin embargo|mas|porém|contudo"
-    r"|ma|però|tuttavia|maar|echter|tetapi|namun|tapi)\b,?\s|;\s|\s-\s|,\s?(?:但是|但|不过|然而)|[,，](?=[\u3400-\u9fff])|,\s(?:लेकिन|परंतु)\s"
+_BUT = (
+    r"(?:but|however|although|though|yet|aber|jedoch|allerdings|mais|cependant|pero|sin embargo|mas|porém|contudo"
+    r"|ma|però|tuttavia|maar|echter|tetapi|namun|tapi)\b,?\s"
 )
-_OPENING = re.compile(r"^((?:[^\W\d_]+\s?){1,3}),\s")
+_TURN = re.compile(  # begins with a set of characters, and looks back at it: so others are skipped fast
+    rf"[\s,;:，](?:(?<=\s)(?:{_BUT}|-\s)|(?<=[,;:])\s{_BUT}|(?<=;)\s"
+    r"|(?<=,)(?:\sso\s|\s?(?:但是|但|不过|然而)|\s(?:लेकिन|परंतु)\s)|(?<=[,，])(?=[\u3400-\u9fff]))"
+)
 _QUOTED = re.compile(r'"[^"]*"')
 _WORDS = re.compile(rf"[{UNSPACED}]{{1,2}}|[^\W_{UNSPACED}]+")
 _CONCESSION = re.compile(
     r"^((?:although|though|while|obwohl|bien que|aunque|embora|sebbene|hoewel|walaupun|meskipun|虽然|हालाँकि)[^,，]*)[,，]"
 )
 _FIGURE = re.compile(r"\d")
+_LATIN = re.compile(r"[a-z]")
 _CONDITION = re.compile(r"^(?:if|when|wenn|falls|si|se|jika|kalau|如果)\b")
 _RUN = re.compile(rf"[{UNSPACED}]{{2,}}")
 KINDS = ("refuses", "courtesy", "answers")  # what the classifier of tools/fit_refusals.py tells apart
@@ -129,53 +135,53 @@ def clauses_of(answer: str) -> list[str]:
 
 def _declines(clause: str) -> bool:
     """By a rule that the classifier does not find absurd, or by the classifier alone where it is sure."""
-    least = RULED if _matches("refuses", clause) else SURE
-    return _chances(clause)[0] >= least
+    chance = _chances(clause)[0]
+    return chance >= SURE or (chance >= RULED and _matches("refuses", clause))
 
 
 def _adds_nothing(clause: str) -> bool:
     return _matches("courtesy", clause) or _chances(clause)[1] >= SURE
 
 
-def ngrams(clause: str) -> Iterator[str]:
+def ngrams(clause: str) -> set[str]:
     """Words, runs of two and three of them, pairs a word apart, and words cut to five letters; of Chinese, characters."""
     tokens = ["^", *_WORDS.findall(clause), "$"]
     cut = [token[:5] for token in tokens]
-    for n, token in enumerate(tokens):
-        yield token
-        yield " ".join(tokens[n : n + 2])
-        yield " ".join(tokens[n : n + 3])
-        yield " ".join(("~", *cut[n : n + 2]))
-        yield "~" + cut[n]
-        if n + 2 < len(tokens):
-            yield f"{cut[n]} _ {cut[n + 2]}"
+    found = {*tokens, "~ $"}
+    found.update(
+        [f"{a} {b}" for a, b in pairwise(tokens)],
+        [f"{a} {b} {c}" for a, b, c in zip(tokens, tokens[1:], tokens[2:], strict=False)],
+        [f"~{a}" for a in cut],
+        [f"~ {a} {b}" for a, b in pairwise(cut)],
+        [f"{a} _ {b}" for a, b in zip(cut, cut[2:], strict=False)],
+    )
     for run in _RUN.findall(clause):
-        for size in (2, 3, 4):
-            yield from (run[at : at + size] for at in range(len(run) - size + 1))
+        found.update(run[at : at + size] for size in (2, 3, 4) for at in range(len(run) - size + 1))
+    return found
 
 
 @lru_cache(maxsize=4096)
 def _chances(clause: str) -> tuple[float, float]:
     """The probabilities that a clause declines, and that it adds nothing."""
-    known, shift = _weights()
-    found = set(ngrams(clause[:LONGEST_CLAUSE]))
+    known, (declines, nothing) = _weights()
+    found = ngrams(clause[:LONGEST_CLAUSE])
     scale = 1 / math.sqrt(len(found))
-    sums = list(shift)
-    for name in found:
-        for n, weight in enumerate(known.get(name, ())):
-            sums[n] += weight * scale
-    declines, nothing = (math.exp(min(total, 30.0)) for total in sums)
+    for name in known.keys() & found:
+        for_declines, for_nothing = known[name]
+        declines += for_declines * scale
+        nothing += for_nothing * scale
+    declines, nothing = math.exp(min(declines, 30.0)), math.exp(min(nothing, 30.0))
     return declines / (1 + declines + nothing), nothing / (1 + declines + nothing)
 
 
 @cache
 def _weights() -> tuple[dict[str, list[float]], list[float]]:
-    data = json.loads((files("answerkey.metrics") / "fitted" / "refusal.json").read_text(encoding="utf-8"))
+    data = msgspec.json.decode((files("answerkey.metrics") / "fitted" / "refusal.json").read_bytes())
     return data["weights"], data["shift"]
 
 
 def _matches(kind: str, clause: str) -> bool:
-    latin = any("a" <= ch <= "z" for ch in clause)
+    latin = _LATIN.search(clause) is not None
     plain, first_parts, in_any_order = _patterns(kind, latin, latin and clause.isascii())
     if plain.search(clause):
         return True
@@ -185,18 +191,21 @@ def _matches(kind: str, clause: str) -> bool:
 
 
 @cache
+def _rules() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def _patterns(
     kind: str, latin: bool, only_latin: bool
 ) -> tuple[re.Pattern[str], re.Pattern[str], list[tuple[re.Pattern[str], re.Pattern[str]]]]:
     """The rules of all languages, of those in Latin script or of the others: the plain ones as one expression; the first
     parts of all others as one, which few clauses have; then per language the expression that ends what is searched, and its
     rules of several parts."""
-    data = (files("answerkey.metrics") / "words" / "refusals.toml").read_text(encoding="utf-8")
-    tables: dict[str, dict[str, Any]] = tomllib.loads(data)
     plain: list[str] = []
     first_parts: list[str] = []
     in_any_order: list[tuple[re.Pattern[str], re.Pattern[str]]] = []
-    for language, table in tables.items():
+    for language, table in _rules().items():
         if only_latin if language in {"zh", "hi"} else not latin:
             continue
         names = {f"{{{name}}}": str(value) for name, value in table.items() if isinstance(value, str)}

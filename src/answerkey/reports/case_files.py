@@ -60,6 +60,8 @@ def csv_cell(value: object) -> object:
     """
     if value is None or isinstance(value, (int, float)):
         return value
+    if isinstance(value, str) and value.isascii() and value.isprintable():
+        return spreadsheet_text(value)
     if is_list(value):
         value = " | ".join(str(item) for item in value)
     text = printable(str(value).replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))

@@ -85,11 +85,15 @@ class _Writer:
         unstored.stored.wait()
 
     def written(self) -> tuple[list[Answered], list[Future[None]]]:
-        """Waits for stored answers and ended units; raises the error of storing them."""
-        done = self._done.get()
-        if isinstance(done, Exception):
-            raise done
-        return done
+        """Waits for stored answers and ended units, and returns all there are; raises the error of storing them."""
+        answered, ended = list[Answered](), list[Future[None]]()
+        while not answered + ended or not self._done.empty():
+            done = self._done.get()
+            if isinstance(done, Exception):
+                raise done
+            answered += done[0]
+            ended += done[1]
+        return answered, ended
 
     def close(self) -> None:
         """Stores everything that is waiting first."""

@@ -30,7 +30,9 @@ def to_json(value: Any) -> dict[str, object]:
         item = getattr(value, name)
         if item == default or (item == {} and default is MISSING):
             continue
-        if is_dataclass(item):
+        if isinstance(item, (str, int, float, dict)):
+            pass
+        elif is_dataclass(item):
             item = to_json(item)
         elif isinstance(item, tuple):
             items = cast("tuple[Any, ...]", item)

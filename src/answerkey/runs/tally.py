@@ -179,7 +179,7 @@ class Disagreement:
 
 
 _JUDGED = ("judge.", "rubric.accuracy", "rubric.completeness", "criterion.")
-_CONTRADICTIONS: tuple[tuple[str, tuple[str, ...], Callable[[Mapping[str, float]], bool]], ...] = (
+_CONTRADICTIONS: tuple[tuple[str, tuple[str, str], Callable[[Mapping[str, float]], bool]], ...] = (
     ("the words match but the judge is not satisfied", ("token_f1", "rubric.accuracy"),
      lambda v: v["token_f1"] >= 0.8 and v["rubric.accuracy"] <= 2),
     ("the meaning is near but a number is wrong", ("answer_correctness", "number_close"),
@@ -201,7 +201,7 @@ def disagreements(outcome: Outcome) -> list[Disagreement]:
     found = [
         Disagreement(outcome.case.id, what, {name: values[name] for name in names})
         for what, names, contradict in _CONTRADICTIONS
-        if all(name in values for name in names) and contradict(values)
+        if names[0] in values and names[1] in values and contradict(values)
     ]
     return found + _words_against_judge(outcome.case.id, values)
 
