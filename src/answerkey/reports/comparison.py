@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from answerkey.comparison.comparison import Comparison, Flip, Move
+from answerkey.comparison.comparison import CaseChange, Comparison
 from answerkey.comparison.significance import Difference, effect_size
 from answerkey.comparison.verdict import beyond, plain
 from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, layer, number, titled
@@ -54,12 +54,12 @@ def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str
     return "\n".join(lines) + "\n"
 
 
-def flip_lists(c: Comparison) -> list[tuple[str, Sequence[Flip]]]:
+def flip_lists(c: Comparison) -> list[tuple[str, Sequence[CaseChange]]]:
     """The cases that newly fail and newly pass; a list without cases is left out."""
     return [each for each in (("Newly failing", c.newly_failing), ("Newly passing", c.newly_passing)) if each[1]]
 
 
-def case_lists(c: Comparison) -> list[tuple[str, list[Move]]]:
+def case_lists(c: Comparison) -> list[tuple[str, list[CaseChange]]]:
     """The cases that moved, likewise. If the scoring setup changed, they are scored differently, not better or worse."""
     lower, higher = ("Scored lower", "Scored higher") if c.changed.scoring else ("Degraded", "Improved")
     return [each for each in ((lower, c.degraded), (higher, c.improved)) if each[1]]
@@ -171,15 +171,15 @@ def _p(value: float | None) -> str:
     return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _first_of(moves: Sequence[Move | Flip], cases: int) -> str:
+def _first_of(moves: Sequence[CaseChange], cases: int) -> str:
     return f", the first {cases}" if len(moves) > cases else ""
 
 
-def move_status(move: Move | Flip) -> str:
+def move_status(move: CaseChange) -> str:
     return move.status_b if move.status_a == move.status_b else f"{move.status_a} → {move.status_b}"
 
 
-def _case_line(case: Move | Flip) -> str:
+def _case_line(case: CaseChange) -> str:
     question = " ".join(case.question.split())[:70]
     return f"{case.id}: {question}  {figure(case.score_a)} → {figure(case.score_b)}  {move_status(case)}"
 

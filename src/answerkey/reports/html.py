@@ -23,7 +23,7 @@ from markupsafe import Markup, escape
 
 from answerkey import __version__
 from answerkey.cache import cache_folder
-from answerkey.comparison.comparison import Comparison, Flip, Move
+from answerkey.comparison.comparison import CaseChange, Comparison
 from answerkey.files import write_file
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
@@ -78,7 +78,7 @@ def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     )
 
 
-def _lists(comparison: Comparison) -> list[tuple[str, Sequence[Move | Flip]]]:
+def _lists(comparison: Comparison) -> list[tuple[str, Sequence[CaseChange]]]:
     """The cases that newly fail and pass, then those that moved without that."""
     flips = flip_lists(comparison)
     listed = {flip.id for _, found in flips for flip in found}
@@ -86,7 +86,7 @@ def _lists(comparison: Comparison) -> list[tuple[str, Sequence[Move | Flip]]]:
     return [*flips, *((f"{title}, same verdict", moves) for title, moves in unflipped.items() if moves)]
 
 
-def _with_answers(comparison: Comparison, moves: Sequence[Move | Flip]) -> list[Sequence[object]]:
+def _with_answers(comparison: Comparison, moves: Sequence[CaseChange]) -> list[Sequence[object]]:
     """Each case with the beginnings of both answers, marked where they differ; empty for a run that is gone."""
     a, b = ([_answer_of(Path(name), move.id) for move in moves] for name in (comparison.name_a, comparison.name_b))
     return [(move, *word_diff(*answers)) for move, *answers in zip(moves, a, b, strict=True)]

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
-from answerkey.comparison.prefer import PreferenceHead, PreferredCase, read_preference
+from answerkey.comparison.prefer import PreferredCase, read_preference
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.comparison import COLUMNS, comparison_values
 from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
@@ -60,9 +60,7 @@ def compare_page(request: Request) -> Response:
         **comparison_values(comparison),
         "show": show,
         "shows": {name: len(found) for name, found in places.items() if preference or name not in PREFERRED},
-        "preference": PreferenceHead(preference.sentence, preference.judge, preference.warnings)
-        if preference
-        else None,
+        "preference": preference and {name: getattr(preference, name) for name in ("sentence", "judge", "warnings")},
         "found": len(chosen),
         "page": page,
         "pages": pages,
