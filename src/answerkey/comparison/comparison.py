@@ -214,8 +214,8 @@ def _changes(pairs: Pairs, noise: Noise | None) -> tuple[list[CaseChange], list[
     failing, passing, moves = list[CaseChange](), list[CaseChange](), list[CaseChange]()
     for row, (i, j) in enumerate(pairs.rows()):
         before, after = a.score[i], b.score[j]
-        scores = [None if math.isnan(score) else score for score in (before, after)]
-        case = CaseChange(a.ids[i], a.questions[i], a.statuses[i], b.statuses[j], *scores, a.ids[i] in flaky)
+        score_a, score_b = (None if math.isnan(score) else score for score in (before, after))
+        case = CaseChange(a.ids[i], a.questions[i], a.statuses[i], b.statuses[j], score_a, score_b, a.ids[i] in flaky)
         if a.passed[i] == 1 and (b.passed[j] == 0 or b.statuses[j] == Status.ERROR):
             failing.append(case)
         elif a.passed[i] != 1 and b.passed[j] == 1:

@@ -106,7 +106,6 @@ def label_page(request: Request) -> Response:
     places = {case: n for n, case in enumerate(rows.id)}
     deciding = "decide" in request.query_params
     n = _wanted(request, rows) if "case" in request.query_params else _next(rows, labels, by)
-    case = explain(read_outcome(folder, rows, n), None, LONGEST) if n is not None else None
     own = labels.of(rows.id[n], DECISION if deciding else by) if n is not None else None
     between = labels.agreement()
     data: dict[str, object] = {
@@ -114,7 +113,7 @@ def label_page(request: Request) -> Response:
         "n": n,
         "by": by,
         "deciding": deciding,
-        "case": blind(case) if case else None,
+        "case": blind(read_outcome(folder, rows, n), LONGEST) if n is not None else None,
         "label": own.label if own else None,
         "note": own.note if own else "",
         "given": labels.given(rows.id[n]) if deciding and n is not None else {},
