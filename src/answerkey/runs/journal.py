@@ -50,7 +50,14 @@ class Journal:
         data = b"".join(json_line(record) + b"\n" for record in records)
         try:
             with self._write_lock:
-                self._append_whole(data)
+                try:
+                    view = memoryview(data)
+                    while view:
+                        view = view[os.write(self._file, view) :]
+                except OSError:  # all or nothing: what a full disk cut short is removed again
+                    os.ftruncate(self._file, self._size)
+                    raise
+                self._size += len(data)
                 self._written += 1
                 mine = self._written
             with self._sync_lock:
@@ -61,32 +68,19 @@ class Journal:
         except OSError as error:
             raise _cannot_write(self.path, error) from error
 
-    def _append_whole(self, data: bytes) -> None:
-        """All or nothing: what a full disk cut short is removed again."""
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(self._file, view) :]
-        except OSError:
-            os.ftruncate(self._file, self._size)
-            raise
-        self._size += len(data)
-
     def close(self) -> None:
         os.close(self._file)
 
 
 def _repair(file: int) -> int:
     """The size after an incomplete last line is cut off."""
-    size = os.fstat(file).st_size
-    block, end = 1 << 16, size
+    size = end = os.fstat(file).st_size
     while end > 0:
-        start = max(0, end - block)
+        start = max(0, end - READ_AHEAD)
         newline = os.pread(file, end - start, start).rfind(b"\n")
+        end = start + newline + 1
         if newline >= 0:
-            end = start + newline + 1
             break
-        end = start
     if end != size:
         os.ftruncate(file, end)
     return end

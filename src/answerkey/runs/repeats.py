@@ -60,12 +60,20 @@ class Repeats:
         passes = sum(attempt.verdict.passed for attempt in attempts)
         errors = [attempt for attempt in attempts if attempt.verdict.status == Status.ERROR]
         alike = [attempt for attempt in attempts if attempt.verdict.passed == (passes >= self.needed)]
-        shown = errors[0] if errors else min(alike or attempts, key=_score)
+        shown = (
+            errors[0]
+            if errors
+            else min(alike or attempts, key=lambda each: (each.verdict.score is None, each.verdict.score or 0.0))
+        )
         verdict, counted = shown.verdict, f"{passes} of {len(attempts)} answers passed, {self.needed} needed. "
         if errors:
             counted = f"{len(errors)} of {len(attempts)} answers ended in an error. "
         elif verdict.score is not None:
-            verdict = replace(verdict, **{name: _mean(attempts, name) for name in ("score", "quality", "route_score")})
+            means: dict[str, float | None] = {}
+            for name in ("score", "quality", "route_score"):
+                values = [value for each in attempts if (value := getattr(each.verdict, name)) is not None]
+                means[name] = fmean(values) if values else None
+            verdict = replace(verdict, **means)
         else:
             counted = ""
         verdict = replace(verdict, justification=f"{counted}{verdict.justification}")
@@ -83,15 +91,6 @@ class Repeats:
             failed = sum(not attempt.verdict.passed for attempt in found)
             if len(found) == self.times or (not whole and failed > self.times - self.needed):
                 yield n, self.combine(found)
-
-
-def _score(attempt: Outcome) -> float:
-    return float("inf") if attempt.verdict.score is None else attempt.verdict.score
-
-
-def _mean(attempts: Sequence[Outcome], name: str) -> float | None:
-    values = [value for attempt in attempts if (value := getattr(attempt.verdict, name)) is not None]
-    return fmean(values) if values else None
 
 
 def _combined_score(name: str, shown: Outcome, attempts: Sequence[Outcome]) -> Score:

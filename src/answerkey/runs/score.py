@@ -149,7 +149,9 @@ def scorer_of(suite: Suite, judge: Any = None, names: Sequence[str] = ()) -> Sco
 def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names: Sequence[str] = ()) -> Scorer:
     """Everything is loaded and checked here, before the first question. `judge` replaces the suite's judge, `names` all
     metrics of profile and suite."""
-    _load_own_metrics(suite)
+    if suite.modules:  # they may stand in the suite's folder
+        import_from(suite.folder)
+        load_modules(suite.modules)
     own = [f"{OWN_CRITERION}{each.name}" for each in suite.criteria]
     names = names or [*(profile.metrics if profile else ()), *suite.metrics, *own]
     check_criteria(names, suite.criteria)
@@ -185,13 +187,6 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names:
     settings |= {name: {**settings.get(name, {}), **settings["facts"]} for name in of_facts}
     plan = make_plan(names, provided, settings)
     return Scorer(profile, plan, judge_name, embedding, tuple(notes), tuple(closing))
-
-
-def _load_own_metrics(suite: Suite) -> None:
-    """The suite's modules, which may stand in its folder."""
-    if suite.modules:
-        import_from(suite.folder)
-        load_modules(suite.modules)
 
 
 def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[str]) -> Any:
