@@ -159,23 +159,14 @@ def state_of(folder: Path, manifest: Manifest) -> str:
         return "finished"
     if partial != "in progress":
         return "partial"
-    return "in progress" if _held(folder / LOCK) or _grew_lately(folder) else "interrupted"
-
-
-def _held(lock: Path) -> bool:
-    """Whether a process holds the lock of the run, from the system's list: trying to lock could get in its way."""
-    with suppress(OSError):
-        inode = f":{lock.stat().st_ino} "
-        return any(inode in line and "FLOCK" in line for line in Path("/proc/locks").read_text().splitlines())
-    return False
-
-
-def _grew_lately(folder: Path) -> bool:
-    newest = 0.0
-    for name in (RESPONSES, SCORES):
-        with suppress(OSError):
-            newest = max(newest, (folder / name).stat().st_mtime)
-    return time.time() - newest < _QUIET
+    with suppress(
+        OSError
+    ):  # whether a process holds the lock, from the system's list: trying to lock could get in its way
+        inode = f":{(folder / LOCK).stat().st_ino} "
+        if any(inode in line and "FLOCK" in line for line in Path("/proc/locks").read_text().splitlines()):
+            return "in progress"
+    times = [(folder / name).stat().st_mtime for name in (RESPONSES, SCORES) if (folder / name).is_file()]
+    return "in progress" if time.time() - max(times, default=0.0) < _QUIET else "interrupted"
 
 
 def read_summary(folder: Path) -> Summary | None:

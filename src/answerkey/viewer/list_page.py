@@ -15,10 +15,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from answerkey.comparison.comparison import direction
 from answerkey.comparison.significance import holm, t_test_p
 from answerkey.errors import AnswerkeyError, InputError, StorageError, did_you_mean
 from answerkey.files import read_json
-from answerkey.metrics.registry import find
 from answerkey.reports.chart_style import AMBER, BLUE, Spec, layer, name, number, over, titled
 from answerkey.reports.rows import Rows, journal_state, read_rows
 from answerkey.text import short_label
@@ -36,7 +36,12 @@ SIGNIFICANT = 0.05
 
 def runs_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
-    sweeps = [_sweep(library, folder) for folder in library.sweeps()]
+    sweeps: list[dict[str, str]] = []
+    for folder in library.sweeps():
+        sentence = ""
+        with suppress(OSError, ValueError, AttributeError):
+            sentence = str(read_json((folder / SWEEP).read_bytes()).get("best", {}).get("sentence", ""))
+        sweeps.append({"sweep": library.key(folder), "sentence": sentence})
     return respond(request, "runs.html", {"folder": str(library.root), "runs": library.entries(), "sweeps": sweeps})
 
 
@@ -70,11 +75,14 @@ def _marks(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[dict[str,
         with suppress(AnswerkeyError, LookupError, ValueError, TypeError, OSError):  # a damaged run has no marks
             rows = read_rows(folder)
         columns = {"score": rows.score, **rows.metrics}
-        values.append({metric: _known(rows.id, column) for metric, column in columns.items()})
+        values.append({
+            metric: {case: value for case, value in zip(rows.id, column, strict=True) if isinstance(value, int | float)}
+            for metric, column in columns.items()
+        })  # fmt: skip
     marks: list[dict[str, str]] = [{} for _ in folders]
     for metric in dict.fromkeys(metric for columns in values for metric in columns):
         measured = {n: columns[metric] for n, columns in enumerate(values) if columns.get(metric)}
-        sign = {"higher": 1, "lower": -1}.get(_better(metric), 0)
+        sign = {"higher": 1, "lower": -1}.get(direction(metric), 0)
         if len(measured) < 2 or not sign:
             continue
         means = {n: fmean(column.values()) for n, column in measured.items()}
@@ -88,17 +96,6 @@ def _marks(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[dict[str,
     return marks
 
 
-def _known(ids: Sequence[str], column: Sequence[float | str | None]) -> dict[str, float]:
-    return {case: value for case, value in zip(ids, column, strict=True) if isinstance(value, int | float)}
-
-
-def _better(metric: str) -> str:
-    try:
-        return find(metric).facts.better
-    except AnswerkeyError:  # the score, or a metric of the user's own
-        return "higher"
-
-
 def _paired_p(a: dict[str, float], b: dict[str, float]) -> float:
     """Of the paired t-test over the cases that both have; 1 for fewer than two."""
     differences = [a[case] - b[case] for case in a if case in b]
@@ -108,13 +105,6 @@ def _paired_p(a: dict[str, float], b: dict[str, float]) -> float:
     if not error:
         return 0.0 if mean else 1.0
     return t_test_p(mean / error, len(differences))
-
-
-def _sweep(library: RunLibrary, folder: Path) -> dict[str, str]:
-    sentence = ""
-    with suppress(OSError, ValueError, AttributeError):
-        sentence = str(read_json((folder / SWEEP).read_bytes()).get("best", {}).get("sentence", ""))
-    return {"sweep": library.key(folder), "sentence": sentence}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +151,9 @@ def sweep_page(request: Request) -> Response:
     metric = chosen["metric"]
     if metric:
         rows.sort(key=lambda row: -(row.metrics.get(metric) or 0.0))
+    charts: dict[str, Spec] = {}  # none for a sweep without charts or with a damaged file
+    with suppress(OSError, ValueError):
+        charts = msgspec.convert(read_json((folder / CHARTS_FILE).read_bytes()), dict[str, Spec])
     data = {
         "sweep": library.key(folder),
         "summary": summary,
@@ -168,17 +161,10 @@ def sweep_page(request: Request) -> Response:
         "chosen": chosen,
         "rows": rows,
         "chosen_charts": setting_chart(rows, metric or "f1") if any(chosen.values()) else {},
-        "charts": _charts(folder),
+        "charts": charts,
         "files": [name for name in FILES if (folder / name).is_file()],
     }
     return respond(request, "sweep.html", data)
-
-
-def _charts(folder: Path) -> dict[str, Spec]:
-    """The specs that the sweep wrote; none for a sweep without charts or with a damaged file."""
-    with suppress(OSError, ValueError):
-        return msgspec.convert(read_json((folder / CHARTS_FILE).read_bytes()), dict[str, Spec])
-    return {}
 
 
 def _rows(sweep: _SweepFile) -> list[SettingRow]:
@@ -187,13 +173,11 @@ def _rows(sweep: _SweepFile) -> list[SettingRow]:
     for given in sweep.settings:
         metrics = {name.partition("@")[0]: value for name, value in given.items() if "@" in name}
         time = sweep.milliseconds.get(given.get("setting", ""))
-        row = {"type": _type(given.get("alpha")), "metrics": metrics, "time": time}
+        alpha = given.get("alpha")
+        kind = "fusion" if alpha is None else {0.0: "sparse", 1.0: "dense"}.get(alpha, "hybrid")
+        row = {"type": kind, "metrics": metrics, "time": time}
         rows.append(msgspec.convert({**given, **row}, SettingRow))
     return sorted(rows, key=lambda row: -(row.value or row.metrics.get("f1") or 0.0))
-
-
-def _type(alpha: float | None) -> str:
-    return "fusion" if alpha is None else {0.0: "sparse", 1.0: "dense"}.get(alpha, "hybrid")
 
 
 def setting_chart(rows: Sequence[SettingRow], metric: str) -> dict[str, Spec]:
@@ -222,7 +206,9 @@ def trend_chart(runs: Sequence[RunEntry]) -> dict[str, Spec]:
         return {}
     values: list[Spec] = []
     for n, (run, (low, high)) in enumerate(rated):
-        about = {"order": n, "run": short_label(run.run), "when": _when(run, runs)}
+        alone = sum(other.created[:16] == run.created[:16] for other in runs) == 1
+        when = run.created[:16].replace("T", " ") if alone else short_label(run.run, 30)
+        about = {"order": n, "run": short_label(run.run), "when": when}
         changed = short_label(", ".join(run.changed))
         values.append({**about, "rate": run.pass_rate, "low": low, "high": high, "changed": changed})
     x = {"field": "when", "type": "ordinal", "title": None, "sort": {"field": "order"}, "axis": {"labelAngle": -30}}
@@ -240,10 +226,3 @@ def trend_chart(runs: Sequence[RunEntry]) -> dict[str, Spec]:
     subtitle = "share passed with its 95 % interval; dashed: the named part of the setup changed"
     spec = {"height": 240, "data": {"values": values}, "layer": layers}
     return {"trend": titled("Pass rate over time", spec, subtitle)}
-
-
-def _when(run: RunEntry, runs: Sequence[RunEntry]) -> str:
-    """The time of a run; its folder where several have the same time."""
-    when = run.created[:16]
-    alone = sum(other.created[:16] == when for other in runs) == 1
-    return when.replace("T", " ") if alone else short_label(run.run, 30)
