@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import click
 from answerkey.cli.output import FILE, done, json_option, print_json, say, show
 from answerkey.cli.scoring_options import split_names
 from answerkey.comparison.significance import Difference, difference
+from answerkey.reports.text import aligned
 from answerkey.retrieval.rankings import read_figures
 
 if TYPE_CHECKING:
@@ -108,10 +109,7 @@ def _print_configurations(results: Mapping[str, Ranked], names: Sequence[str], a
         configurations = {setup: _as_json(result) for setup, result in results.items()}
         return print_json({"configurations": configurations, "comparison": compared})
     names = list(next(iter(results.values())).mean)
-    width = max(len("configuration"), *map(len, results))
-    show(f"{'configuration':<{width}}  " + "  ".join(f"{name:>8}" for name in names))
-    for setup, result in results.items():
-        show(f"{setup:<{width}}  {_cells(result.mean, names)}")
+    _show_table("configuration", names, {setup: result.mean for setup, result in results.items()})
     show(f"best by {names[0]}: {best} ({queries} labelled queries)")
     for setup, metrics in differences.items():
         found = metrics[names[0]]
@@ -122,19 +120,17 @@ def _print_configurations(results: Mapping[str, Ranked], names: Sequence[str], a
     return None
 
 
-def _cells(values: Mapping[str, float | None], names: Iterable[str]) -> str:
-    shown = {name: "-" if (value := values.get(name)) is None else f"{value:.4f}" for name in names}
-    return "  ".join(f"{text:>{max(8, len(name))}}" for name, text in shown.items())
+def _show_table(title: str, names: Sequence[str], rows: Mapping[str, Mapping[str, float | None]]) -> None:
+    table = [[title, *(f"{name:>8}" for name in names)]]
+    for setup, values in rows.items():
+        table.append([setup, *("-" if (value := values.get(name)) is None else f"{value:.4f}" for name in names)])
+    show("\n".join(aligned(table)))
 
 
 def _show_figures(figures: RecordedFigures) -> None:
     show("figures as they were recorded; the file has no rankings to measure")
-    width = max(map(len, figures))
-    first = next(iter(figures.values()))
-    for statistic, metrics in first.items():
-        show(f"{statistic:<{width}}  " + "  ".join(f"{name:>8}" for name in metrics))
-        for setup, found in figures.items():
-            show(f"{setup:<{width}}  {_cells(found.get(statistic, {}), metrics)}")
+    for statistic, metrics in next(iter(figures.values())).items():
+        _show_table(statistic, list(metrics), {setup: found.get(statistic, {}) for setup, found in figures.items()})
 
 
 def _show_places(result: Ranked, setup: str = "") -> None:

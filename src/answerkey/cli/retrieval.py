@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from answerkey.cli.output import FILE, PATH, collection_option, done, end, json_option, print_result, say, show
-from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
 from answerkey.reports.chart_style import INSTALL
 from answerkey.runs.store import is_run, new_folder
@@ -56,11 +55,22 @@ def sweep_command(
     from answerkey.experiments.sweep_files import summary
     from answerkey.reports.sweep_report import sweep_text, write_sweep
 
-    loaded = load_suite(suite, _sweep_settings(given), given["collection"])
+    named = {
+        "alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int),
+        "named": given["named"] or None, "rrf": given["rrf"] or None, "select": given["select"],
+        "topk_alpha": given["alpha"],
+    }  # fmt: skip
+    settings = {f"retrieval.{key}": value for key, value in named.items() if value is not None}
+    loaded = load_suite(suite, settings, given["collection"])
     prepared = prepare(loaded, say)
     sweep = run_sweep(prepared, say, timed=query is None)
-    for warning in _warnings(sweep):
+    for warning in sweep.check.warnings:
         say(f"warning: {warning}")
+    if unlabelled := len(sweep.cases) - int(sweep.labelled.sum()):
+        of = f"{unlabelled} of {len(sweep.cases)} queries"
+        say(f"warning: {of} have no relevant pages and are left out of the means")
+    if sweep.values.max() > 1.0 + 1e-9:
+        say('warning: some values are above 1, because several chunks of one page are counted; use unit = "page"')
     found = conclude(sweep)
     if query is not None:
         return _trace(sweep, found, query, k, as_json=as_json)
@@ -72,16 +82,6 @@ def sweep_command(
     return None if as_json else done(f"wrote {folder}")
 
 
-def _sweep_settings(given: TomlTable) -> TomlTable:
-    """The options as settings of the suite."""
-    named = {
-        "alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int),
-        "named": given["named"] or None, "rrf": given["rrf"] or None, "select": given["select"],
-        "topk_alpha": given["alpha"],
-    }  # fmt: skip
-    return {f"retrieval.{key}": value for key, value in named.items() if value is not None}
-
-
 def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list[Any] | None:
     if text is None:
         return None
@@ -89,16 +89,6 @@ def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list
         return [read(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise click.BadParameter(f'"{text}": expected comma-separated numbers', param_hint=f"--{name}") from None
-
-
-def _warnings(sweep: Sweep) -> list[str]:
-    found = list(sweep.check.warnings)
-    unlabelled = len(sweep.cases) - int(sweep.labelled.sum())
-    if unlabelled:
-        found.append(f"{unlabelled} of {len(sweep.cases)} queries have no relevant pages and are left out of the means")
-    if sweep.values.max() > 1.0 + 1e-9:
-        found.append('some values are above 1, because several chunks of one page are counted; use unit = "page"')
-    return found
 
 
 def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_json: bool) -> None:

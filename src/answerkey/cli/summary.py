@@ -12,7 +12,7 @@ from answerkey.cli.output import PATH, end, json_option, print_result
 from answerkey.cli.scoring_options import charts_option
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import read_json
-from answerkey.reports.text import text_report
+from answerkey.reports.text import aligned, figure, text_report
 from answerkey.reports.write import write_reports
 from answerkey.runs.conclusion import end_of_reading
 from answerkey.runs.store import profile_of, read_manifest, read_outcomes
@@ -66,14 +66,13 @@ def group_by(folder: Path, column: str) -> list[GroupFigures]:
 
 def grouped_text(groups: list[GroupFigures], column: str) -> str:
     """The same as a table of text."""
-    names = ["(none)" if group.name is None else " ".join(group.name.split()) for group in groups]
-    width = max(map(len, (column, *names)))
-    lines = [f"{column:<{width}}  {'cases':>9}  {'scored':>9}  {'passed':>9}  {'errors':>7}  {'mean score':>10}"]
-    for name, group in zip(names, groups, strict=True):
-        mean = "-" if group.mean_score is None else f"{group.mean_score:.3f}"
-        counts = f"{group.cases:>9,}  {group.scored:>9,}  {group.passed:>9,}  {group.errors:>7,}"
-        lines.append(f"{name:<{width}}  {counts}  {mean:>10}")
-    return "\n".join(lines)
+    header = [column, "cases", "scored", "passed", "errors", "mean score"]
+    rows = [
+        ["(none)" if each.name is None else " ".join(each.name.split()),
+         *(f"{count:,}" for count in (each.cases, each.scored, each.passed, each.errors)), figure(each.mean_score)]
+        for each in groups
+    ]  # fmt: skip
+    return "\n".join(aligned([header, *rows]))
 
 
 @click.command("summary")
