@@ -187,26 +187,19 @@ def _worse_than(d: Difference, margin: float, name: str) -> str:
             f"too few cases to tell: {counted(d.units, unit)}; at least {MIN_UNITS} are needed "
             f"(the {name} changed by {plain(d.diff or 0.0, sign='+')})"
         )
-    lower, upper = _ends(d)
-    if lower > -margin:
+    # The ends of the 95 % interval of the gain: of bootstrap and t the wider, for small samples.
+    below = above = float(t_quantile(d.units - 1, 1 - ALPHA / 2)) * (d.error or 0.0)
+    if d.interval is not None:
+        ends = (d.diff or 0.0) - d.interval.low, d.interval.high - (d.diff or 0.0)
+        below, above = (max(below, end) for end in (ends[::-1] if d.better == "lower" else ends))
+    if d.gain - below > -margin:
         return ""
     shown = f"the {name} changed by {_change(d)}, margin {margin:g}"
-    if upper < -margin:
+    if d.gain + above < -margin:
         return f"B is worse by more than the margin: {shown}"
     if d.gain < -margin:
         return f"B is probably worse by more than the margin: {shown}"
     return f"too few cases to tell: {shown}{enough}"
-
-
-def _ends(d: Difference) -> tuple[float, float]:
-    """The ends of the 95 % interval of the gain; of bootstrap and t the wider, for small samples."""
-    half = float(t_quantile(d.units - 1, 1 - ALPHA / 2)) * (d.error or 0.0)
-    if d.interval is None:
-        return d.gain - half, d.gain + half
-    below, above = (d.diff or 0.0) - d.interval.low, d.interval.high - (d.diff or 0.0)
-    if d.better == "lower":
-        below, above = above, below
-    return d.gain - max(half, below), d.gain + max(half, above)
 
 
 def _some(names: Sequence[str]) -> str:

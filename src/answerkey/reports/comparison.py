@@ -106,8 +106,13 @@ def notes(c: Comparison) -> list[str]:
         )
     if c.overall.smallest_detectable:
         power = f"detectable with 80 % power in {c.overall.n} cases"
-        lines.append(f"smallest difference in the overall score {power}: {_smallest(c)}")
-    lines.append(f"intervals of the difference: {_methods(c)}")
+        too_large = f"none; it would exceed the whole scale (0 to {c.scale or 0:g})"
+        smallest = too_large if beyond(c.overall, c.scale) else plain(c.overall.smallest_detectable)
+        lines.append(f"smallest difference in the overall score {power}: {smallest}")
+    used = {d.interval.method for d in (c.overall, *c.metrics.values()) if d.interval}
+    spoken = {"bootstrap": "bootstrap, 10,000 draws, fixed seed", "t": "Student's t (more than 2,000 cases)"}
+    methods = " and ".join(spoken.get(method, method) for method in sorted(used)) or "none"
+    lines.append(f"intervals of the difference: {methods}")
     if max(c.repeats) > 1:
         lines.append(f"each case was asked {c.repeats[0]} times in A and {c.repeats[1]} in B; scores are the means")
     if c.noise:
@@ -126,12 +131,6 @@ def notes(c: Comparison) -> list[str]:
     if c.only_a or c.only_b:
         lines.append(f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}")
     return lines
-
-
-def _smallest(c: Comparison) -> str:
-    if beyond(c.overall, c.scale):
-        return f"none; it would exceed the whole scale (0 to {c.scale:g})"
-    return plain(c.overall.smallest_detectable or 0.0)
 
 
 def _row(name: str, d: Difference) -> list[str]:
@@ -155,12 +154,6 @@ def _row(name: str, d: Difference) -> list[str]:
 
 def _effect(size: float | None) -> str:
     return "-" if size is None else f"{size:+.2f} {effect_size(size)}"
-
-
-def _methods(c: Comparison) -> str:
-    used = {d.interval.method for d in (c.overall, *c.metrics.values()) if d.interval}
-    spoken = {"bootstrap": "bootstrap, 10,000 draws, fixed seed", "t": "Student's t (more than 2,000 cases)"}
-    return " and ".join(spoken.get(method, method) for method in sorted(used)) or "none"
 
 
 def _signed(value: float | None) -> str:

@@ -158,10 +158,8 @@ def metric_chart(averages: Mapping[str, MetricMean], rows: Rows, profile: Profil
             note = f"{about.mean:.2f}  ({about.n:,}/{about.of:,})"
             ends = {"mean": about.mean / high, "low": low / high, "high": top / high}
             means.append({"metric": short_label(metric), **ends, "note": note})
-    return _strips(strips, means) if strips else None
-
-
-def _strips(strips: list[Spec], means: list[Spec]) -> Spec:
+    if not strips:
+        return None
     y = name("metric", scale={"paddingInner": 0.35})
     x = number("from", "value as a share of its maximum", scale={"domain": [0, 1]}, axis={"format": ".1f"})
     strength = number("share", scale={"range": [0.12, 1]}, legend=None)

@@ -73,13 +73,8 @@ def write_reports(
 
         write_run_page(folder, summary)
     if charts:
-        write_run_plots(folder, summary)
+        write_plots(folder / "plots", run_charts(summary, read_rows(folder), profile))
     return summary
-
-
-def write_run_plots(folder: Path, summary: Summary) -> list[Path]:
-    """Write plots/*.png of a run; needs the extra `charts`."""
-    return write_plots(folder / "plots", run_charts(summary, read_rows(folder), profile_of(folder)))
 
 
 def _gates(folder: Path, manifest: Manifest, summary: Summary) -> tuple[GateResult, ...]:

@@ -83,7 +83,7 @@ def prepare(
         raise SettingsError("[run] repeats needs a target that can be asked; recorded answers are always the same")
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
     digest, count, has_criteria = SetDigest(), 0, False
-    cluster, clustered, columns = suite.statistics.cluster, False, set[str]()
+    cluster, clustered = suite.statistics.cluster, False
     kind = kind_of(suite.target)  # a target may report a route that is not known before it is asked or its file is read
     any_route = "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
     known = KnownGroups(whole=selection.whole, open=any_route)
@@ -92,19 +92,17 @@ def prepare(
         add_case(digest, case)
         known.add(case)
         count += 1
-        if lacking:
-            lacking = [column for column in lacking if not getattr(case, column)]
-            carried.update(dict.fromkeys(case.extra))
-            answered = answered and case.recorded is not None and bool(case.recorded.answer)
+        carried.update(dict.fromkeys(case.extra))
+        lacking = [column for column in lacking if not getattr(case, column)]
+        answered = answered and case.recorded is not None and bool(case.recorded.answer)
         if cluster and not clustered:
             clustered = cluster == "none" or cluster_of(case, cluster) is not None
-            columns.update(case.extra)
         has_criteria = has_criteria or bool(case.requirements)
     if count == 0:
         raise InputError(f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --tag")
     if cluster and not clustered:
         raise SettingsError(
-            f'[statistics] cluster = "{cluster}": no case has this column{did_you_mean(cluster, columns)}'
+            f'[statistics] cluster = "{cluster}": no case has this column{did_you_mean(cluster, carried)}'
         )
     if has_criteria and not (suite.metrics or suite.profile):
         suite = replace(suite, metrics=("criteria",))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import sqrt
 from pathlib import Path
@@ -32,6 +31,7 @@ MOST_RUNS = 40
 MOST_COMPARED = 12
 MOST_BARS = 20
 SIGNIFICANT = 0.05
+SettingRow = dict[str, Any]
 
 
 def runs_page(request: Request) -> Response:
@@ -107,50 +107,27 @@ def _paired_p(a: dict[str, float], b: dict[str, float]) -> float:
     return t_test_p(mean / error, len(differences))
 
 
-@dataclass(frozen=True, slots=True)
-class _SweepFile:
-    """The part of sweep.json that the table needs."""
-
-    settings: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    milliseconds: dict[str, dict[str, float] | None] = field(default_factory=dict[str, dict[str, float] | None])
-
-
-@dataclass(frozen=True, slots=True)
-class SettingRow:
-    """One setting with its metrics by plain name."""
-
-    type: str
-    metrics: dict[str, float | None]
-    time: dict[str, float] | None
-    setting: str | None = None
-    alpha: float | None = None
-    k: int | None = None
-    value: float | None = None
-    chunking: str | None = None
-    embedding: str | None = None
-
-
 def sweep_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
     folder = library.sweep(request.path_params["sweep"])
     try:
         summary = read_json((folder / SWEEP).read_bytes())
-        every = _rows(msgspec.convert(summary, _SweepFile))
+        every = _rows(summary)
     except (OSError, ValueError) as error:
         raise StorageError(f"{folder.name}/{SWEEP}: cannot be read: {error}") from None
     choices = {
-        "metric": list(dict.fromkeys(metric for row in every for metric in row.metrics)),
-        "type": list(dict.fromkeys(row.type for row in every)),
-        "k": list(dict.fromkeys(str(row.k) for row in every)),
+        "metric": list(dict.fromkeys(metric for row in every for metric in row["metrics"])),
+        "type": list(dict.fromkeys(row["type"] for row in every)),
+        "k": list(dict.fromkeys(str(row["k"]) for row in every)),
     }
     chosen = {key: request.query_params.get(key, "") for key in choices}
     for key, value in chosen.items():
         if value and value not in choices[key]:
             raise InputError(f'{key}: no "{value[:40]}"{did_you_mean(value, choices[key])}')
-    rows = [row for row in every if chosen["type"] in ("", row.type) and chosen["k"] in ("", str(row.k))]
+    rows = [row for row in every if chosen["type"] in ("", row["type"]) and chosen["k"] in ("", str(row["k"]))]
     metric = chosen["metric"]
     if metric:
-        rows.sort(key=lambda row: -(row.metrics.get(metric) or 0.0))
+        rows.sort(key=lambda row: -(row["metrics"].get(metric) or 0.0))
     charts: dict[str, Spec] = {}  # none for a sweep without charts or with a damaged file
     with suppress(OSError, ValueError):
         charts = msgspec.convert(read_json((folder / CHARTS_FILE).read_bytes()), dict[str, Spec])
@@ -167,25 +144,25 @@ def sweep_page(request: Request) -> Response:
     return respond(request, "sweep.html", data)
 
 
-def _rows(sweep: _SweepFile) -> list[SettingRow]:
-    """Every setting, best first."""
+def _rows(summary: dict[str, Any]) -> list[SettingRow]:
+    """Every setting of sweep.json with its metrics by plain name, best first."""
     rows: list[SettingRow] = []
-    for given in sweep.settings:
-        metrics = {name.partition("@")[0]: value for name, value in given.items() if "@" in name}
-        time = sweep.milliseconds.get(given.get("setting", ""))
+    times = summary.get("milliseconds", {})
+    for given in msgspec.convert(summary.get("settings", []), list[dict[str, Any]]):
         alpha = given.get("alpha")
         kind = "fusion" if alpha is None else {0.0: "sparse", 1.0: "dense"}.get(alpha, "hybrid")
-        row = {"type": kind, "metrics": metrics, "time": time}
-        rows.append(msgspec.convert({**given, **row}, SettingRow))
-    return sorted(rows, key=lambda row: -(row.value or row.metrics.get("f1") or 0.0))
+        metrics = {name.partition("@")[0]: value for name, value in given.items() if "@" in name}
+        row = {name: given.get(name) for name in ("setting", "alpha", "k", "value", "chunking", "embedding")}
+        rows.append({**row, "type": kind, "metrics": metrics, "time": times.get(row["setting"])})
+    return sorted(rows, key=lambda row: -(row["value"] or row["metrics"].get("f1") or 0.0))
 
 
 def setting_chart(rows: Sequence[SettingRow], metric: str) -> dict[str, Spec]:
     """The best settings by a metric, as bars; empty where no setting has the metric."""
     values = [
-        {"setting": short_label(f"{row.setting}, K = {row.k}"), "value": row.metrics[metric]}
+        {"setting": short_label(f"{row['setting']}, K = {row['k']}"), "value": row["metrics"][metric]}
         for row in rows
-        if row.metrics.get(metric) is not None
+        if row["metrics"].get(metric) is not None
     ]
     y = name("setting", axis={"labelLimit": 260})
     bars = layer("bar", {"x": number("value", metric), "y": y}, color=BLUE, tooltip=True)
