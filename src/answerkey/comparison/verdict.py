@@ -142,7 +142,15 @@ def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> li
         reasons.append(f"{found}, {gate.max_new_failures} allowed: {_some([flip.id for flip in newly])}")
     if comparison.verdict == NOT_COMPARABLE and (changed.scoring or changed.shared == 0 or not comparison.scored):
         return [*reasons, comparison.sentence]
-    return reasons + _inferior(comparison, gate.margin)
+    if not changed.bot:
+        return reasons
+    decisive = {"score": comparison.overall}  # otherwise each metric
+    if not comparison.overall.n:
+        decisive = {name: d for name, d in comparison.metrics.items() if d.better != "neither" and d.n}
+    for name, d in decisive.items():
+        top = comparison.scale or 1.0 if d is comparison.overall else _range_of(name)
+        reasons.append(_worse_than(d, DEFAULT_MARGIN * top if gate.margin is None else gate.margin, name))
+    return [reason for reason in reasons if reason]
 
 
 def end_of_comparison(comparison: Comparison, failures: Sequence[str] | None) -> Ending:
@@ -153,20 +161,6 @@ def end_of_comparison(comparison: Comparison, failures: Sequence[str] | None) ->
     if failures:
         return Ending(EXIT_GATE, "; ".join(failures))
     return Ending(EXIT_OK, f"B is no worse than A ({comparison.verdict})")
-
-
-def _inferior(comparison: Comparison, margin: float | None) -> list[str]:
-    """Why B is not shown to be as good as A, by the overall score or else by each metric."""
-    if not comparison.changed.bot:
-        return []
-    decisive = {"score": comparison.overall}
-    if not comparison.overall.n:
-        decisive = {name: d for name, d in comparison.metrics.items() if d.better != "neither" and d.n}
-    reasons: list[str] = []
-    for name, d in decisive.items():
-        top = comparison.scale or 1.0 if d is comparison.overall else _range_of(name)
-        reasons.append(_worse_than(d, DEFAULT_MARGIN * top if margin is None else margin, name))
-    return [reason for reason in reasons if reason]
 
 
 def _range_of(name: str) -> float:

@@ -174,7 +174,8 @@ def _curves(points: list[Spec], x: Spec) -> Spec:
     """A line with a band per metric, labelled at its right end."""
     names = [METRIC_LABELS[metric] for metric in _CURVES]
     colour = {**name("metric", scale=_colours(names)), "legend": None}
-    top = _top(points)
+    highest = round(max(point["high"] for point in points), 9)
+    top = 1.0 if 0.5 < highest <= 1.0 else highest or 1.0  # the axis ends at 1 for high values within 0..1
     title = "mean over queries"
     y = number("mean", title, scale={"domain": [0, top], "nice": top != 1.0})
     band = {"x": x, "y": number("low", title), "y2": {"field": "high"}, "color": colour}
@@ -187,12 +188,6 @@ def _curves(points: list[Spec], x: Spec) -> Spec:
         over(ends, layer("text", label, align="left", dx=10, fontWeight=600)),
     ]
     return {"data": {"values": points}, "width": 620, "height": 360, "layer": layers}
-
-
-def _top(points: Sequence[Spec]) -> float:
-    """Where the axis ends: at 1 for high values within 0..1, else at the highest."""
-    highest = round(max(point["high"] for point in points), 9)
-    return 1.0 if 0.5 < highest <= 1.0 else highest or 1.0
 
 
 def spread_labels(ends: Sequence[Spec], top: float) -> list[Spec]:

@@ -14,7 +14,7 @@ from statistics import fmean
 
 from answerkey.config.tables import RunTable
 from answerkey.errors import SettingsError
-from answerkey.types import Outcome, Score, Status, Verdict
+from answerkey.types import Outcome, Status, Verdict
 
 _REQUIRE = re.compile(r"\s*(\d+)\s*(?:of|/)\s*(\d+)\s*$")
 
@@ -77,7 +77,12 @@ class Repeats:
         else:
             counted = ""
         verdict = replace(verdict, justification=f"{counted}{verdict.justification}")
-        scores = {name: _combined_score(name, shown, attempts) for name in shown.scores}
+        scores = dict(shown.scores)
+        for name, own in shown.scores.items():
+            found = [attempt.scores[name] for attempt in attempts if name in attempt.scores]
+            known = [score.value for score in found if score.value is not None]
+            mean = replace(own, value=fmean(known)) if known else own
+            scores[name] = next((score for score in found if score.error is not None), mean)
         return replace(shown, scores=scores, verdict=verdict, attempts=tuple(attempts))
 
     def combined(self, attempts: Iterable[tuple[int, Outcome]], *, whole: bool = True) -> Iterator[tuple[int, Outcome]]:
@@ -91,15 +96,6 @@ class Repeats:
             failed = sum(not attempt.verdict.passed for attempt in found)
             if len(found) == self.times or (not whole and failed > self.times - self.needed):
                 yield n, self.combine(found)
-
-
-def _combined_score(name: str, shown: Outcome, attempts: Sequence[Outcome]) -> Score:
-    found = [attempt.scores[name] for attempt in attempts if name in attempt.scores]
-    failed = next((score for score in found if score.error is not None), None)
-    values = [score.value for score in found if score.value is not None]
-    if failed is not None or not values:
-        return failed or shown.scores[name]
-    return replace(shown.scores[name], value=fmean(values))
 
 
 def is_flaky(verdicts: Iterable[Verdict]) -> bool:

@@ -177,7 +177,12 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names:
         or bool(of_facts)
     )
     if "judge" in wanted and (judge or suite.judge or must_judge):
-        made = judge or _judge(suite, provided.get("embed"))
+        from answerkey.metrics.judge.judged_metrics import load_judge
+
+        if not judge and suite.judge is None:
+            fix = 'give judge = "local" or a [judge] table in the suite, or --judge local'
+            raise SettingsError(f"a metric needs a judge: {fix}")
+        made = judge or load_judge(suite.judge, provided.get("embed"), suite.folder)
         provided["judge"] = made
         judge_name = made.fingerprint()
         closing.append(made)
@@ -208,13 +213,3 @@ def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[st
             raise
         notes.append(f"without embeddings ({error}): words are compared instead")
         return None
-
-
-def _judge(suite: Suite, embed: Any) -> Any:
-    from answerkey.metrics.judge.judged_metrics import load_judge
-
-    if suite.judge is None:
-        raise SettingsError(
-            'a metric needs a judge: give judge = "local" or a [judge] table in the suite, or --judge local'
-        )
-    return load_judge(suite.judge, embed, suite.folder)

@@ -203,7 +203,7 @@ def in_parts(folder: Path) -> bool:
 def open_index(folder: Path) -> JournalIndex | PartsIndex:
     """Finds the outcomes of a run, however they are stored."""
     if not in_parts(folder):
-        return JournalIndex(folder, repeats_of(folder))
+        return JournalIndex(folder, stored_manifest(folder).repeats)
     from answerkey.runs.engines.parts import PartsIndex
 
     return PartsIndex(folder)
@@ -217,11 +217,6 @@ def read_index(folder: Path) -> JournalIndex | PartsIndex:
 @lru_cache(maxsize=4)
 def _read_index(folder: Path, state: object) -> JournalIndex | PartsIndex:
     return open_index(folder)
-
-
-def repeats_of(folder: Path) -> Repeats:
-    """How often each case of a run is asked."""
-    return stored_manifest(folder).repeats
 
 
 def last_asked(folder: Path, count: int) -> list[Outcome]:

@@ -159,14 +159,6 @@ def _sum(mine: Any, theirs: Any) -> Any:
     return mine
 
 
-def _kind(outcome: Outcome, text: str) -> str:
-    """The target's name of the error, otherwise the message without what is specific to the case."""
-    response = outcome.response
-    if response.error is not None and (name := response.error_name):
-        return f"No response: {name}"
-    return _QUOTED.sub("…", text.replace(outcome.case.id, "…") if outcome.case.id else text)
-
-
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """A case on which two metrics contradict each other: worth reading."""
@@ -260,7 +252,11 @@ class RunTally:
             self.confusion.setdefault(case.expected_route, Counter())[response.route or NO_ROUTE] += 1
         if outcome.verdict.status == Status.ERROR:
             text = outcome.verdict.justification.split("\n")[0][:_LONGEST]
-            self.errors = _sum(self.errors, {_kind(outcome, text): ErrorMessages(1, text, text)})
+            # The target's name of the error, otherwise the message without what is specific to the case.
+            kind = _QUOTED.sub("…", text.replace(case.id, "…") if case.id else text)
+            if response.error is not None and response.error_name:
+                kind = f"No response: {response.error_name}"
+            self.errors = _sum(self.errors, {kind: ErrorMessages(1, text, text)})
         if len(self.disagreements) < MOST_LISTED:
             self.disagreements.extend(disagreements(outcome))
 

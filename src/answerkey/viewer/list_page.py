@@ -8,7 +8,6 @@ from functools import lru_cache
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -16,6 +15,7 @@ from starlette.responses import Response
 
 from answerkey.comparison.comparison import direction
 from answerkey.comparison.significance import holm, t_test_p
+from answerkey.config.declare import TomlTable
 from answerkey.errors import AnswerkeyError, InputError, StorageError, did_you_mean
 from answerkey.files import read_json
 from answerkey.reports.chart_style import AMBER, BLUE, Spec, layer, name, number, over, titled
@@ -31,7 +31,6 @@ MOST_RUNS = 40
 MOST_COMPARED = 12
 MOST_BARS = 20
 SIGNIFICANT = 0.05
-SettingRow = dict[str, Any]
 
 
 def runs_page(request: Request) -> Response:
@@ -144,11 +143,11 @@ def sweep_page(request: Request) -> Response:
     return respond(request, "sweep.html", data)
 
 
-def _rows(summary: dict[str, Any]) -> list[SettingRow]:
+def _rows(summary: TomlTable) -> list[TomlTable]:
     """Every setting of sweep.json with its metrics by plain name, best first."""
-    rows: list[SettingRow] = []
+    rows: list[TomlTable] = []
     times = summary.get("milliseconds", {})
-    for given in msgspec.convert(summary.get("settings", []), list[dict[str, Any]]):
+    for given in msgspec.convert(summary.get("settings", []), list[TomlTable]):
         alpha = given.get("alpha")
         kind = "fusion" if alpha is None else {0.0: "sparse", 1.0: "dense"}.get(alpha, "hybrid")
         metrics = {name.partition("@")[0]: value for name, value in given.items() if "@" in name}
@@ -157,7 +156,7 @@ def _rows(summary: dict[str, Any]) -> list[SettingRow]:
     return sorted(rows, key=lambda row: -(row["value"] or row["metrics"].get("f1") or 0.0))
 
 
-def setting_chart(rows: Sequence[SettingRow], metric: str) -> dict[str, Spec]:
+def setting_chart(rows: Sequence[TomlTable], metric: str) -> dict[str, Spec]:
     """The best settings by a metric, as bars; empty where no setting has the metric."""
     values = [
         {"setting": short_label(f"{row['setting']}, K = {row['k']}"), "value": row["metrics"][metric]}

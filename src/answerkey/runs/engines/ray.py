@@ -74,11 +74,6 @@ class _Crew:
                 ) from None
             self.hire()
 
-    def set_to(self, todo: Todo) -> None:
-        worker = self.idle.pop()
-        reports = worker.score.options(num_returns="streaming").remote(todo.shard, todo.done, todo.again)
-        self.running[reports] = worker, todo
-
     def dismiss(self) -> None:
         working = (worker for worker, _ in self.running.values())
         for worker in [*self.idle, *self.starting.values(), *working, self.judge]:
@@ -140,7 +135,9 @@ def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop
     budget = Budget(prepared.suite.run)
     while (todo or crew.running) and not stop:
         while todo and crew.idle:
-            crew.set_to(todo.popleft())
+            worker, mine = crew.idle.pop(), todo.popleft()
+            reports = worker.score.options(num_returns="streaming").remote(mine.shard, mine.done, mine.again)
+            crew.running[reports] = worker, mine
         ready, _ = crew.ray.wait([*crew.running, *crew.starting], num_returns=1, timeout=0.5)
         for reports in ready:
             if reports in crew.starting:
