@@ -6,7 +6,7 @@ Plain text. Text of a bot or judge is indented and made inert: its escape sequen
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
 from answerkey.reports.evidence import criterion_lines, fact_lines, quote_of, quoted, texts_of
@@ -27,7 +27,9 @@ def failure_screen(
     facts = [f"route {response.route}"] if response.route else []
     facts += [duration(response.seconds)] if response.seconds is not None else []
     history = [line for turn in outcome.case.history for line in (f"user: {turn.user}", f"bot:  {turn.answer}")]
-    sections = [
+    reasons = [text for score in outcome.scores.values() for text in texts_of(score, "reasoning")]
+    reasons = [*_shared_reasons(outcome), *reasons]
+    sections: list[tuple[str, Iterable[str]]] = [
         ("", _headline(outcome, profile)),
         ("Earlier in the conversation", history),
         ("Question", [outcome.case.question]),
@@ -38,7 +40,7 @@ def failure_screen(
         ("Sources", list(response.sources)),
         ("Passages", _passages(outcome, debug)),
         ("Scores", _scores(outcome, profile)),
-        ("The judge's reasoning", _reasoning(outcome)),
+        ("The judge's reasoning", dict.fromkeys(reasons)),  # the criteria of one call share theirs
         ("What the profile requires", _required(outcome, profile)),
         ("Raw response", [f"{key}: {value}" for key, value in response.extra.items()] if debug else []),
     ]
@@ -135,14 +137,6 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[str]:
         why = f"{'' if score.reason in shared else score.reason}{quoted(quote_of(score))}".strip()
         lines += [f"    {why}"] if why else []
     return lines
-
-
-def _reasoning(outcome: Outcome) -> list[str]:
-    """Each distinct text once: the criteria of one call share theirs."""
-    found = dict.fromkeys(_shared_reasons(outcome))
-    for score in outcome.scores.values():
-        found.update(dict.fromkeys(texts_of(score, "reasoning")))
-    return [text for text in found if text]
 
 
 def _shared_reasons(outcome: Outcome) -> list[str]:

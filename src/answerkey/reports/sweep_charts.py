@@ -139,8 +139,25 @@ def topk_chart(sweep: Sweep, found: Conclusions) -> Spec:
 
 def grid_chart(sweep: Sweep, found: Conclusions) -> Spec:
     """The metric that chooses and F1 of every α and K, the best cell of each outlined."""
-    first = sweep.plan.select[0]
-    panels = [_heat(sweep, found.setup, metric) for metric in (first, "ndcg" if first == "f1" else "f1")]
+    first, setup = sweep.plan.select[0], found.setup
+    of_setup = {row for row, v in enumerate(sweep.variants) if v.setup == setup and v.alpha is not None and not v.stage}
+    places = [place for place in sweep.places if place[0] in of_setup]
+    x = {"field": "k", "type": "ordinal", "title": "K", "axis": {"labelAngle": 0}}
+    y = {"field": "alpha", "type": "ordinal", "title": "α", "sort": "descending"}
+    colour = number("mean", legend=None, scale={"range": _SEQUENTIAL, "zero": False})
+    cells = layer("rect", {"x": x, "y": y, "color": colour})
+    outline = layer("rect", {"x": x, "y": y}, filled=False, stroke=RED, strokeWidth=3)
+    panels: list[Spec] = []
+    for metric in (first, "ndcg" if first == "f1" else "f1"):
+        points = _points(sweep, places, metric, with_interval=False)
+        means = sorted(point["mean"] for point in points)
+        middle = (means[0] + means[-1]) / 2
+        ink = {"condition": {"test": f"datum.mean > {middle}", "value": "white"}, "value": "#222222"}
+        text = layer("text", {"x": x, "y": y, "text": number("mean", format=".3f"), "color": ink}, fontSize=11)
+        best = {"transform": [{"filter": f"datum.mean >= {means[-1]}"}], **outline}
+        title = {"text": f"{METRIC_LABELS[metric]}@K", "anchor": "start", "fontSize": 14}
+        size = {"width": 52 * len(sweep.ks), "height": 30 * len({row for row, _ in places})}
+        panels.append({"title": title, **size, "data": {"values": points}, "layer": [cells, text, best]})
     spec = {"hconcat": panels, "spacing": 40, "resolve": {"scale": {"color": "independent"}}}
     details = f"Mean of each setting; the best cell is outlined. {_scope(sweep)}"
     return _headed(spec, found.best.sentence, details, 110)
@@ -203,30 +220,6 @@ def spread_labels(ends: Sequence[Spec], top: float) -> list[Spec]:
         point["label_y"] = min(point["label_y"], highest)
         highest = point["label_y"] - gap
     return placed
-
-
-def _heat(sweep: Sweep, setup: int, metric: str) -> Spec:
-    variants = sweep.variants
-    places = [p for p in sweep.places if (v := variants[p[0]]).setup == setup and v.alpha is not None and not v.stage]
-    rows = list(dict.fromkeys(row for row, _ in places))
-    points = _points(sweep, places, metric, with_interval=False)
-    means = sorted(point["mean"] for point in points)
-    middle = (means[0] + means[-1]) / 2
-    x = {"field": "k", "type": "ordinal", "title": "K", "axis": {"labelAngle": 0}}
-    y = {"field": "alpha", "type": "ordinal", "title": "α", "sort": "descending"}
-    colour = number("mean", legend=None, scale={"range": _SEQUENTIAL, "zero": False})
-    ink = {"condition": {"test": f"datum.mean > {middle}", "value": "white"}, "value": "#222222"}
-    cells = layer("rect", {"x": x, "y": y, "color": colour})
-    text = layer("text", {"x": x, "y": y, "text": number("mean", format=".3f"), "color": ink}, fontSize=11)
-    outline = layer("rect", {"x": x, "y": y}, filled=False, stroke=RED, strokeWidth=3)
-    best = {"transform": [{"filter": f"datum.mean >= {means[-1]}"}], **outline}
-    return {
-        "title": {"text": f"{METRIC_LABELS[metric]}@K", "anchor": "start", "fontSize": 14},
-        "width": 52 * len(sweep.ks),
-        "height": 30 * len(rows),
-        "data": {"values": points},
-        "layer": [cells, text, best],
-    }
 
 
 def _points(sweep: Sweep, places: Sequence[tuple[int, int]], metric: str, with_interval: bool = True) -> list[Spec]:

@@ -160,7 +160,13 @@ class LiveRun:
         manifest = read_manifest(self.folder)
         done, of = len(self._verdicts), (manifest.count or 0) * manifest.settings.run.repeats
         scores = [score for _, _, score in self._verdicts.values() if score is not None]
-        rate = self._rate(done)
+        now, rate = time.monotonic(), None
+        self._paces.append((now, done))
+        while now - self._paces[0][0] > _WINDOW:
+            self._paces.popleft()
+        began, before = self._paces[0]
+        if now > began and done > before:
+            rate = (done - before) / (now - began)  # cases a second over the last half minute
         return {
             "name": short_label(manifest.name),
             "state": state_of(self.folder, manifest),
@@ -175,15 +181,6 @@ class LiveRun:
             "seconds_left": (of - done) / rate if rate and of > done else None,
             "latest": list(self._latest),
         }
-
-    def _rate(self, done: int) -> float | None:
-        """Cases a second over the last half minute."""
-        now = time.monotonic()
-        self._paces.append((now, done))
-        while now - self._paces[0][0] > _WINDOW:
-            self._paces.popleft()
-        began, before = self._paces[0]
-        return (done - before) / (now - began) if now > began and done > before else None
 
 
 _EVERY = 0.5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -81,7 +80,10 @@ class RunLibrary:
 
     def _entry(self, folder: Path) -> RunEntry:
         manifest, summary = read_manifest(folder), read_summary(folder)
-        bot, profile = bot_name(manifest.settings.target or {}), (manifest.profile or {}).get("name")
+        target, profile = manifest.settings.target or {}, (manifest.profile or {}).get("name")
+        # What the suite calls its target: a name, a function, an address or a command, else its kind.
+        bot = next((target[key] for key in ("name", "call", "url", "command", "model", "kind") if target.get(key)), "")
+        bot = " ".join(map(str, bot)) if is_list(bot) else str(bot)
         entry = RunEntry(
             self.key(folder), manifest.name, manifest.created, state_of(folder, manifest), manifest.partial, bot, profile,
             manifest.fingerprint, manifest.count,
@@ -123,15 +125,6 @@ class RunEntry:
     trend: list[float] = field(default_factory=list[float])
     marks: dict[str, str] = field(default_factory=dict[str, str])
     problem: str = ""
-
-
-def bot_name(target: Mapping[str, object]) -> str:
-    """What a suite calls its target: a name, a function, an address or a command, else its kind."""
-    for key in ("name", "call", "url", "command", "model"):
-        if target.get(key):
-            value = target[key]
-            return " ".join(map(str, value)) if is_list(value) else str(value)
-    return str(target.get("kind") or "")
 
 
 def _add_history(entries: list[RunEntry]) -> None:
