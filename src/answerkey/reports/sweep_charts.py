@@ -5,29 +5,14 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from answerkey.experiments.choice import Conclusions, setting_name
 from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Sweep
 from answerkey.experiments.sweep_files import intervals
-from answerkey.files import json_text, write_file
-from answerkey.reports.chart_style import (
-    BLUE,
-    GREY,
-    RED,
-    SERIES,
-    Spec,
-    can_draw,
-    layer,
-    name,
-    number,
-    over,
-    write_plots,
-)
+from answerkey.reports.chart_style import BLUE, GREY, RED, SERIES, Spec, layer, name, number, over
 from answerkey.text import capitalised
 
-CHARTS_FILE = "charts.json"
 METRIC_LABELS = {
     "precision": "Precision", "recall": "Recall", "f1": "F1", "mrr": "MRR",
     "hit_rate": "Hit rate", "ndcg": "nDCG", "map": "MAP",
@@ -36,15 +21,6 @@ _CURVES = ("hit_rate", "recall", "mrr", "ndcg", "f1", "precision")
 _VISIBLE = 0.01
 _SEQUENTIAL = ["#f3f7fb", "#0b3a66"]  # light to dark: readable in grey too
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 5])
-
-
-def write_sweep_charts(sweep: Sweep, found: Conclusions, folder: Path) -> bool:
-    """Write charts.json, which the viewer draws, and plots/*.png; False where the extra for the latter is missing."""
-    charts = sweep_charts(sweep, found)
-    write_file(folder / CHARTS_FILE, json_text(charts))
-    if can_draw():
-        write_plots(folder / "plots", charts)
-    return can_draw()
 
 
 def sweep_charts(sweep: Sweep, found: Conclusions) -> dict[str, Spec]:
