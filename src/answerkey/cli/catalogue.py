@@ -14,7 +14,7 @@ from answerkey.metrics.registry import Metric, all_metrics, load_modules
 from answerkey.profiles import builtin_names, load_profile
 from answerkey.profiles.load import builtin_text, words_text
 from answerkey.text import counted
-from answerkey.types import Case, Profile, Response
+from answerkey.types import Case, Response
 
 
 @click.command("cases")
@@ -116,7 +116,12 @@ def profiles_command(ctx: click.Context, as_json: bool) -> None:
         return
     profiles = [load_profile(name) for name in builtin_names()]
     if as_json:
-        print_json([_profile_json(profile) for profile in profiles])
+        plain = ("name", "version", "summary", "digest", "scale", "route_weight", "metrics")
+        print_json([
+            {**{name: getattr(profile, name) for name in plain}, "pass": profile.rules.pass_mark,
+             "bands": [asdict(band) for band in profile.rules.bands]}
+            for profile in profiles
+        ])  # fmt: skip
         return
     for profile in profiles:
         marks = f"pass {profile.rules.pass_mark:g} of {profile.scale:g}"
@@ -137,9 +142,3 @@ def show_one(name: str, words: bool) -> None:
     """
     text = builtin_text(name)
     show(text.rstrip() + (f"\n\n[words]\n{words_text()}".rstrip() if words else ""))
-
-
-def _profile_json(profile: Profile) -> dict[str, object]:
-    plain = ("name", "version", "summary", "digest", "scale", "route_weight", "metrics")
-    bands = [asdict(band) for band in profile.rules.bands]
-    return {**{name: getattr(profile, name) for name in plain}, "pass": profile.rules.pass_mark, "bands": bands}

@@ -78,19 +78,6 @@ def _as_json(result: Ranked) -> dict[str, object]:
     return {**found, **({"places_without_id": result.without_id} if result.without_id else {})}
 
 
-def _compare(results: Mapping[str, Ranked], names: Sequence[str]) -> tuple[str, int, Differences]:
-    """The best configuration by the first metric, the labelled queries, and how far each other one is from it on them."""
-    best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
-    labelled = [query for query in results[best].ids if query not in set(results[best].unlabelled)]
-
-    def from_best(result: Ranked, name: str) -> Difference:
-        return difference(_column(results[best], name, labelled), _column(result, name, labelled))
-
-    others = {setup: result for setup, result in results.items() if setup != best}
-    found = {setup: {name: from_best(result, name) for name in names} for setup, result in others.items()}
-    return best, len(labelled), found
-
-
 def _column(result: Ranked, name: str, queries: Sequence[str]) -> NumberArray:
     import numpy as np
 
@@ -99,18 +86,24 @@ def _column(result: Ranked, name: str, queries: Sequence[str]) -> NumberArray:
 
 
 def _print_configurations(results: Mapping[str, Ranked], names: Sequence[str], as_json: bool) -> None:
-    best, queries, differences = _compare(results, names)
+    best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
+    labelled = [query for query in results[best].ids if query not in set(results[best].unlabelled)]
+    differences: Differences = {setup: {} for setup in results if setup != best}
+    for setup, metrics in differences.items():
+        for name in names:
+            columns = (_column(results[each], name, labelled) for each in (best, setup))
+            metrics[name] = difference(*columns)
     if as_json:
         found = {
             setup: {name: {"diff": d.diff, "ci95": d.interval, "p": d.p} for name, d in metrics.items()}
             for setup, metrics in differences.items()
         }
-        compared = {"best": best, "by": names[0], "queries": queries, "difference_from_best": found}
+        compared = {"best": best, "by": names[0], "queries": len(labelled), "difference_from_best": found}
         configurations = {setup: _as_json(result) for setup, result in results.items()}
         return print_json({"configurations": configurations, "comparison": compared})
     names = list(next(iter(results.values())).mean)
     _show_table("configuration", names, {setup: result.mean for setup, result in results.items()})
-    show(f"best by {names[0]}: {best} ({queries} labelled queries)")
+    show(f"best by {names[0]}: {best} ({len(labelled)} labelled queries)")
     for setup, metrics in differences.items():
         found = metrics[names[0]]
         p = "" if found.p is None else f", p = {found.p:.3f}"

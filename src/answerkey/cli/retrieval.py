@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from answerkey.experiments.choice import Conclusions
     from answerkey.experiments.diagnose import Diagnosis
-    from answerkey.experiments.evidence import RetrievalEvidence
     from answerkey.experiments.sweep import Sweep
     from answerkey.experiments.verify import WrongPage
 
@@ -113,7 +112,8 @@ def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_js
 @click.option("--index-ids", type=FILE, help="With --qrels: the page id of each chunk, as a JSON list or one per line.")
 @collection_option
 @json_option
-def diagnose_command(suite_or_run: Path | None, collection: str | None, as_json: bool, **files: Path | None) -> None:
+def diagnose_command(suite_or_run: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None,
+                     collection: str | None, as_json: bool) -> None:  # fmt: skip
     """Find out why retrieval scores are low, and what to fix first.
 
     \b
@@ -122,27 +122,21 @@ def diagnose_command(suite_or_run: Path | None, collection: str | None, as_json:
       answerkey diagnose --qrels labels.json --run rankings.csv --index-ids ids.txt
     """
     from answerkey.experiments.diagnose import diagnose
+    from answerkey.experiments.evidence import from_files, from_run, from_suite
 
     if collection is not None and (suite_or_run is None or is_run(suite_or_run)):
         raise click.UsageError("--collection needs a suite, whose vector store is searched")
-    diagnosis = diagnose(_evidence(suite_or_run, collection, **files))
-    print_result(diagnosis.as_json(), "\n".join(_lines(diagnosis)), as_json)
-
-
-def _evidence(
-    source: Path | None, collection: str | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None
-) -> RetrievalEvidence:
-    from answerkey.experiments.evidence import from_files, from_run, from_suite
-
-    qrels = qrels or run_file
-    if (source is None) == (qrels is None):
+    labels = qrels or run_file
+    if suite_or_run is not None and labels is None:
+        evidence = from_run(suite_or_run) if is_run(suite_or_run) else from_suite(suite_or_run, say, collection)
+    elif suite_or_run is not None or labels is None:
         raise click.UsageError("give a suite, a run folder, or --qrels with --run or --index-ids")
-    if source is not None:
-        return from_run(source) if is_run(source) else from_suite(source, say, collection)
-    assert qrels is not None
-    if run_file is None and index_ids is None:
+    elif run_file is None and index_ids is None:
         raise click.UsageError("--qrels needs --run, --index-ids or both")
-    return from_files(qrels, run_file, index_ids)
+    else:
+        evidence = from_files(labels, run_file, index_ids)
+    diagnosis = diagnose(evidence)
+    print_result(diagnosis.as_json(), "\n".join(_lines(diagnosis)), as_json)
 
 
 def _lines(diagnosis: Diagnosis) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -31,48 +30,20 @@ COLUMNS: dict[str, Callable[[Outcome], str | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GroupFigures:
-    """The cases with one value of the column; `name` is None where they have none. Means are of the known values."""
+def group_by(folder: Path, column: str) -> dict[str | None, OutcomeTally]:
+    """The cases with each value of the column, most cases first; None for those without one.
 
-    name: str | None
-    cases: int
-    scored: int
-    passed: int
-    errors: int
-    mean_score: float | None
-    mean_response_time: float | None
-
-
-def group_by(folder: Path, column: str) -> list[GroupFigures]:
-    """One entry per value of the column, most cases first.
-
-    >>> [group.name for group in group_by(Path("results/run"), "route")]      # doctest: +SKIP
+    >>> list(group_by(Path("results/run"), "route"))      # doctest: +SKIP
     ['documents', 'sales']
     """
     if column not in COLUMNS:
         known = ", ".join(COLUMNS)
         raise SettingsError(f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}')
-    tallies: dict[str | None, OutcomeTally] = {}
+    groups: dict[str | None, OutcomeTally] = {}
     for outcome in read_outcomes(folder):
         name = COLUMNS[column](outcome)
-        tallies.setdefault(None if name is None else str(name), OutcomeTally()).add(outcome)
-    groups = [
-        GroupFigures(name, each.count, each.judged, each.passed, each.error_count, each.overall.mean, each.seconds.mean)
-        for name, each in tallies.items()
-    ]
-    return sorted(groups, key=lambda group: (-group.cases, group.name is None, group.name or ""))
-
-
-def grouped_text(groups: list[GroupFigures], column: str) -> str:
-    """The same as a table of text."""
-    header = [column, "cases", "scored", "passed", "errors", "mean score"]
-    rows = [
-        ["(none)" if each.name is None else " ".join(each.name.split()),
-         *(f"{count:,}" for count in (each.cases, each.scored, each.passed, each.errors)), figure(each.mean_score)]
-        for each in groups
-    ]  # fmt: skip
-    return "\n".join(aligned([header, *rows]))
+        groups.setdefault(None if name is None else str(name), OutcomeTally()).add(outcome)
+    return dict(sorted(groups.items(), key=lambda each: (-each[1].count, each[0] is None, each[0] or "")))
 
 
 @click.command("summary")
@@ -91,7 +62,15 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
     partial = read_manifest(run).partial
     if by is not None:
         groups = group_by(run, by)
-        print_result([asdict(group) for group in groups], grouped_text(groups, by), as_json)
+        rows: list[dict[str, object]] = []
+        table = [[by, "cases", "scored", "passed", "errors", "mean score"]]
+        for name, each in groups.items():
+            counts = {"cases": each.count, "scored": each.judged, "passed": each.passed, "errors": each.error_count}
+            means = {"mean_score": each.overall.mean, "mean_response_time": each.seconds.mean}
+            rows.append({"name": name, **counts, **means})
+            shown = "(none)" if name is None else " ".join(name.split())
+            table.append([shown, *(f"{count:,}" for count in counts.values()), figure(each.overall.mean)])
+        print_result(rows, "\n".join(aligned(table)), as_json)
         raise click.exceptions.Exit(end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}")))
     path = run / "summary.json"
     if not path.is_file():
