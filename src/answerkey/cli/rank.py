@@ -91,8 +91,8 @@ def _print_configurations(results: Mapping[str, Ranked], names: Sequence[str], a
     differences: Differences = {setup: {} for setup in results if setup != best}
     for setup, metrics in differences.items():
         for name in names:
-            columns = (_column(results[each], name, labelled) for each in (best, setup))
-            metrics[name] = difference(*columns)
+            ours, theirs = (_column(results[each], name, labelled) for each in (setup, best))
+            metrics[name] = difference(theirs, ours)
     if as_json:
         found = {
             setup: {name: {"diff": d.diff, "ci95": d.interval, "p": d.p} for name, d in metrics.items()}
