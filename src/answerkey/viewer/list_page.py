@@ -112,7 +112,7 @@ def sweep_page(request: Request) -> Response:
     try:
         summary = read_json((folder / SWEEP).read_bytes())
         every = _rows(summary)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise StorageError(f"{folder.name}/{SWEEP}: cannot be read: {error}") from None
     choices = {
         "metric": list(dict.fromkeys(metric for row in every for metric in row["metrics"])),
