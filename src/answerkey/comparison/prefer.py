@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import comb
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -194,14 +194,9 @@ def prefer_outcomes(a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Out
     unasked = [_unasked(duel) for duel in duels]
     asked = [duel for duel, known in zip(duels, unasked, strict=True) if known is None]
     scores = judge.prefer([*asked, *(duel.swapped() for duel in asked)]) if asked else []
-    judged = zip(scores[: len(asked)], scores[len(asked) :], strict=True)
-    cases = tuple(
-        _judged_case(_case(duel), *next(judged))
-        if known is None
-        else replace(_case(duel), winner=known[0], reason=known[1])
-        for duel, known in zip(duels, unasked, strict=True)
-    )
-    identical = sum(known is not None and known[0] == "tie" for known in unasked)
+    judged = zip(asked, scores[: len(asked)], scores[len(asked) :], strict=True)
+    cases = tuple(known or _judged_case(*next(judged)) for known in unasked)
+    identical = sum(known is not None and known.winner == "tie" for known in unasked)
     missing = len(ours) + len(theirs) - 2 * len(shared)
     return Preference(a[0], b[0], judge.name, cases, identical, missing, judge.usage())
 
@@ -235,28 +230,28 @@ def remember_flips(preference: Preference, judge: Judge) -> None:
         remember(judge.fingerprint(), order_flips=OrderFlips(preference.flips, asked))
 
 
-def _unasked(duel: Duel) -> tuple[Winner, str] | None:
-    """The winner and the reason of a pair that no judge is asked about: an answer is missing, or both are the same."""
+def _unasked(duel: Duel) -> PreferredCase | None:
+    """The result of a pair that no judge is asked about: an answer is missing, or both are the same."""
     for name, response in (("A", duel.first), ("B", duel.second)):
         if response.answer is None or response.error is not None:
-            return "", f"no answer in {name}: {response.error or 'no answer'}"
+            return _case(duel, reason=f"no answer in {name}: {response.error or 'no answer'}")
     same = (duel.first.answer or "").strip() == (duel.second.answer or "").strip()
-    return ("tie", "the answers are the same") if same else None
+    return _case(duel, "tie", reason="the answers are the same") if same else None
 
 
-def _case(duel: Duel) -> PreferredCase:
+def _case(duel: Duel, winner: Winner = "", **found: Any) -> PreferredCase:
     length_a, length_b = len(duel.first.answer or ""), len(duel.second.answer or "")
-    return PreferredCase(duel.case.id, duel.case.question, "", length_a=length_a, length_b=length_b)
+    return PreferredCase(duel.case.id, duel.case.question, winner, length_a=length_a, length_b=length_b, **found)
 
 
-def _judged_case(case: PreferredCase, forward: Score, backward: Score) -> PreferredCase:
+def _judged_case(duel: Duel, forward: Score, backward: Score) -> PreferredCase:
     if forward.value is None or backward.value is None:
-        return replace(case, reason=forward.reason or backward.reason, error=forward.error or backward.error)
+        return _case(duel, reason=forward.reason or backward.reason, error=forward.error or backward.error)
     chosen = (_chosen(forward.value, "A", "B"), _chosen(backward.value, "B", "A"))
     flipped = set(chosen) == {"A", "B"}
-    return replace(
-        case,
-        winner=chosen[0] if chosen[0] == chosen[1] else "tie",
+    return _case(
+        duel,
+        chosen[0] if chosen[0] == chosen[1] else "tie",
         flipped=flipped,
         first_shown=(forward.value == 1.0) + (backward.value == 1.0),
         reason=f"in one order A, in the other B: {forward.reason}" if flipped else forward.reason,
