@@ -62,45 +62,39 @@ def read_side(name: str, fingerprint: Mapping[str, str], outcomes: Iterable[Outc
     """Stream the outcomes of a run into columns; `cluster` is the column of clusters, by default `cluster`."""
     side = Side(name, fingerprint, cluster=cluster)
     for row, outcome in enumerate(outcomes):
-        _add(side, row, outcome)
+        case, response, verdict = outcome.case, outcome.response, outcome.verdict
+        side.ids.append(case.id)
+        side.questions.append(case.question[:_SHOWN])
+        side.clusters.append(cluster_of(case, side.cluster or None) or case.id)
+        if is_flaky(attempt.verdict for attempt in outcome.attempts):
+            side.flaky.add(case.id)
+        relevant = sorted(case.relevant.items()) if case.relevant else ()
+        known = (case.question, case.expected, case.expected_route, case.acceptable_routes, relevant)
+        side.cases.append(_hash(repr((known, case.criteria, case.history))))
+        replies = [attempt.response for attempt in outcome.attempts] or [response]
+        texts = [reply.answer or "" for reply in replies]
+        given = [f"{reply.answer is None} {reply.error is None} {reply.answer or ''}" for reply in replies]
+        side.answers.append(_hash("\x1f".join(given)))
+        wording = "\x1f".join(" ".join(words(text)) for text in texts)
+        side.wordings.append(_hash(wording) if any(texts) else side.answers[-1])
+        evidence = ""
+        for reply in replies:
+            passages = [(each.id, each.page, each.text) for each in reply.passages]
+            evidence += repr((reply.route, reply.sources, reply.retrieved, passages))
+        side.evidence.append(_hash(evidence))
+        side.statuses.append(verdict.status)
+        side.score.append(nan if verdict.score is None else verdict.score)
+        side.quality.append(nan if verdict.quality is None else verdict.quality)
+        side.passed.append(nan if verdict.score is None else verdict.passed)
+        for metric, score in outcome.scores.items():
+            if score.error is not None:
+                side.errors[metric] = side.errors.get(metric, 0) + 1
+            column = side.metrics.setdefault(metric, array("d"))
+            column.extend([nan] * (row - len(column)))
+            column.append(nan if score.value is None else score.value)
     for column in side.metrics.values():
         column.extend([nan] * (len(side) - len(column)))
     return side
-
-
-def _add(side: Side, row: int, outcome: Outcome) -> None:
-    case, response, verdict = outcome.case, outcome.response, outcome.verdict
-    side.ids.append(case.id)
-    side.questions.append(case.question[:_SHOWN])
-    side.clusters.append(cluster_of(case, side.cluster or None) or case.id)
-    if is_flaky(attempt.verdict for attempt in outcome.attempts):
-        side.flaky.add(case.id)
-    relevant = sorted(case.relevant.items()) if case.relevant else ()
-    known = (case.question, case.expected, case.expected_route, case.acceptable_routes, relevant)
-    side.cases.append(_hash(repr((known, case.criteria, case.history))))
-    replies = [attempt.response for attempt in outcome.attempts] or [response]
-    texts = [reply.answer or "" for reply in replies]
-    given = [f"{reply.answer is None} {reply.error is None} {reply.answer or ''}" for reply in replies]
-    side.answers.append(_hash("\x1f".join(given)))
-    wording = "\x1f".join(" ".join(words(text)) for text in texts)
-    side.wordings.append(_hash(wording) if any(texts) else side.answers[-1])
-    evidence = [
-        repr(
-            (reply.route, reply.sources, reply.retrieved, [(each.id, each.page, each.text) for each in reply.passages])
-        )
-        for reply in replies
-    ]
-    side.evidence.append(_hash("".join(evidence)))
-    side.statuses.append(verdict.status)
-    side.score.append(nan if verdict.score is None else verdict.score)
-    side.quality.append(nan if verdict.quality is None else verdict.quality)
-    side.passed.append(nan if verdict.score is None else verdict.passed)
-    for name, score in outcome.scores.items():
-        if score.error is not None:
-            side.errors[name] = side.errors.get(name, 0) + 1
-        column = side.metrics.setdefault(name, array("d"))
-        column.extend([nan] * (row - len(column)))
-        column.append(nan if score.value is None else score.value)
 
 
 def _hash(text: str) -> bytes:

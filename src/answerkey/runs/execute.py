@@ -160,27 +160,23 @@ def _score(run: _Execution, chunks: Iterator[list[Answered]], live: bool = False
             yield chunk
 
     for chunk, outcomes in run.prepared.scorer.stream(until_stop(), run.processes, overlap=not _stops_on_fail(run)):
-        _store(run, chunk, outcomes)
+        scored: list[Scored] = []
+        for (n, case, _), outcome in zip(chunk, outcomes, strict=True):
+            stops = _stops_at(run, n, outcome)
+            scored.append(Scored(n, outcome, stops))
+            if stops:
+                run.stopped.append((n, outcome))
+                run.stop.set(f"stopped at {case.id}, which is under the threshold")
+        run.store.add_scores(scored)
+        for outcome in outcomes:
+            run.asked += 1
+            run.errors += outcome.verdict.status == Status.ERROR
+            run.failed += outcome.verdict.score is not None and not outcome.verdict.passed
+            run.budget.spent += cost_of(outcome)
+            run.watch.outcome(outcome)
+            if reason := run.streak.reason_to_stop(outcome.response):
+                run.stop.set(reason)
         if reason := run.budget.exceeded():
-            run.stop.set(reason)
-
-
-def _store(run: _Execution, chunk: list[Answered], outcomes: list[Outcome]) -> None:
-    scored: list[Scored] = []
-    for (n, case, _), outcome in zip(chunk, outcomes, strict=True):
-        stops = _stops_at(run, n, outcome)
-        scored.append(Scored(n, outcome, stops))
-        if stops:
-            run.stopped.append((n, outcome))
-            run.stop.set(f"stopped at {case.id}, which is under the threshold")
-    run.store.add_scores(scored)
-    for outcome in outcomes:
-        run.asked += 1
-        run.errors += outcome.verdict.status == Status.ERROR
-        run.failed += outcome.verdict.score is not None and not outcome.verdict.passed
-        run.budget.spent += cost_of(outcome)
-        run.watch.outcome(outcome)
-        if reason := run.streak.reason_to_stop(outcome.response):
             run.stop.set(reason)
 
 
