@@ -198,7 +198,8 @@ def disagreements(outcome: Outcome) -> list[Disagreement]:
 
 def _words_against_judge(case_id: str, values: Mapping[str, float]) -> list[Disagreement]:
     """Where exact match or keyword recall contradicts any judge: the judge that contradicts most."""
-    judged = {name: values[name] / _most(name, values[name]) for name in values if name.startswith(_JUDGED)}
+    tops = {name: 5.0 if name.startswith("rubric.") or value > 1 else 1.0 for name, value in values.items()}
+    judged = {name: values[name] / top for name, top in tops.items() if name.startswith(_JUDGED)}
     found: list[Disagreement] = []
     for words, few, many in (("exact_match", 0.0, 1.0), ("keyword_recall", 0.2, 0.9)):
         if not judged or words not in values:
@@ -211,13 +212,6 @@ def _words_against_judge(case_id: str, values: Mapping[str, float]) -> list[Disa
             both = {words: values[words], low: values[low]}
             found.append(Disagreement(case_id, "the words match but the judge is not satisfied", both))
     return found
-
-
-def _most(name: str, value: float) -> float:
-    """The top of a judge's scale."""
-    if name.startswith("rubric."):
-        return 3.0 if name == "rubric.coherence" else 5.0
-    return 5.0 if value > 1 else 1.0
 
 
 @dataclass(slots=True)
