@@ -5,11 +5,11 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import Any, Literal
+from typing import Any
 
 import click
 import msgspec
@@ -43,29 +43,6 @@ from answerkey.runs.suite import Suite, load_suite, suite_of
 _SECONDS_BETWEEN_LINES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrateOptions:
-    """What was typed after `answerkey calibrate`, one field per option."""
-
-    labelled: Path
-    metrics: tuple[str, ...]
-    label: str
-    group: str
-    positive: Literal["good", "bad"] | None
-    label_cut: float | None
-    aim: Literal["balanced", "accuracy", "kappa"]
-    repeats: int
-    limit: int | None
-    model: str | None
-    judge: str | None
-    judge_model: str | None
-    suite: Path | None
-    modules: tuple[str, ...]
-    plot: Path | None
-    profile: Path | None
-    as_json: bool
-
-
 @click.command("calibrate")
 @click.argument("labelled", type=PATH)
 @add_options(
@@ -91,7 +68,9 @@ class CalibrateOptions:
                  help="Write the best threshold into this profile as the metric's floor."),
 )  # fmt: skip
 @json_option
-def calibrate_command(**given: Any) -> None:
+def calibrate_command(
+    labelled: Path, metrics: tuple[str, ...], plot: Path | None, profile: Path | None, as_json: bool, **given: Any
+) -> None:
     """Compare a metric with human labels: a case file with a label column, or a run with labels.jsonl.
 
     AUROC above 0.5 means that the metric ranks good answers above bad ones. Give --positive good if label 1 marks a
@@ -103,45 +82,47 @@ def calibrate_command(**given: Any) -> None:
       answerkey calibrate labelled.jsonl --metric answer_hallucination --positive bad
       answerkey calibrate results/bot_20260102_030405 --metric rubric.accuracy --plot reliability.png
     """
-    options = CalibrateOptions(**given)
-    if (options.plot or options.profile) and len(options.metrics) > 1:
+    if (plot or profile) and len(metrics) > 1:
         raise click.UsageError("--plot and --write-threshold need exactly one --metric")
-    calibrations = _calibrations(options)
+    calibrations = _calibrations(labelled, list(dict.fromkeys(metrics)), given)
     first = calibrations[0]
     rows = {calibration.metric: calibration_json(calibration) for calibration in calibrations}
     text = "\n".join(map(calibration_text, calibrations)).rstrip("\n")
-    print_result(rows[first.metric] if len(rows) == 1 else {"metrics": rows}, text, options.as_json)
-    if options.plot:
-        write_file(options.plot, png(reliability_chart(first)), durable=False)
-        say(f"reliability chart: {options.plot}")
-    if options.profile:
-        floor = write_threshold(options.profile, first)
-        say(f"{options.profile}: floor of {first.metric} set to {floor:g}")
+    print_result(rows[first.metric] if len(rows) == 1 else {"metrics": rows}, text, as_json)
+    if plot:
+        write_file(plot, png(reliability_chart(first)), durable=False)
+        say(f"reliability chart: {plot}")
+    if profile:
+        floor = write_threshold(profile, first)
+        say(f"{profile}: floor of {first.metric} set to {floor:g}")
 
 
-def _calibrations(options: CalibrateOptions) -> list[Calibration]:
-    metrics = list(dict.fromkeys(options.metrics))
-    table: TomlTable = {"name": "calibrate", "cases": [str(options.labelled)], "metrics": metrics}
-    table["modules"] = list(options.modules)
-    if options.model:
-        table["embedding"] = options.model
-    suite = load_suite(options.suite) if options.suite else None
-    if judge := judge_settings(options.judge, options.judge_model) or (suite and suite.judge):
+def _calibrations(path: Path, metrics: list[str], given: TomlTable) -> list[Calibration]:
+    suite = load_suite(given["suite"]) if given["suite"] else None
+    table: TomlTable = {
+        "name": "calibrate",
+        "cases": [str(path)],
+        "metrics": metrics,
+        "modules": list(given["modules"]),
+    }
+    if given["model"]:
+        table["embedding"] = given["model"]
+    if judge := judge_settings(given["judge"], given["judge_model"]) or (suite and suite.judge):
         table["judge"] = judge
     asked_suite = suite_of(table, suite.folder if suite else Path())
     asked_suite = replace(asked_suite, criteria=suite.criteria if suite else ())
-    labelled = read_labelled(options.labelled, options.label, options.group, options.limit)
+    labelled = read_labelled(path, given["label"], given["group"], given["limit"])
     if labelled.unlabelled:
         say(f"{labelled.unlabelled} rows have no label and are left out")
-    passes = measure(labelled, asked_suite, options.repeats, _progress())
+    passes = measure(labelled, asked_suite, given["repeats"], _progress())
     lengths = [len(response.answer or "") for _, response in labelled.pairs]
     rows = LabelColumns(labelled.labels, lengths, labelled.groups)
-    asked = CalibrationOptions(options.positive, options.label_cut, options.aim)
-    calibrations: list[Calibration] = []
-    for name in passes[0]:
-        values = [columns[name] for columns in passes]
-        calibrations.append(calibrate_metric(name, find(name).facts.better, values, rows, asked))
-    _remember(calibrations, options.labelled, asked_suite)
+    asked = CalibrationOptions(given["positive"], given["label_cut"], given["aim"])
+    calibrations = [
+        calibrate_metric(name, find(name).facts.better, [columns[name] for columns in passes], rows, asked)
+        for name in passes[0]
+    ]
+    _remember(calibrations, path, asked_suite)
     return calibrations
 
 

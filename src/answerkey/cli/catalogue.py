@@ -14,7 +14,7 @@ from answerkey.metrics.registry import Metric, all_metrics, load_modules
 from answerkey.profiles import builtin_names, load_profile
 from answerkey.profiles.load import builtin_text, words_text
 from answerkey.text import counted
-from answerkey.types import Case, Profile, Response
+from answerkey.types import Case, Response
 
 
 @click.command("cases")
@@ -39,7 +39,7 @@ def cases_command(paths: tuple[str, ...], as_json: bool) -> None:
     done(counted(count, "valid case"))
 
 
-_PLAIN = ("source_file", "question_num", "tags", "type", "expected_route", "acceptable_routes")
+_PLAIN = ("source_file", "question_num", "tags", "type", "expected_route", "acceptable_routes", "priority", "note")
 
 
 def _case_json(case: Case) -> dict[str, object]:
@@ -51,14 +51,9 @@ def _case_json(case: Case) -> dict[str, object]:
         "expected": case.expected[0] if len(case.expected) == 1 else case.expected or None,
         **{name: getattr(case, name) for name in _PLAIN},
         "relevant": dict(case.relevant) if case.relevant is not None else None,
-        "priority": case.priority,
-        "note": case.note,
         "history": [asdict(turn) for turn in case.history],
         "answer_criteria": {key: value for key, value in criteria if value not in (None, (), False)},
-        "answer": recorded.answer,
-        "contexts": recorded.contexts,
-        "route": recorded.route,
-        "retrieved": recorded.retrieved,
+        **{name: getattr(recorded, name) for name in ("answer", "contexts", "route", "retrieved")},
         "response_time": recorded.seconds,
         "extra": dict(case.extra),
     }
@@ -99,16 +94,10 @@ def _metric_json(metric: Metric) -> dict[str, object]:
     return {
         "name": facts.name,
         "family": metric.family,
-        "summary": facts.summary,
         "range": [facts.low, facts.high],
-        "better": facts.better,
-        "needs": list(facts.needs),
-        "uses": list(facts.uses),
+        **{name: getattr(facts, name) for name in ("summary", "better", "needs", "uses", "empty", "unit", "version")},
         "tools": _tools(metric),
         "settings": sorted(set(metric.keywords()) - {"embed", "judge", "words", "routes", "names"}),
-        "empty": facts.empty,
-        "unit": facts.unit,
-        "version": facts.version,
     }
 
 
@@ -127,7 +116,12 @@ def profiles_command(ctx: click.Context, as_json: bool) -> None:
         return
     profiles = [load_profile(name) for name in builtin_names()]
     if as_json:
-        print_json([_profile_json(profile) for profile in profiles])
+        plain = ("name", "version", "summary", "digest", "scale", "route_weight", "metrics")
+        print_json([
+            {**{name: getattr(profile, name) for name in plain}, "pass": profile.rules.pass_mark,
+             "bands": [asdict(band) for band in profile.rules.bands]}
+            for profile in profiles
+        ])  # fmt: skip
         return
     for profile in profiles:
         marks = f"pass {profile.rules.pass_mark:g} of {profile.scale:g}"
@@ -148,17 +142,3 @@ def show_one(name: str, words: bool) -> None:
     """
     text = builtin_text(name)
     show(text.rstrip() + (f"\n\n[words]\n{words_text()}".rstrip() if words else ""))
-
-
-def _profile_json(profile: Profile) -> dict[str, object]:
-    return {
-        "name": profile.name,
-        "version": profile.version,
-        "summary": profile.summary,
-        "digest": profile.digest,
-        "scale": profile.scale,
-        "route_weight": profile.route_weight,
-        "metrics": list(profile.metrics),
-        "pass": profile.rules.pass_mark,
-        "bands": [asdict(band) for band in profile.rules.bands],
-    }

@@ -13,7 +13,7 @@ import msgspec
 from answerkey.cli.output import end, json_option, print_json, say
 from answerkey.coerce.values import is_mapping
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, InputError
-from answerkey.quality.assess import Assessment, Limits, assess_answer
+from answerkey.quality.assess import Limits, assess_answer
 
 _FIELDS: dict[str, tuple[Any, str]] = {  # type, and its name in messages
     "question": (str, "a string"),
@@ -44,8 +44,10 @@ def check_command(minimum_score: float, gate: bool, as_json: bool) -> None:
     interaction = read_interaction(sys.stdin.buffer.read())
     assessment = assess_answer(**interaction, limits=Limits(minimum_score=minimum_score))
     print_json(assessment.to_dict())
-    if not as_json:
-        _show_findings(assessment)
+    for finding in () if as_json else assessment.findings:
+        say(f"✗ {finding.check}: {finding.message}. Action: {finding.action}.")
+    if assessment.passed and not as_json:
+        say("✓ all applicable checks passed")
     passed = "all checks passed" if assessment.passed else "some checks failed"
     ending = Ending(EXIT_GATE if gate and not assessment.passed else EXIT_OK, passed, gated=gate)
     raise click.exceptions.Exit(end(ending))
@@ -74,10 +76,3 @@ def _field(name: str, value: object) -> object:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # half a character is no number
         raise InputError(f'field "{name}": expected {expected}, got {json.dumps(value)[:60]}') from None
-
-
-def _show_findings(assessment: Assessment) -> None:
-    for finding in assessment.findings:
-        say(f"✗ {finding.check}: {finding.message}. Action: {finding.action}.")
-    if assessment.passed:
-        say("✓ all applicable checks passed")

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -43,20 +43,6 @@ class DemoRun:
     pass_rate: float | None
     ci95: tuple[float, float] | None
 
-    def line(self, name: str) -> str:
-        return f"{name:<8} {self.passed} of {self.cases} passed, {rate_text(self.pass_rate, self.ci95)}"
-
-
-@dataclass(slots=True)
-class DemoResult:
-    """What `answerkey demo --json` prints."""
-
-    out: str
-    runs: dict[str, DemoRun] = field(default_factory=dict[str, DemoRun])
-    comparison: dict[str, str] = field(default_factory=dict[str, str])
-    sweep: dict[str, str] = field(default_factory=dict[str, str])
-    seconds: float = 0.0
-
 
 @click.command("demo")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("results/demo"),
@@ -76,22 +62,36 @@ def demo_command(out: Path, as_json: bool) -> None:
     began = time.monotonic()
     tell = say if as_json else show
     world = _copy_world(out)
-    result = DemoResult(str(out))
+    runs: dict[str, DemoRun] = {}
     for name, about in BOTS.items():
         say(f"\n{name}: {about}")
-        result.runs[name] = _run(world / f"{name}.toml", out)
-        tell(result.runs[name].line(name))
+        run = runs[name] = _run(world / f"{name}.toml", out)
+        tell(f"{name:<8} {run.passed} of {run.cases} passed, {rate_text(run.pass_rate, run.ci95)}")
     say("\nIs kpi-v2 (B) better than kpi-v1 (A)?")
-    result.comparison = _compare(result.runs["kpi-v1"], result.runs["kpi-v2"], out / "comparison")
-    tell(f"compare  {result.comparison['sentence']}")
+    compared = compare_runs(runs["kpi-v1"].folder, runs["kpi-v2"].folder)
+    write_comparison(compared, out / "comparison")
+    tell(f"compare  {compared.sentence}")
     say("\nWhich retrieval method finds the right page of the PDF?")
-    result.sweep = _sweep(world / "retrieval.toml", out)
-    tell(f"sweep    {result.sweep['sentence']}")
-    result.seconds = round(time.monotonic() - began, 1)
-    tell(_next_steps(result))
+    sweep = _sweep(world / "retrieval.toml", out)
+    tell(f"sweep    {sweep['sentence']}")
+    seconds = round(time.monotonic() - began, 1)
+    # `make demo` installs into a folder that the shell does not search.
+    activate = "" if shutil.which("answerkey") else f" (after `. {Path(sys.executable).parent / 'activate'}`)"
+    tell(f"""
+done in {seconds} s; everything is in {out}. Read next:
+  {runs["faq"].folder}/failures.txt   what the FAQ bot got wrong, worst first
+  {runs["kpi-v2"].folder}/report.html   the whole run; open it in a browser
+  {out / "comparison"}/comparison.html   version 2 against version 1, case by case
+  {sweep["folder"]}   every retrieval setting, with charts
+Try next{activate}:
+  answerkey view {out}                  browse everything
+  answerkey run {out}/world/faq.toml    fix an answer in world/faq.csv, run again, compare
+  answerkey init mybot                  a suite for your own bot""")
     if as_json:
-        print_json(asdict(result))
-    done(f"{len(result.runs)} runs, a comparison and a retrieval sweep in {out}")
+        comparison = {"folder": str(out / "comparison"), "verdict": compared.verdict, "sentence": compared.sentence}
+        made = {"runs": {name: asdict(run) for name, run in runs.items()}, "comparison": comparison, "sweep": sweep}
+        print_json({"out": str(out), **made, "seconds": seconds})
+    done(f"{len(runs)} runs, a comparison and a retrieval sweep in {out}")
 
 
 def _copy_world(out: Path) -> Path:
@@ -124,12 +124,6 @@ def _run(suite: Path, out: Path) -> DemoRun:
     return DemoRun(folder, totals.passed, totals.cases, summary.pass_rate, summary.figures.pass_rate_ci95)
 
 
-def _compare(a: DemoRun, b: DemoRun, folder: Path) -> dict[str, str]:
-    comparison = compare_runs(a.folder, b.folder)
-    write_comparison(comparison, folder)
-    return {"folder": str(folder), "verdict": comparison.verdict, "sentence": comparison.sentence}
-
-
 def _sweep(suite: Path, out: Path) -> dict[str, str]:
     from answerkey.experiments.choice import conclude
     from answerkey.experiments.sweep import prepare, run_sweep
@@ -141,22 +135,6 @@ def _sweep(suite: Path, out: Path) -> dict[str, str]:
     folder = new_folder(out, f"{loaded.name}_sweep")
     write_sweep(sweep, found, folder)
     return {"folder": str(folder), "sentence": found.best.sentence}
-
-
-def _next_steps(result: DemoResult) -> str:
-    runs, out = result.runs, result.out
-    # `make demo` installs into a folder that the shell does not search.
-    activate = "" if shutil.which("answerkey") else f" (after `. {Path(sys.executable).parent / 'activate'}`)"
-    return f"""
-done in {result.seconds} s; everything is in {out}. Read next:
-  {runs["faq"].folder}/failures.txt   what the FAQ bot got wrong, worst first
-  {runs["kpi-v2"].folder}/report.html   the whole run; open it in a browser
-  {result.comparison["folder"]}/comparison.html   version 2 against version 1, case by case
-  {result.sweep["folder"]}   every retrieval setting, with charts
-Try next{activate}:
-  answerkey view {out}                  browse everything
-  answerkey run {out}/world/faq.toml    fix an answer in world/faq.csv, run again, compare
-  answerkey init mybot                  a suite for your own bot"""
 
 
 FILES = ("suite.toml", "cases.md", "bot.py")

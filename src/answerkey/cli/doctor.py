@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -64,15 +65,16 @@ class JudgeTest:
     def as_json(self, *, large: bool) -> dict[str, object]:
         exam, named = self.exam, {"name": self.name, "reachable": self.exam is not None, "error": self.error or None}
         if exam is None:
-            failed = {**named, "passed": False, "right": None, "of": None}
-            return {**failed, "kinds": {}} if large else {**failed, "resists_injection": None, "questions": []}
+            more: dict[str, object] = {"kinds": {}} if large else {"resists_injection": None, "questions": []}
+            return {**named, "passed": False, "right": None, "of": None, **more}
+        named |= {"resists_injection": exam.resists_injection}
         if large:
-            return {**named, "resists_injection": exam.resists_injection, **exam.to_json()}
-        fields = ("kind", "question", "answer", "wanted", "value", "reason", "error", "right")
-        shown = {"value": "accuracy"}
-        questions = [{shown.get(name, name): getattr(item, name) for name in fields} for item in exam.answers]
-        marks = {"passed": exam.passed, "right": exam.right, "of": len(exam.answers)}
-        return {**named, "resists_injection": exam.resists_injection, **marks, "questions": questions}
+            return {**named, **exam.to_json()}
+        fields = ("kind", "question", "answer", "wanted", "reason", "error", "right")
+        questions = [
+            {"accuracy": item.value, **{name: getattr(item, name) for name in fields}} for item in exam.answers
+        ]
+        return {**named, "passed": exam.passed, "right": exam.right, "of": len(exam.answers), "questions": questions}
 
 
 @click.command("doctor")
@@ -154,12 +156,21 @@ def _judge_settings(suite: Path | None, judge: str | None, model: str | None, ke
 
 def check_installation() -> list[Check]:
     """Versions, the packaged embedding model, the cache folder, and the optional packages."""
+    extras: list[Check] = []
+    for name, (module, package, purpose) in _EXTRAS.items():  # not imported: some take seconds to load
+        if find_spec(module) is None:
+            extras.append(Check(name, MISSING, f"for {purpose}: pip install 'answerkey[{name}]'"))
+            continue
+        known = ""
+        with suppress(PackageNotFoundError):
+            known = f" {version(package)}"
+        extras.append(Check(name, OK, f"{package}{known}"))
     about = f"{__version__} on Python {platform.python_version()}, {platform.platform(terse=True)}"
     return [
         Check("answerkey", OK, about),
         _try("embedding model", _check_embedding),
         _try("cache folder", _check_cache),
-        *(_check_extra(name, *about) for name, about in _EXTRAS.items()),
+        *extras,
     ]
 
 
@@ -187,16 +198,6 @@ def _check_cache() -> str:
     return str(folder)
 
 
-def _check_extra(name: str, module: str, package: str, purpose: str) -> Check:
-    """Without importing the module: some take seconds to load."""
-    if find_spec(module) is None:
-        return Check(name, MISSING, f"for {purpose}: pip install 'answerkey[{name}]'")
-    try:
-        return Check(name, OK, f"{package} {version(package)}")
-    except PackageNotFoundError:
-        return Check(name, OK, package)
-
-
 def examine(judge: Judge, *, large: bool) -> JudgeTest:
     """Give the judge its exam; an endpoint that does not respond is reported, not raised."""
     try:
@@ -217,25 +218,20 @@ def _show_exam(tested: JudgeTest) -> None:
     if exam is None:
         return show(f"✗ judge {tested.name}: {tested.error}")
     show(f"\njudge {tested.name}: {exam.right} of {exam.judged if exam.large else len(exam.answers)} right")
-    if exam.large:
-        return _show_kinds(exam)
-    for item in exam.answers:
-        grade = f"no grade: {item.error}" if item.value is None else f"accuracy {item.value:g}"
-        show(f"  {'✓' if item.right else '✗'} {item.kind:<10} {_start(item.answer)} {grade}, expected {item.wanted}")
-    return None
-
-
-def _show_kinds(exam: Exam) -> None:
-    """The result by kind, then the items that were wrong."""
-    for kind, result in exam.kinds.items():
-        if not result.claimed:
-            show(f"  – {kind:<13} can't judge this")
-            continue
+    for kind, result in exam.kinds.items() if exam.large else ():
         left = f", {result.not_judged} it can't judge" if result.not_judged else ""
-        show(f"  {'✗' if kind in exam.failed_kinds else '✓'} {kind:<13} {result.right} of {result.of}{left}")
+        found = f"{result.right} of {result.of}{left}" if result.claimed else "can't judge this"
+        mark = "–" if not result.claimed else "✗" if kind in exam.failed_kinds else "✓"
+        show(f"  {mark} {kind:<13} {found}")
     for item in exam.answers:
-        if item.right is False:
+        if exam.large and item.right is False:
             show(f"    {item.kind}: {_start(item.answer)} {item.error or item.given}; expected {item.wanted}")
+        elif not exam.large:
+            grade = f"no grade: {item.error}" if item.value is None else f"accuracy {item.value:g}"
+            show(
+                f"  {'✓' if item.right else '✗'} {item.kind:<10} {_start(item.answer)} {grade}, expected {item.wanted}"
+            )
+    return None
 
 
 def _start(answer: str) -> str:

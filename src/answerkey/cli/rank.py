@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import click
 from answerkey.cli.output import FILE, done, json_option, print_json, say, show
 from answerkey.cli.scoring_options import split_names
 from answerkey.comparison.significance import Difference, difference
+from answerkey.reports.text import aligned
 from answerkey.retrieval.rankings import read_figures
 
 if TYPE_CHECKING:
@@ -77,19 +78,6 @@ def _as_json(result: Ranked) -> dict[str, object]:
     return {**found, **({"places_without_id": result.without_id} if result.without_id else {})}
 
 
-def _compare(results: Mapping[str, Ranked], names: Sequence[str]) -> tuple[str, int, Differences]:
-    """The best configuration by the first metric, the labelled queries, and how far each other one is from it on them."""
-    best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
-    labelled = [query for query in results[best].ids if query not in set(results[best].unlabelled)]
-
-    def from_best(result: Ranked, name: str) -> Difference:
-        return difference(_column(results[best], name, labelled), _column(result, name, labelled))
-
-    others = {setup: result for setup, result in results.items() if setup != best}
-    found = {setup: {name: from_best(result, name) for name in names} for setup, result in others.items()}
-    return best, len(labelled), found
-
-
 def _column(result: Ranked, name: str, queries: Sequence[str]) -> NumberArray:
     import numpy as np
 
@@ -98,21 +86,24 @@ def _column(result: Ranked, name: str, queries: Sequence[str]) -> NumberArray:
 
 
 def _print_configurations(results: Mapping[str, Ranked], names: Sequence[str], as_json: bool) -> None:
-    best, queries, differences = _compare(results, names)
+    best = max(results, key=lambda setup: results[setup].mean[names[0]] or 0.0)
+    labelled = [query for query in results[best].ids if query not in set(results[best].unlabelled)]
+    differences: Differences = {setup: {} for setup in results if setup != best}
+    for setup, metrics in differences.items():
+        for name in names:
+            ours, theirs = (_column(results[each], name, labelled) for each in (setup, best))
+            metrics[name] = difference(theirs, ours)
     if as_json:
         found = {
             setup: {name: {"diff": d.diff, "ci95": d.interval, "p": d.p} for name, d in metrics.items()}
             for setup, metrics in differences.items()
         }
-        compared = {"best": best, "by": names[0], "queries": queries, "difference_from_best": found}
+        compared = {"best": best, "by": names[0], "queries": len(labelled), "difference_from_best": found}
         configurations = {setup: _as_json(result) for setup, result in results.items()}
         return print_json({"configurations": configurations, "comparison": compared})
     names = list(next(iter(results.values())).mean)
-    width = max(len("configuration"), *map(len, results))
-    show(f"{'configuration':<{width}}  " + "  ".join(f"{name:>8}" for name in names))
-    for setup, result in results.items():
-        show(f"{setup:<{width}}  {_cells(result.mean, names)}")
-    show(f"best by {names[0]}: {best} ({queries} labelled queries)")
+    _show_table("configuration", names, {setup: result.mean for setup, result in results.items()})
+    show(f"best by {names[0]}: {best} ({len(labelled)} labelled queries)")
     for setup, metrics in differences.items():
         found = metrics[names[0]]
         p = "" if found.p is None else f", p = {found.p:.3f}"
@@ -122,19 +113,17 @@ def _print_configurations(results: Mapping[str, Ranked], names: Sequence[str], a
     return None
 
 
-def _cells(values: Mapping[str, float | None], names: Iterable[str]) -> str:
-    shown = {name: "-" if (value := values.get(name)) is None else f"{value:.4f}" for name in names}
-    return "  ".join(f"{text:>{max(8, len(name))}}" for name, text in shown.items())
+def _show_table(title: str, names: Sequence[str], rows: Mapping[str, Mapping[str, float | None]]) -> None:
+    table = [[title, *(f"{name:>8}" for name in names)]]
+    for setup, values in rows.items():
+        table.append([setup, *("-" if (value := values.get(name)) is None else f"{value:.4f}" for name in names)])
+    show("\n".join(aligned(table)))
 
 
 def _show_figures(figures: RecordedFigures) -> None:
     show("figures as they were recorded; the file has no rankings to measure")
-    width = max(map(len, figures))
-    first = next(iter(figures.values()))
-    for statistic, metrics in first.items():
-        show(f"{statistic:<{width}}  " + "  ".join(f"{name:>8}" for name in metrics))
-        for setup, found in figures.items():
-            show(f"{setup:<{width}}  {_cells(found.get(statistic, {}), metrics)}")
+    for statistic, metrics in next(iter(figures.values())).items():
+        _show_table(statistic, list(metrics), {setup: found.get(statistic, {}) for setup, found in figures.items()})
 
 
 def _show_places(result: Ranked, setup: str = "") -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from answerkey.cli.output import FILE, PATH, collection_option, done, end, json_option, print_result, say, show
-from answerkey.config.declare import TomlTable
 from answerkey.errors import EXIT_GATE, EXIT_OK, Ending, SettingsError
 from answerkey.reports.chart_style import INSTALL
 from answerkey.runs.store import is_run, new_folder
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from answerkey.experiments.choice import Conclusions
     from answerkey.experiments.diagnose import Diagnosis
-    from answerkey.experiments.evidence import RetrievalEvidence
     from answerkey.experiments.sweep import Sweep
     from answerkey.experiments.verify import WrongPage
 
@@ -56,11 +54,22 @@ def sweep_command(
     from answerkey.experiments.sweep_files import summary
     from answerkey.reports.sweep_report import sweep_text, write_sweep
 
-    loaded = load_suite(suite, _sweep_settings(given), given["collection"])
+    named = {
+        "alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int),
+        "named": given["named"] or None, "rrf": given["rrf"] or None, "select": given["select"],
+        "topk_alpha": given["alpha"],
+    }  # fmt: skip
+    settings = {f"retrieval.{key}": value for key, value in named.items() if value is not None}
+    loaded = load_suite(suite, settings, given["collection"])
     prepared = prepare(loaded, say)
     sweep = run_sweep(prepared, say, timed=query is None)
-    for warning in _warnings(sweep):
+    for warning in sweep.check.warnings:
         say(f"warning: {warning}")
+    if unlabelled := len(sweep.cases) - int(sweep.labelled.sum()):
+        of = f"{unlabelled} of {len(sweep.cases)} queries"
+        say(f"warning: {of} have no relevant pages and are left out of the means")
+    if sweep.values.max() > 1.0 + 1e-9:
+        say('warning: some values are above 1, because several chunks of one page are counted; use unit = "page"')
     found = conclude(sweep)
     if query is not None:
         return _trace(sweep, found, query, k, as_json=as_json)
@@ -72,16 +81,6 @@ def sweep_command(
     return None if as_json else done(f"wrote {folder}")
 
 
-def _sweep_settings(given: TomlTable) -> TomlTable:
-    """The options as settings of the suite."""
-    named = {
-        "alphas": _numbers("alphas", given["alphas"], float), "ks": _numbers("ks", given["ks"], int),
-        "named": given["named"] or None, "rrf": given["rrf"] or None, "select": given["select"],
-        "topk_alpha": given["alpha"],
-    }  # fmt: skip
-    return {f"retrieval.{key}": value for key, value in named.items() if value is not None}
-
-
 def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list[Any] | None:
     if text is None:
         return None
@@ -89,16 +88,6 @@ def _numbers(name: str, text: str | None, read: type[float] | type[int]) -> list
         return [read(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise click.BadParameter(f'"{text}": expected comma-separated numbers', param_hint=f"--{name}") from None
-
-
-def _warnings(sweep: Sweep) -> list[str]:
-    found = list(sweep.check.warnings)
-    unlabelled = len(sweep.cases) - int(sweep.labelled.sum())
-    if unlabelled:
-        found.append(f"{unlabelled} of {len(sweep.cases)} queries have no relevant pages and are left out of the means")
-    if sweep.values.max() > 1.0 + 1e-9:
-        found.append('some values are above 1, because several chunks of one page are counted; use unit = "page"')
-    return found
 
 
 def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_json: bool) -> None:
@@ -123,7 +112,8 @@ def _trace(sweep: Sweep, found: Conclusions, query: str, k: int | None, *, as_js
 @click.option("--index-ids", type=FILE, help="With --qrels: the page id of each chunk, as a JSON list or one per line.")
 @collection_option
 @json_option
-def diagnose_command(suite_or_run: Path | None, collection: str | None, as_json: bool, **files: Path | None) -> None:
+def diagnose_command(suite_or_run: Path | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None,
+                     collection: str | None, as_json: bool) -> None:  # fmt: skip
     """Find out why retrieval scores are low, and what to fix first.
 
     \b
@@ -132,27 +122,21 @@ def diagnose_command(suite_or_run: Path | None, collection: str | None, as_json:
       answerkey diagnose --qrels labels.json --run rankings.csv --index-ids ids.txt
     """
     from answerkey.experiments.diagnose import diagnose
+    from answerkey.experiments.evidence import from_files, from_run, from_suite
 
     if collection is not None and (suite_or_run is None or is_run(suite_or_run)):
         raise click.UsageError("--collection needs a suite, whose vector store is searched")
-    diagnosis = diagnose(_evidence(suite_or_run, collection, **files))
-    print_result(diagnosis.as_json(), "\n".join(_lines(diagnosis)), as_json)
-
-
-def _evidence(
-    source: Path | None, collection: str | None, qrels: Path | None, run_file: Path | None, index_ids: Path | None
-) -> RetrievalEvidence:
-    from answerkey.experiments.evidence import from_files, from_run, from_suite
-
-    qrels = qrels or run_file
-    if (source is None) == (qrels is None):
+    labels = qrels or run_file
+    if suite_or_run is not None and labels is None:
+        evidence = from_run(suite_or_run) if is_run(suite_or_run) else from_suite(suite_or_run, say, collection)
+    elif suite_or_run is not None or labels is None:
         raise click.UsageError("give a suite, a run folder, or --qrels with --run or --index-ids")
-    if source is not None:
-        return from_run(source) if is_run(source) else from_suite(source, say, collection)
-    assert qrels is not None
-    if run_file is None and index_ids is None:
+    elif run_file is None and index_ids is None:
         raise click.UsageError("--qrels needs --run, --index-ids or both")
-    return from_files(qrels, run_file, index_ids)
+    else:
+        evidence = from_files(labels, run_file, index_ids)
+    diagnosis = diagnose(evidence)
+    print_result(diagnosis.as_json(), "\n".join(_lines(diagnosis)), as_json)
 
 
 def _lines(diagnosis: Diagnosis) -> Iterator[str]:

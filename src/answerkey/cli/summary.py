@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ from answerkey.cli.output import PATH, end, json_option, print_result
 from answerkey.cli.scoring_options import charts_option
 from answerkey.errors import InputError, SettingsError, did_you_mean
 from answerkey.files import read_json
-from answerkey.reports.text import text_report
+from answerkey.reports.text import aligned, figure, text_report
 from answerkey.reports.write import write_reports
 from answerkey.runs.conclusion import end_of_reading
 from answerkey.runs.store import profile_of, read_manifest, read_outcomes
@@ -31,49 +30,20 @@ COLUMNS: dict[str, Callable[[Outcome], str | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GroupFigures:
-    """The cases with one value of the column; `name` is None where they have none. Means are of the known values."""
+def group_by(folder: Path, column: str) -> dict[str | None, OutcomeTally]:
+    """The cases with each value of the column, most cases first; None for those without one.
 
-    name: str | None
-    cases: int
-    scored: int
-    passed: int
-    errors: int
-    mean_score: float | None
-    mean_response_time: float | None
-
-
-def group_by(folder: Path, column: str) -> list[GroupFigures]:
-    """One entry per value of the column, most cases first.
-
-    >>> [group.name for group in group_by(Path("results/run"), "route")]      # doctest: +SKIP
+    >>> list(group_by(Path("results/run"), "route"))      # doctest: +SKIP
     ['documents', 'sales']
     """
     if column not in COLUMNS:
         known = ", ".join(COLUMNS)
         raise SettingsError(f'cannot group by "{column}"{did_you_mean(column, COLUMNS)}; choose one of {known}')
-    tallies: dict[str | None, OutcomeTally] = {}
+    groups: dict[str | None, OutcomeTally] = {}
     for outcome in read_outcomes(folder):
         name = COLUMNS[column](outcome)
-        tallies.setdefault(None if name is None else str(name), OutcomeTally()).add(outcome)
-    groups = [
-        GroupFigures(name, each.count, each.judged, each.passed, each.error_count, each.overall.mean, each.seconds.mean)
-        for name, each in tallies.items()
-    ]
-    return sorted(groups, key=lambda group: (-group.cases, group.name is None, group.name or ""))
-
-
-def grouped_text(groups: list[GroupFigures], column: str) -> str:
-    """The same as a table of text."""
-    names = ["(none)" if group.name is None else " ".join(group.name.split()) for group in groups]
-    width = max(map(len, (column, *names)))
-    lines = [f"{column:<{width}}  {'cases':>9}  {'scored':>9}  {'passed':>9}  {'errors':>7}  {'mean score':>10}"]
-    for name, group in zip(names, groups, strict=True):
-        mean = "-" if group.mean_score is None else f"{group.mean_score:.3f}"
-        counts = f"{group.cases:>9,}  {group.scored:>9,}  {group.passed:>9,}  {group.errors:>7,}"
-        lines.append(f"{name:<{width}}  {counts}  {mean:>10}")
-    return "\n".join(lines)
+        groups.setdefault(None if name is None else str(name), OutcomeTally()).add(outcome)
+    return dict(sorted(groups.items(), key=lambda each: (-each[1].count, each[0] is None, each[0] or "")))
 
 
 @click.command("summary")
@@ -92,7 +62,15 @@ def summary_command(run: Path, by: str | None, as_json: bool) -> None:
     partial = read_manifest(run).partial
     if by is not None:
         groups = group_by(run, by)
-        print_result([asdict(group) for group in groups], grouped_text(groups, by), as_json)
+        rows: list[dict[str, object]] = []
+        table = [[by, "cases", "scored", "passed", "errors", "mean score"]]
+        for name, each in groups.items():
+            counts = {"cases": each.count, "scored": each.judged, "passed": each.passed, "errors": each.error_count}
+            means = {"mean_score": each.overall.mean, "mean_response_time": each.seconds.mean}
+            rows.append({"name": name, **counts, **means})
+            shown = "(none)" if name is None else " ".join(name.split())
+            table.append([shown, *(f"{count:,}" for count in counts.values()), figure(each.overall.mean)])
+        print_result(rows, "\n".join(aligned(table)), as_json)
         raise click.exceptions.Exit(end(end_of_reading(partial, f"{counted(len(groups), 'group')} by {by}")))
     path = run / "summary.json"
     if not path.is_file():

@@ -92,6 +92,13 @@ class Changed:
 def what_changed(pairs: Pairs) -> Changed:
     """Compare the answers by their hashes and the rest by fingerprint."""
     a, b = pairs.a, pairs.b
+    # Of the parts of the fingerprint that differ, those that affect what both runs measured.
+    parts = [part for part in (*SCORING, "settings") if a.fingerprint.get(part, "") != b.fingerprint.get(part, "")]
+    takes = {"embedding": "embed", "judge": "judge"}
+    needed = {keyword for name in pairs.metrics() for keyword in _keywords(name)}
+    parts = [part for part in parts if part not in takes or takes[part] in needed]
+    if set(a.metrics) != set(b.metrics) and "metrics" in parts and "profile" not in parts:
+        parts.remove("metrics")
     identical = near = evidence = 0
     for i, j in pairs.rows():
         same = a.answers[i] == b.answers[j]
@@ -107,23 +114,11 @@ def what_changed(pairs: Pairs) -> Changed:
         added=pairs.added,
         removed=pairs.removed,
         edited=pairs.edited,
-        parts=_differing(pairs),
+        parts=tuple(parts),
         settings=tuple(_changed_settings(a.settings, b.settings)),
         partial_a=a.partial,
         partial_b=b.partial,
     )
-
-
-def _differing(pairs: Pairs) -> tuple[str, ...]:
-    """Parts of the fingerprint that differ and affect what both runs measured."""
-    old, new = pairs.a.fingerprint, pairs.b.fingerprint
-    parts = [part for part in (*SCORING, "settings") if old.get(part, "") != new.get(part, "")]
-    takes = {"embedding": "embed", "judge": "judge"}
-    needed = {keyword for name in pairs.metrics() for keyword in _keywords(name)}
-    parts = [part for part in parts if part not in takes or takes[part] in needed]
-    if set(pairs.a.metrics) != set(pairs.b.metrics) and "metrics" in parts and "profile" not in parts:
-        parts.remove("metrics")
-    return tuple(parts)
 
 
 def _changed_settings(old: object, new: object, name: str = "") -> Iterator[str]:

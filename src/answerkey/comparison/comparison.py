@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from answerkey.comparison.changed import Changed, what_changed
 from answerkey.comparison.pair import Noise, Pairs, Side, estimate_noise, pair, read_side
 from answerkey.comparison.significance import Difference, McNemar, difference, effect_size, holm, mcnemar
-from answerkey.comparison.verdict import Evidence, decide
+from answerkey.comparison.verdict import decide
 from answerkey.display import data_frame, html_table, html_text
 from answerkey.errors import InputError, SettingsError
 from answerkey.metrics.registry import find
@@ -26,26 +26,9 @@ _STILL = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """One case whose overall score changed. A flaky one stays within the range of A's repeats."""
-
-    id: str
-    question: str
-    score_a: float
-    score_b: float
-    status_a: str
-    status_b: str
-    flaky: bool = False
-
-    @property
-    def diff(self) -> float:
-        return self.score_b - self.score_a
-
-
-@dataclass(frozen=True, slots=True)
-class Flip:
-    """One case that passes in one run and not in the other; a score is None where the case ended in an error. `flaky`:
-    its repeats in one of the runs both passed and failed."""
+class CaseChange:
+    """One case that passes in only one of the runs, or whose overall score changed. A score is None where the case has
+    none. `flaky`: its repeats in one of the runs both passed and failed, or its score stays within the range of A's."""
 
     id: str
     question: str
@@ -54,6 +37,10 @@ class Flip:
     score_a: float | None
     score_b: float | None
     flaky: bool = False
+
+    @property
+    def diff(self) -> float:
+        return (self.score_b or 0.0) - (self.score_a or 0.0)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,9 +59,9 @@ class Comparison:
     quality: Difference
     metrics: dict[str, Difference]
     mcnemar: McNemar
-    newly_failing: tuple[Flip, ...]
-    newly_passing: tuple[Flip, ...]
-    moves: tuple[Move, ...]
+    newly_failing: tuple[CaseChange, ...]
+    newly_passing: tuple[CaseChange, ...]
+    moves: tuple[CaseChange, ...]
     lost: tuple[str, ...]
     errors: dict[str, tuple[int, int]]
     errors_a: int
@@ -91,12 +78,12 @@ class Comparison:
         return max([self.overall.n, *(d.n for d in self.metrics.values())])
 
     @property
-    def improved(self) -> list[Move]:
+    def improved(self) -> list[CaseChange]:
         """Largest gain first, without flaky cases."""
         return sorted((m for m in self.moves if m.diff > 0 and not m.flaky), key=lambda m: -m.diff)
 
     @property
-    def degraded(self) -> list[Move]:
+    def degraded(self) -> list[CaseChange]:
         """Largest loss first, without flaky cases."""
         return sorted((m for m in self.moves if m.diff < 0 and not m.flaky), key=lambda m: m.diff)
 
@@ -158,7 +145,11 @@ def side_of(name: str, manifest: Manifest, outcomes: Iterable[Outcome], profile:
     side = read_side(name, manifest.fingerprint, outcomes, settings.statistics.cluster)
     if not len(side):
         raise InputError(f"{name}: the run has no finished case to compare; finish it with `answerkey run … --resume`")
-    side.partial = _unfinished(manifest, len(side))
+    why, count = manifest.partial, manifest.count or 0
+    if why and not why.startswith(DAMAGED):
+        got = f"{len(side)} of {count} cases: {'not finished' if why == 'in progress' else why}"
+        why = got if len(side) < count else ""  # it has an outcome, even an error, for every case
+    side.partial = why
     side.scale = profile.scale if profile else None
     side.repeats = settings.run.repeats
     side.settings = {name: getattr(settings, name) for name in ("target", "judge", "embedding")}
@@ -167,20 +158,14 @@ def side_of(name: str, manifest: Manifest, outcomes: Iterable[Outcome], profile:
     return side
 
 
-def _unfinished(manifest: Manifest, done: int) -> str:
-    """How far an unfinished run got; empty for one that has an outcome, even an error, for every case."""
-    why, count = manifest.partial, manifest.count or 0
-    if not why or why.startswith(DAMAGED) or done >= count:
-        return why if why.startswith(DAMAGED) else ""
-    return f"{done} of {count} cases: {'not finished' if why == 'in progress' else why}"
-
-
 def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
     """As `compare_runs`, from the columns of the runs."""
     pairs = pair(a, b)
     changed = what_changed(pairs)
-    overall = difference(*pairs.score())
-    metrics = {name: difference(*pairs.metric(name), direction(name)) for name in pairs.metrics()}
+    overall = difference(*pairs.both(a.score, b.score))
+    metrics = {
+        name: difference(*pairs.both(a.metrics[name], b.metrics[name]), direction(name)) for name in pairs.metrics()
+    }
     tested = {name: d.p for name, d in metrics.items() if d.p is not None}
     for name, p in zip(tested, holm(list(tested.values())), strict=True):
         metrics[name] = replace(metrics[name], p_holm=p)
@@ -188,7 +173,8 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
     scale = a.scale if a.scale == b.scale else None
     lost = tuple(pairs.lost())
     with_errors = difference(*pairs.score_with_errors()) if lost else overall
-    verdict, sentence = decide(changed, Evidence(overall, with_errors, metrics, noise, scale))
+    failing, passing, moves = _changes(pairs, noise)
+    verdict, sentence = decide(changed, overall, with_errors, metrics, noise, scale)
     return Comparison(
         name_a=a.name,
         name_b=b.name,
@@ -196,16 +182,16 @@ def compare_sides(a: Side, b: Side, repeats: Sequence[Side] = ()) -> Comparison:
         sentence="; ".join([*changed.unfinished, sentence]),
         changed=changed,
         overall=replace(overall, p_holm=overall.p),
-        quality=difference(*pairs.quality()),
+        quality=difference(*pairs.both(a.quality, b.quality)),
         metrics=metrics,
-        mcnemar=mcnemar(*pairs.passed()),
-        newly_failing=_flips(pairs, was=1),
-        newly_passing=_flips(pairs, was=0),
-        moves=_moves(pairs, noise),
+        mcnemar=mcnemar(*pairs.both(a.passed, b.passed)),
+        newly_failing=tuple(failing),
+        newly_passing=tuple(passing),
+        moves=tuple(moves),
         lost=lost,
         errors={name: (a.errors.get(name, 0), b.errors.get(name, 0)) for name in metrics},
-        errors_a=a.failed_cases(),
-        errors_b=b.failed_cases(),
+        errors_a=a.statuses.count(Status.ERROR),
+        errors_b=b.statuses.count(Status.ERROR),
         only_a=tuple(name for name in a.metrics if name not in b.metrics),
         only_b=tuple(name for name in b.metrics if name not in a.metrics),
         noise=noise,
@@ -222,35 +208,30 @@ def direction(name: str) -> Better:
         return "higher"
 
 
-def _flips(pairs: Pairs, *, was: int) -> tuple[Flip, ...]:
-    """Cases that passed (`was` = 1) or failed (0) in A, and not so in B. An error counts as failing."""
-    a, b = pairs.a, pairs.b
-    flips: list[Flip] = []
-    for i, j in pairs.rows():
-        before, after = a.passed[i], b.passed[j]
-        failed = after == 0 or (after < 0 and b.statuses[j] == Status.ERROR)
-        if before == 1 and failed if was else before != 1 and after == 1:
-            scores = [None if math.isnan(s) else s for s in (a.score[i], b.score[j])]
-            flaky = a.ids[i] in a.flaky | b.flaky
-            flips.append(Flip(a.ids[i], a.questions[i], a.statuses[i], b.statuses[j], scores[0], scores[1], flaky))
-    return tuple(flips)
-
-
-def _moves(pairs: Pairs, noise: Noise | None) -> tuple[Move, ...]:
-    a, b = pairs.a, pairs.b
-    moves: list[Move] = []
+def _changes(pairs: Pairs, noise: Noise | None) -> tuple[list[CaseChange], list[CaseChange], list[CaseChange]]:
+    """The cases that newly fail, those that newly pass, and those whose score moved. An error counts as failing."""
+    a, b, flaky = pairs.a, pairs.b, pairs.a.flaky | pairs.b.flaky
+    failing, passing, moves = list[CaseChange](), list[CaseChange](), list[CaseChange]()
     for row, (i, j) in enumerate(pairs.rows()):
         before, after = a.score[i], b.score[j]
+        score_a, score_b = (None if math.isnan(score) else score for score in (before, after))
+        case = CaseChange(a.ids[i], a.questions[i], a.statuses[i], b.statuses[j], score_a, score_b, a.ids[i] in flaky)
+        if a.passed[i] == 1 and (b.passed[j] == 0 or b.statuses[j] == Status.ERROR):
+            failing.append(case)
+        elif a.passed[i] != 1 and b.passed[j] == 1:
+            passing.append(case)
         # A missing score is NaN, and every comparison with NaN is false.
         if abs(after - before) > _STILL * max(abs(before), abs(after)):
-            flaky = noise is not None and noise.covers(row, after)
-            moves.append(Move(a.ids[i], a.questions[i], before, after, a.statuses[i], b.statuses[j], flaky))
-    return tuple(moves)
+            moves.append(replace(case, flaky=noise is not None and noise.covers(row, after)))
+    return failing, passing, moves
 
 
 def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, object]:
     """The comparison as strict JSON; at most `cases` improved and degraded cases are listed, all are counted."""
-    c = comparison
+    c, m = comparison, comparison.mcnemar
+    counts = {"both_pass": m.both, "only_a_passes": m.only_a, "only_b_passes": m.only_b, "both_fail": m.neither}
+    n = sum(counts.values())
+    rates = {"pass_rate_a": (m.both + m.only_a) / n, "pass_rate_b": (m.both + m.only_b) / n} if n else {}
     return {
         "verdict": c.verdict,
         "sentence": c.sentence,
@@ -275,7 +256,7 @@ def comparison_json(comparison: Comparison, cases: int = 20) -> dict[str, object
         "only_in_b": c.only_b,
         "broken": {name: {"a": a, "b": b} for name, (a, b) in c.errors.items() if a or b},
         "mcnemar_p": c.mcnemar.p,
-        "mcnemar": _mcnemar_json(c.mcnemar),
+        "mcnemar": {"n": n, **counts, **rates, "method": m.method},
         "smallest_detectable": c.overall.smallest_detectable,
         "noise": c.noise and {
             "runs": c.noise.runs, "sd_within_case": c.noise.sd, "floor": c.noise.floor, "flaky_cases": c.noise.flaky,
@@ -295,13 +276,6 @@ def _difference_json(d: Difference) -> dict[str, object]:
     return {**record, **ends, "effect": effect_size(d.d_pooled)}
 
 
-def _mcnemar_json(m: McNemar) -> dict[str, object]:
-    counts = {"both_pass": m.both, "only_a_passes": m.only_a, "only_b_passes": m.only_b, "both_fail": m.neither}
-    n = sum(counts.values())
-    rates = {"pass_rate_a": (m.both + m.only_a) / n, "pass_rate_b": (m.both + m.only_b) / n} if n else {}
-    return {"n": n, **counts, **rates, "method": m.method}
-
-
-def _moves_json(moves: Sequence[Move], most: int) -> dict[str, object]:
+def _moves_json(moves: Sequence[CaseChange], most: int) -> dict[str, object]:
     cases = [{**asdict(move), "diff": move.diff} for move in moves[:most]]
     return {"count": len(moves), "cases": [{key: case[key] for key in case if key != "flaky"} for case in cases]}

@@ -17,7 +17,7 @@ from answerkey.errors import InputError
 from answerkey.runs.records import SCORING, cluster_of
 from answerkey.runs.repeats import is_flaky
 from answerkey.text import words
-from answerkey.types import Case, Outcome, Response, Status
+from answerkey.types import Outcome, Status
 
 if TYPE_CHECKING:
     from answerkey.intervals import NumberArray
@@ -27,7 +27,7 @@ _SHOWN = 200
 
 @dataclass(slots=True)
 class Side:
-    """One run as columns in case order. A missing number is NaN, only inside here; `passed` is -1 without a verdict.
+    """One run as columns in case order. A missing number is NaN, only inside here; `passed` is 0 or 1.
     `cluster` is the column of clusters that the suite names, `flaky` are the cases whose repeats both passed and
     failed; `partial` says how much of an unfinished run is here, and why; `scale` is the highest score of its profile;
     `errors` counts the errors of each metric."""
@@ -50,71 +50,51 @@ class Side:
     statuses: list[str] = field(default_factory=list[str])
     score: array[float] = field(default_factory=lambda: array("d"))
     quality: array[float] = field(default_factory=lambda: array("d"))
-    passed: array[int] = field(default_factory=lambda: array("b"))
+    passed: array[float] = field(default_factory=lambda: array("d"))
     metrics: dict[str, array[float]] = field(default_factory=dict[str, "array[float]"])
     errors: dict[str, int] = field(default_factory=dict[str, int])
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def failed_cases(self) -> int:
-        """How many cases ended in an error."""
-        return sum(status == Status.ERROR for status in self.statuses)
-
 
 def read_side(name: str, fingerprint: Mapping[str, str], outcomes: Iterable[Outcome], cluster: str = "") -> Side:
     """Stream the outcomes of a run into columns; `cluster` is the column of clusters, by default `cluster`."""
     side = Side(name, fingerprint, cluster=cluster)
-    for outcome in outcomes:
-        _add(side, outcome)
+    for row, outcome in enumerate(outcomes):
+        case, response, verdict = outcome.case, outcome.response, outcome.verdict
+        side.ids.append(case.id)
+        side.questions.append(case.question[:_SHOWN])
+        side.clusters.append(cluster_of(case, side.cluster or None) or case.id)
+        if is_flaky(attempt.verdict for attempt in outcome.attempts):
+            side.flaky.add(case.id)
+        relevant = sorted(case.relevant.items()) if case.relevant else ()
+        known = (case.question, case.expected, case.expected_route, case.acceptable_routes, relevant)
+        side.cases.append(_hash(repr((known, case.criteria, case.history))))
+        replies = [attempt.response for attempt in outcome.attempts] or [response]
+        texts = [reply.answer or "" for reply in replies]
+        given = [f"{reply.answer is None} {reply.error is None} {reply.answer or ''}" for reply in replies]
+        side.answers.append(_hash("\x1f".join(given)))
+        wording = "\x1f".join(" ".join(words(text)) for text in texts)
+        side.wordings.append(_hash(wording) if any(texts) else side.answers[-1])
+        evidence = ""
+        for reply in replies:
+            passages = [(each.id, each.page, each.text) for each in reply.passages]
+            evidence += repr((reply.route, reply.sources, reply.retrieved, passages))
+        side.evidence.append(_hash(evidence))
+        side.statuses.append(verdict.status)
+        side.score.append(nan if verdict.score is None else verdict.score)
+        side.quality.append(nan if verdict.quality is None else verdict.quality)
+        side.passed.append(nan if verdict.score is None else verdict.passed)
+        for metric, score in outcome.scores.items():
+            if score.error is not None:
+                side.errors[metric] = side.errors.get(metric, 0) + 1
+            column = side.metrics.setdefault(metric, array("d"))
+            column.extend([nan] * (row - len(column)))
+            column.append(nan if score.value is None else score.value)
     for column in side.metrics.values():
-        _pad(column, len(side))
+        column.extend([nan] * (len(side) - len(column)))
     return side
-
-
-def _add(side: Side, outcome: Outcome) -> None:
-    case, response, verdict = outcome.case, outcome.response, outcome.verdict
-    row = len(side.ids)
-    side.ids.append(case.id)
-    side.questions.append(case.question[:_SHOWN])
-    side.clusters.append(cluster_of(case, side.cluster or None) or case.id)
-    if is_flaky(attempt.verdict for attempt in outcome.attempts):
-        side.flaky.add(case.id)
-    side.cases.append(_case_hash(case))
-    replies = [attempt.response for attempt in outcome.attempts] or [response]
-    texts = [reply.answer or "" for reply in replies]
-    given = [f"{reply.answer is None} {reply.error is None} {reply.answer or ''}" for reply in replies]
-    side.answers.append(_hash("\x1f".join(given)))
-    wording = "\x1f".join(" ".join(words(text)) for text in texts)
-    side.wordings.append(_hash(wording) if any(texts) else side.answers[-1])
-    side.evidence.append(_hash("".join(map(_evidence, replies))))
-    side.statuses.append(verdict.status)
-    side.score.append(nan if verdict.score is None else verdict.score)
-    side.quality.append(nan if verdict.quality is None else verdict.quality)
-    side.passed.append(-1 if verdict.score is None else int(verdict.passed))
-    for name, score in outcome.scores.items():
-        if score.error is not None:
-            side.errors[name] = side.errors.get(name, 0) + 1
-        column = side.metrics.setdefault(name, array("d"))
-        _pad(column, row)
-        column.append(nan if score.value is None else score.value)
-
-
-def _pad(column: array[float], length: int) -> None:
-    column.extend([nan] * (length - len(column)))
-
-
-def _case_hash(case: Case) -> bytes:
-    """The question and what is known about a good answer."""
-    relevant = sorted(case.relevant.items()) if case.relevant else ()
-    known = (case.question, case.expected, case.expected_route, case.acceptable_routes, relevant)
-    return _hash(repr((known, case.criteria, case.history)))
-
-
-def _evidence(response: Response) -> str:
-    """What the bot returned besides the answer: route, sources, passages, ranking."""
-    passages = [(passage.id, passage.page, passage.text) for passage in response.passages]
-    return repr((response.route, response.sources, response.retrieved, passages))
 
 
 def _hash(text: str) -> bytes:
@@ -149,42 +129,24 @@ class Pairs:
         """Names measured in both runs, in A's order."""
         return [name for name in self.a.metrics if name in self.b.metrics]
 
-    def metric(self, name: str) -> Columns:
-        """The values of the cases that have one in both runs, and their clusters."""
-        return self._both(self.a.metrics[name], self.b.metrics[name])
-
-    def score(self) -> Columns:
-        """The overall scores of the cases that have one in both runs, and their clusters."""
-        return self._both(self.a.score, self.b.score)
-
-    def quality(self) -> Columns:
-        return self._both(self.a.quality, self.b.quality)
-
-    def score_with_errors(self) -> Columns:
-        """As `score`, but a case that has a score in A and an error in B scores 0 in B."""
-        import numpy as np
-
-        lost = np.array([status == Status.ERROR for status in self.b.statuses], dtype=bool)
-        return self._both(self.a.score, np.where(lost, 0.0, np.asarray(self.b.score)))
-
-    def passed(self) -> Columns:
-        """Pass (1) or fail (0) of the cases with a verdict in both runs, and their clusters."""
-        import numpy as np
-
-        a, b = np.asarray(self.a.passed)[self.rows_a], np.asarray(self.b.passed)[self.rows_b]
-        known = (a >= 0) & (b >= 0)
-        return a[known], b[known], None if self.clusters is None else self.clusters[known]
-
-    def lost(self) -> list[str]:
-        """Ids with a verdict in A and none in B."""
-        return [self.a.ids[i] for i, j in self.rows() if self.a.passed[i] >= 0 and self.b.passed[j] < 0]
-
-    def _both(self, a: Any, b: Any) -> Columns:
+    def both(self, a: Any, b: Any) -> Columns:
+        """Of two columns the values of the cases that have one in both runs, and their clusters."""
         import numpy as np
 
         left, right = np.asarray(a)[self.rows_a], np.asarray(b)[self.rows_b]
         present = ~(np.isnan(left) | np.isnan(right))
         return left[present], right[present], None if self.clusters is None else self.clusters[present]
+
+    def score_with_errors(self) -> Columns:
+        """The overall scores; a case that has a score in A and an error in B scores 0 in B."""
+        import numpy as np
+
+        lost = [status == Status.ERROR for status in self.b.statuses]
+        return self.both(self.a.score, np.where(lost, 0.0, self.b.score))
+
+    def lost(self) -> list[str]:
+        """Ids with a verdict in A and none in B."""
+        return [self.a.ids[i] for i, j in self.rows() if self.a.passed[i] >= 0 and not self.b.passed[j] >= 0]
 
 
 def pair(a: Side, b: Side) -> Pairs:
@@ -241,9 +203,9 @@ def estimate_noise(pairs: Pairs, repeats: Sequence[Side]) -> Noise | None:
                     "score it with the same profile and judge first (`answerkey rescore`)"
                 )
         where = {case_id: row for row, case_id in enumerate(repeat.ids)}
-        rows = [where.get(a.ids[i], -1) for i, _ in pairs.rows()]  # a case that it lacks has the last value, NaN or -1
+        rows = [where.get(a.ids[i], -1) for i, _ in pairs.rows()]  # a case that it lacks has the last value
         columns.append(np.append(np.asarray(repeat.score), np.nan)[rows])
-        passes.append(np.append(np.asarray(repeat.passed), -1)[rows])
+        passes.append(np.append(np.asarray(repeat.passed), np.nan)[rows])
     scores, passed = np.stack(columns), np.stack(passes)
     seen = (~np.isnan(scores)).sum(axis=0) >= 2
     if not seen.any():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import comb
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -174,18 +174,12 @@ class Preference:
 
 
 @dataclass(frozen=True, slots=True)
-class PreferenceHead:
-    """What is shown above the cases."""
+class KeptPreference:
+    """The file of a preference, as far as it is read again."""
 
     sentence: str
     judge: str
     warnings: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class KeptPreference(PreferenceHead):
-    """The file of a preference, as far as it is read again."""
-
     results: list[PreferredCase]
 
 
@@ -197,13 +191,12 @@ def prefer_outcomes(a: tuple[str, Iterable[Outcome]], b: tuple[str, Iterable[Out
     if not shared:
         raise InputError("the runs have no case in common: cases are paired by id")
     duels = [Duel(theirs[key].case, ours[key].response, theirs[key].response) for key in shared]
-    usable = [n for n, duel in enumerate(duels) if _problem(duel) is None and not _same(duel)]
-    asked = [duels[n] for n in usable]
+    unasked = [_unasked(duel) for duel in duels]
+    asked = [duel for duel, known in zip(duels, unasked, strict=True) if known is None]
     scores = judge.prefer([*asked, *(duel.swapped() for duel in asked)]) if asked else []
-    forward = dict(zip(usable, scores[: len(asked)], strict=True))
-    backward = dict(zip(usable, scores[len(asked) :], strict=True))
-    cases = tuple(_case(duel, forward.get(n), backward.get(n)) for n, duel in enumerate(duels))
-    identical = sum(_same(duel) and _problem(duel) is None for duel in duels)
+    judged = zip(asked, scores[: len(asked)], scores[len(asked) :], strict=True)
+    cases = tuple(known or _judged_case(*next(judged)) for known in unasked)
+    identical = sum(known is not None and known.winner == "tie" for known in unasked)
     missing = len(ours) + len(theirs) - 2 * len(shared)
     return Preference(a[0], b[0], judge.name, cases, identical, missing, judge.usage())
 
@@ -237,19 +230,28 @@ def remember_flips(preference: Preference, judge: Judge) -> None:
         remember(judge.fingerprint(), order_flips=OrderFlips(preference.flips, asked))
 
 
-def _case(duel: Duel, forward: Score | None, backward: Score | None) -> PreferredCase:
+def _unasked(duel: Duel) -> PreferredCase | None:
+    """The result of a pair that no judge is asked about: an answer is missing, or both are the same."""
+    for name, response in (("A", duel.first), ("B", duel.second)):
+        if response.answer is None or response.error is not None:
+            return _case(duel, reason=f"no answer in {name}: {response.error or 'no answer'}")
+    same = (duel.first.answer or "").strip() == (duel.second.answer or "").strip()
+    return _case(duel, "tie", reason="the answers are the same") if same else None
+
+
+def _case(duel: Duel, winner: Winner = "", **found: Any) -> PreferredCase:
     length_a, length_b = len(duel.first.answer or ""), len(duel.second.answer or "")
-    case = PreferredCase(duel.case.id, duel.case.question, "", length_a=length_a, length_b=length_b)
-    if forward is None or backward is None:
-        problem = _problem(duel)
-        return replace(case, winner="" if problem else "tie", reason=problem or "the answers are the same")
+    return PreferredCase(duel.case.id, duel.case.question, winner, length_a=length_a, length_b=length_b, **found)
+
+
+def _judged_case(duel: Duel, forward: Score, backward: Score) -> PreferredCase:
     if forward.value is None or backward.value is None:
-        return replace(case, reason=forward.reason or backward.reason, error=forward.error or backward.error)
+        return _case(duel, reason=forward.reason or backward.reason, error=forward.error or backward.error)
     chosen = (_chosen(forward.value, "A", "B"), _chosen(backward.value, "B", "A"))
     flipped = set(chosen) == {"A", "B"}
-    return replace(
-        case,
-        winner=chosen[0] if chosen[0] == chosen[1] else "tie",
+    return _case(
+        duel,
+        chosen[0] if chosen[0] == chosen[1] else "tie",
         flipped=flipped,
         first_shown=(forward.value == 1.0) + (backward.value == 1.0),
         reason=f"in one order A, in the other B: {forward.reason}" if flipped else forward.reason,
@@ -258,18 +260,6 @@ def _case(duel: Duel, forward: Score | None, backward: Score | None) -> Preferre
 
 def _chosen(value: float, first: Winner, second: Winner) -> Winner:
     return first if value > 0.5 else second if value < 0.5 else "tie"
-
-
-def _same(duel: Duel) -> bool:
-    return (duel.first.answer or "").strip() == (duel.second.answer or "").strip()
-
-
-def _problem(duel: Duel) -> str | None:
-    """Why a pair can't be compared: an answer is missing in one of the runs."""
-    for name, response in (("A", duel.first), ("B", duel.second)):
-        if response.answer is None or response.error is not None:
-            return f"no answer in {name}: {response.error or 'no answer'}"
-    return None
 
 
 def preference_text(preference: Preference, most: int = 20) -> str:

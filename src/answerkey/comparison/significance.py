@@ -208,29 +208,20 @@ def mcnemar(passed_a: NumberArray, passed_b: NumberArray, clusters: NumberArray 
     a, b = passed_a.astype(bool), passed_b.astype(bool)
     both, only_a = int((a & b).sum()), int((a & ~b).sum())
     only_b, neither = int((~a & b).sum()), int((~a & ~b).sum())
+    discordant, p, method = only_a + only_b, None, "no case"
     if clusters is not None and len(a):
-        p, method = _clustered_mcnemar_p(b.astype(float) - a, clusters)
-    else:
-        p, method = _mcnemar_p(only_a, only_b)
-    return McNemar(both, only_a, only_b, neither, p if len(a) else None, method if len(a) else "no case")
+        # Durkalski's test: (Σ of the net changes per cluster)² / Σ of their squares is χ² with 1 degree of freedom.
+        import numpy as np
 
-
-def _mcnemar_p(only_a: int, only_b: int) -> tuple[float, str]:
-    discordant = only_a + only_b
-    if discordant == 0:
-        return 1.0, "no case changed between pass and fail"
-    if discordant < EXACT_BELOW:
-        return min(1.0, 2 * float(distributions.binomial_cdf(min(only_a, only_b), discordant, 0.5))), "exact"
-    statistic = (abs(only_a - only_b) - 1) ** 2 / discordant
-    return float(distributions.chi2_tail(1, statistic)), "chi2"
-
-
-def _clustered_mcnemar_p(change: NumberArray, clusters: NumberArray) -> tuple[float, str]:
-    """Durkalski's test: (Σ of the net changes per cluster)² / Σ of their squares is χ² with 1 degree of freedom."""
-    import numpy as np
-
-    net = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=change)
-    squares = float((net * net).sum())
-    if squares == 0:
-        return 1.0, "no cluster changed between pass and fail"
-    return float(distributions.chi2_tail(1, float(net.sum()) ** 2 / squares)), "clustered"
+        net = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=b.astype(float) - a)
+        squares = float((net * net).sum())
+        p, method = 1.0, "no cluster changed between pass and fail"
+        if squares:
+            p, method = float(distributions.chi2_tail(1, float(net.sum()) ** 2 / squares)), "clustered"
+    elif len(a) and discordant == 0:
+        p, method = 1.0, "no case changed between pass and fail"
+    elif len(a) and discordant < EXACT_BELOW:
+        p, method = min(1.0, 2 * float(distributions.binomial_cdf(min(only_a, only_b), discordant, 0.5))), "exact"
+    elif len(a):
+        p, method = float(distributions.chi2_tail(1, (abs(only_a - only_b) - 1) ** 2 / discordant)), "chi2"
+    return McNemar(both, only_a, only_b, neither, p, method)

@@ -28,92 +28,66 @@ NOT_COMPARABLE = "not comparable"
 DEFAULT_MARGIN = 0.05  # of the scale
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the verdict is decided on. `with_errors` counts B's errors as a score of 0; `scale` is the highest score."""
-
-    overall: Difference
-    with_errors: Difference
-    metrics: Mapping[str, Difference]
-    noise: Noise | None = None
-    scale: float | None = None
-
-
-def decide(changed: Changed, evidence: Evidence) -> tuple[str, str]:
-    """The verdict and its sentence."""
-    overall, metrics = evidence.overall, evidence.metrics
+def decide(
+    changed: Changed,
+    overall: Difference,
+    with_errors: Difference,
+    metrics: Mapping[str, Difference],
+    noise: Noise | None = None,
+    scale: float | None = None,
+) -> tuple[str, str]:
+    """The verdict and its sentence. `with_errors` counts B's errors as a score of 0; `scale` is the highest score."""
     if changed.shared == 0:
         return NOT_COMPARABLE, "not comparable: the two runs share no unchanged case"
-    scored = max([overall.n, *(d.n for d in metrics.values())])
-    if scored == 0:
+    if not any(d.n for d in (overall, *metrics.values())):
         return NOT_COMPARABLE, "not comparable: no case has a score in both runs"
     if changed.scoring:
-        return _other_scoring(changed, overall)
+        return NOT_COMPARABLE, _other_scoring(changed, overall)
     if not changed.bot:
-        return _same_bot(changed, overall)
-    word, sentence = _by_metrics(metrics) if overall.n == 0 else _by_score(evidence)
-    if word == BETTER and (doubt := _doubt(changed, evidence)):
+        moved = f"; the change in score of {_change(overall)} is noise of the metrics or the judge"
+        same = f"{_identical(changed)}, and the scoring setup is unchanged"
+        return NO_DIFFERENCE, same if overall.ties == overall.n else f"{same}{moved}"
+    word, sentence = _by_score(overall, noise, scale) if overall.n else _by_metrics(metrics)
+    doubt, lost = "", with_errors.n - overall.n
+    if changed.removed:
+        doubt = f"{counted(len(changed.removed), 'case')} of A missing in B"
+    elif lost and not (with_errors.sure and with_errors.gain > 0):
+        doubt = f"{counted(lost, 'case')} with a score in A ended in an error in B"
+    if word == BETTER and doubt:
         return NOT_COMPARABLE, f"not comparable: {doubt}; {sentence.removeprefix('B is better: ')}"
     return word, sentence
 
 
-def _doubt(changed: Changed, evidence: Evidence) -> str:
-    """Why B cannot be called better although the cases in both runs say so."""
-    if changed.removed:
-        return f"{counted(len(changed.removed), 'case')} of A missing in B"
-    lost = evidence.with_errors.n - evidence.overall.n
-    if lost and not (evidence.with_errors.sure and evidence.with_errors.gain > 0):
-        return f"{counted(lost, 'case')} with a score in A ended in an error in B"
-    return ""
-
-
-def _other_scoring(changed: Changed, overall: Difference) -> tuple[str, str]:
+def _other_scoring(changed: Changed, overall: Difference) -> str:
     parts = _listed(changed.scoring)
-    what = "the profile" if changed.scoring == ("profile",) else f"the {parts}"
-    moved = f"; the change in score of {_change(overall)} comes from {what}" if overall.n else ""
-    if not changed.bot:
-        return (NOT_COMPARABLE, f"{_identical(changed)}; the {parts} did{moved}: not comparable as an improvement")
-    return NOT_COMPARABLE, (
-        f"not comparable: the bot changed ({changed.shared - changed.identical} of {changed.shared} answers differ) "
-        f"and so did the {parts}; score both runs with one profile and judge first: `answerkey rescore`"
-    )
+    if changed.bot:
+        return (
+            f"not comparable: the bot changed ({changed.shared - changed.identical} of {changed.shared} answers differ) "
+            f"and so did the {parts}; score both runs with one profile and judge first: `answerkey rescore`"
+        )
+    moved = f"; the change in score of {_change(overall)} comes from the {parts}" if overall.n else ""
+    return f"{_identical(changed)}; the {parts} did{moved}: not comparable as an improvement"
 
 
-def _same_bot(changed: Changed, overall: Difference) -> tuple[str, str]:
-    same = f"{_identical(changed)}, and the scoring setup is unchanged"
-    if overall.n == 0 or overall.ties == overall.n:
-        return NO_DIFFERENCE, same
-    return NO_DIFFERENCE, (f"{same}; the change in score of {_change(overall)} is noise of the metrics or the judge")
-
-
-def _by_score(evidence: Evidence) -> tuple[str, str]:
-    overall, noise = evidence.overall, evidence.noise
+def _by_score(overall: Difference, noise: Noise | None, scale: float | None) -> tuple[str, str]:
     clusters = f" in {overall.clusters} clusters" if overall.clusters is not None else ""
     change = f"over {overall.n} cases{clusters} the score changed by {_change(overall)}"
+    least, more = overall.smallest_detectable, ""
+    if overall.sure and not (noise and abs(overall.gain) <= noise.floor):
+        word = BETTER if overall.gain > 0 else WORSE
+        return word, f"B is {word}: {change}"
     if overall.p is None:
-        return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {change}; one case cannot show more"
-    if not overall.sure:
-        if overall.p < ALPHA:
-            return NO_DIFFERENCE, (
-                f"{NO_DIFFERENCE}: {change}, but the signed-rank test does not agree "
-                f"(p = {overall.wilcoxon_p or 0.0:.3f}): the mean depends on a few cases"
-            )
-        return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {change}{_detectable(overall, evidence.scale)}"
-    if noise and abs(overall.gain) <= noise.floor:
-        return NO_DIFFERENCE, (
-            f"{NO_DIFFERENCE}: {change}, within the ±{plain(noise.floor, 2)} by which "
-            f"{noise.runs} runs of the same bot differ"
-        )
-    word = BETTER if overall.gain > 0 else WORSE
-    return word, f"B is {word}: {change}"
-
-
-def _detectable(overall: Difference, scale: float | None) -> str:
-    if not overall.smallest_detectable:
-        return ""
-    if beyond(overall, scale):
-        return f"; too few cases to detect any difference on this scale (0 to {scale:g})"
-    return f"; a true difference of {plain(overall.smallest_detectable, 2)} is detectable with 80 % power"
+        more = "; one case cannot show more"
+    elif overall.sure and noise:
+        more = f", within the ±{plain(noise.floor, 2)} by which {noise.runs} runs of the same bot differ"
+    elif overall.p < ALPHA:
+        p = f"p = {overall.wilcoxon_p or 0.0:.3f}"
+        more = f", but the signed-rank test does not agree ({p}): the mean depends on a few cases"
+    elif beyond(overall, scale):
+        more = f"; too few cases to detect any difference on this scale (0 to {scale:g})"
+    elif least:
+        more = f"; a true difference of {plain(least, 2)} is detectable with 80 % power"
+    return NO_DIFFERENCE, f"{NO_DIFFERENCE}: {change}{more}"
 
 
 def beyond(overall: Difference, scale: float | None) -> bool:
@@ -168,7 +142,15 @@ def gate_failures(comparison: Comparison, gate: CompareGate | None = None) -> li
         reasons.append(f"{found}, {gate.max_new_failures} allowed: {_some([flip.id for flip in newly])}")
     if comparison.verdict == NOT_COMPARABLE and (changed.scoring or changed.shared == 0 or not comparison.scored):
         return [*reasons, comparison.sentence]
-    return reasons + _inferior(comparison, gate.margin)
+    if not changed.bot:
+        return reasons
+    decisive = {"score": comparison.overall}  # otherwise each metric
+    if not comparison.overall.n:
+        decisive = {name: d for name, d in comparison.metrics.items() if d.better != "neither" and d.n}
+    for name, d in decisive.items():
+        top = comparison.scale or 1.0 if d is comparison.overall else _range_of(name)
+        reasons.append(_worse_than(d, DEFAULT_MARGIN * top if gate.margin is None else gate.margin, name))
+    return [reason for reason in reasons if reason]
 
 
 def end_of_comparison(comparison: Comparison, failures: Sequence[str] | None) -> Ending:
@@ -179,18 +161,6 @@ def end_of_comparison(comparison: Comparison, failures: Sequence[str] | None) ->
     if failures:
         return Ending(EXIT_GATE, "; ".join(failures))
     return Ending(EXIT_OK, f"B is no worse than A ({comparison.verdict})")
-
-
-def _inferior(comparison: Comparison, margin: float | None) -> list[str]:
-    """Why B is not shown to be as good as A, by the overall score or else by each metric."""
-    if not comparison.changed.bot:
-        return []
-    decisive = [("score", comparison.overall, comparison.scale or 1.0)]
-    if not comparison.overall.n:
-        metrics = comparison.metrics.items()
-        decisive = [(name, d, _range_of(name)) for name, d in metrics if d.better != "neither" and d.n]
-    reasons = [_worse_than(d, DEFAULT_MARGIN * top if margin is None else margin, name) for name, d, top in decisive]
-    return [reason for reason in reasons if reason]
 
 
 def _range_of(name: str) -> float:
@@ -211,26 +181,19 @@ def _worse_than(d: Difference, margin: float, name: str) -> str:
             f"too few cases to tell: {counted(d.units, unit)}; at least {MIN_UNITS} are needed "
             f"(the {name} changed by {plain(d.diff or 0.0, sign='+')})"
         )
-    lower, upper = _ends(d)
-    if lower > -margin:
+    # The ends of the 95 % interval of the gain: of bootstrap and t the wider, for small samples.
+    below = above = float(t_quantile(d.units - 1, 1 - ALPHA / 2)) * (d.error or 0.0)
+    if d.interval is not None:
+        ends = (d.diff or 0.0) - d.interval.low, d.interval.high - (d.diff or 0.0)
+        below, above = (max(below, end) for end in (ends[::-1] if d.better == "lower" else ends))
+    if d.gain - below > -margin:
         return ""
     shown = f"the {name} changed by {_change(d)}, margin {margin:g}"
-    if upper < -margin:
+    if d.gain + above < -margin:
         return f"B is worse by more than the margin: {shown}"
     if d.gain < -margin:
         return f"B is probably worse by more than the margin: {shown}"
     return f"too few cases to tell: {shown}{enough}"
-
-
-def _ends(d: Difference) -> tuple[float, float]:
-    """The ends of the 95 % interval of the gain; of bootstrap and t the wider, for small samples."""
-    half = float(t_quantile(d.units - 1, 1 - ALPHA / 2)) * (d.error or 0.0)
-    if d.interval is None:
-        return d.gain - half, d.gain + half
-    below, above = (d.diff or 0.0) - d.interval.low, d.interval.high - (d.diff or 0.0)
-    if d.better == "lower":
-        below, above = above, below
-    return d.gain - max(half, below), d.gain + max(half, above)
 
 
 def _some(names: Sequence[str]) -> str:

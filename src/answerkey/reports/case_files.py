@@ -125,16 +125,14 @@ def _test_case(outcome: Outcome, name: str) -> str:
         return f"{start}/>\n"
     message = f"{verdict.status} {verdict.score:.3g}: {verdict.justification}"
     body = f"expected: {' / '.join(case.expected)}\nanswer: {outcome.response.answer or ''}"
-    return f"{start}><failure message={_attribute(message[:300])}>{_text(body)}</failure></testcase>\n"
+    return (
+        f"{start}><failure message={_attribute(message[:300])}>{escape(_NOT_XML.sub('�', body))}</failure></testcase>\n"
+    )
 
 
 def _fails(outcome: Outcome) -> bool:
     verdict = outcome.verdict
     return verdict.status != ERROR and not verdict.passed and verdict.score is not None
-
-
-def _text(text: str) -> str:
-    return escape(_NOT_XML.sub("�", text))
 
 
 def _attribute(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from answerkey.comparison.comparison import Comparison, Flip, Move
+from answerkey.comparison.comparison import CaseChange, Comparison
 from answerkey.comparison.significance import Difference, effect_size
 from answerkey.comparison.verdict import beyond, plain
 from answerkey.reports.chart_style import BLUE, GREY, RED, Spec, layer, number, titled
@@ -54,12 +54,12 @@ def comparison_markdown(comparison: Comparison, cases: int = SHOWN_CASES) -> str
     return "\n".join(lines) + "\n"
 
 
-def flip_lists(c: Comparison) -> list[tuple[str, Sequence[Flip]]]:
+def flip_lists(c: Comparison) -> list[tuple[str, Sequence[CaseChange]]]:
     """The cases that newly fail and newly pass; a list without cases is left out."""
     return [each for each in (("Newly failing", c.newly_failing), ("Newly passing", c.newly_passing)) if each[1]]
 
 
-def case_lists(c: Comparison) -> list[tuple[str, list[Move]]]:
+def case_lists(c: Comparison) -> list[tuple[str, list[CaseChange]]]:
     """The cases that moved, likewise. If the scoring setup changed, they are scored differently, not better or worse."""
     lower, higher = ("Scored lower", "Scored higher") if c.changed.scoring else ("Degraded", "Improved")
     return [each for each in ((lower, c.degraded), (higher, c.improved)) if each[1]]
@@ -106,8 +106,13 @@ def notes(c: Comparison) -> list[str]:
         )
     if c.overall.smallest_detectable:
         power = f"detectable with 80 % power in {c.overall.n} cases"
-        lines.append(f"smallest difference in the overall score {power}: {_smallest(c)}")
-    lines.append(f"intervals of the difference: {_methods(c)}")
+        too_large = f"none; it would exceed the whole scale (0 to {c.scale or 0:g})"
+        smallest = too_large if beyond(c.overall, c.scale) else plain(c.overall.smallest_detectable)
+        lines.append(f"smallest difference in the overall score {power}: {smallest}")
+    used = {d.interval.method for d in (c.overall, *c.metrics.values()) if d.interval}
+    spoken = {"bootstrap": "bootstrap, 10,000 draws, fixed seed", "t": "Student's t (more than 2,000 cases)"}
+    methods = " and ".join(spoken.get(method, method) for method in sorted(used)) or "none"
+    lines.append(f"intervals of the difference: {methods}")
     if max(c.repeats) > 1:
         lines.append(f"each case was asked {c.repeats[0]} times in A and {c.repeats[1]} in B; scores are the means")
     if c.noise:
@@ -126,12 +131,6 @@ def notes(c: Comparison) -> list[str]:
     if c.only_a or c.only_b:
         lines.append(f"measured only in A: {', '.join(c.only_a) or '-'}; only in B: {', '.join(c.only_b) or '-'}")
     return lines
-
-
-def _smallest(c: Comparison) -> str:
-    if beyond(c.overall, c.scale):
-        return f"none; it would exceed the whole scale (0 to {c.scale:g})"
-    return plain(c.overall.smallest_detectable or 0.0)
 
 
 def _row(name: str, d: Difference) -> list[str]:
@@ -157,12 +156,6 @@ def _effect(size: float | None) -> str:
     return "-" if size is None else f"{size:+.2f} {effect_size(size)}"
 
 
-def _methods(c: Comparison) -> str:
-    used = {d.interval.method for d in (c.overall, *c.metrics.values()) if d.interval}
-    spoken = {"bootstrap": "bootstrap, 10,000 draws, fixed seed", "t": "Student's t (more than 2,000 cases)"}
-    return " and ".join(spoken.get(method, method) for method in sorted(used)) or "none"
-
-
 def _signed(value: float | None) -> str:
     return "-" if value is None else f"{value:+.3f}" if abs(value) < 10 else f"{value:+,.1f}"
 
@@ -171,15 +164,15 @@ def _p(value: float | None) -> str:
     return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _first_of(moves: Sequence[Move | Flip], cases: int) -> str:
+def _first_of(moves: Sequence[CaseChange], cases: int) -> str:
     return f", the first {cases}" if len(moves) > cases else ""
 
 
-def move_status(move: Move | Flip) -> str:
+def move_status(move: CaseChange) -> str:
     return move.status_b if move.status_a == move.status_b else f"{move.status_a} → {move.status_b}"
 
 
-def _case_line(case: Move | Flip) -> str:
+def _case_line(case: CaseChange) -> str:
     question = " ".join(case.question.split())[:70]
     return f"{case.id}: {question}  {figure(case.score_a)} → {figure(case.score_b)}  {move_status(case)}"
 

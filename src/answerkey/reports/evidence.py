@@ -45,13 +45,25 @@ class CheckedCriterion:
 
 def facts_of(outcome: Outcome) -> tuple[list[CheckedFact], list[CheckedFact]]:
     """The expected facts, found, missing or contradicted; and the claims of the answer. Contradictions come first."""
-    facts, claims = ([_fact(item) for item in _listed(outcome, key)[:MOST_LISTED]] for key in ("facts", "claims"))
+    facts, claims = (
+        [
+            CheckedFact(*(_text(item.get(name)) for name in ("text", "state", "quote")))
+            for item in _listed(outcome, key)[:MOST_LISTED]
+        ]
+        for key in ("facts", "claims")
+    )
     return sorted(facts, key=_urgency), sorted(claims, key=_urgency)
 
 
 def criteria_of(outcome: Outcome) -> list[CheckedCriterion]:
     """The requirements of the case, those that are not met first."""
-    return sorted(map(_criterion, _listed(outcome, "criteria")[:MOST_LISTED]), key=lambda each: each.state == "met")
+    found: list[CheckedCriterion] = []
+    for item in _listed(outcome, "criteria")[:MOST_LISTED]:
+        error, met = item.get("error"), item.get("met")
+        state = "error" if error else "not applicable" if met is None else "met" if met else "not met"
+        ask = _text(item.get("ask")) or _text(item.get("name"))
+        found.append(CheckedCriterion(ask, state, _text(error or item.get("reason")), _text(item.get("quote"))))
+    return sorted(found, key=lambda each: each.state == "met")
 
 
 def fact_lines(outcome: Outcome) -> list[str]:
@@ -84,17 +96,6 @@ def _listed(outcome: Outcome, key: str) -> list[Mapping[str, Any]]:
         if is_list(given) and given:
             return [item for item in given if is_mapping(item)]
     return []
-
-
-def _fact(item: Mapping[str, Any]) -> CheckedFact:
-    return CheckedFact(*(_text(item.get(key)) for key in ("text", "state", "quote")))
-
-
-def _criterion(item: Mapping[str, Any]) -> CheckedCriterion:
-    error, met = item.get("error"), item.get("met")
-    state = "error" if error else "not applicable" if met is None else "met" if met else "not met"
-    ask = _text(item.get("ask")) or _text(item.get("name"))
-    return CheckedCriterion(ask, state, _text(error or item.get("reason")), _text(item.get("quote")))
 
 
 def _urgency(fact: CheckedFact) -> int:
@@ -135,15 +136,11 @@ def answer_pieces(outcome: Outcome, longest: int | None = None) -> list[TextPiec
     found: list[Span] = []
     for number, sentence in enumerate(sentences_of(outcome), 1):
         flag, reason = bool(sentence.get("flag")), str(sentence.get("reason") or "")
-        share, passage = _share(sentence.get("probability")), _passage_number(sentence)
+        given, passage = sentence.get("probability"), _passage_number(sentence)
+        share = given if isinstance(given, int | float) and 0 <= given <= 1 else None
         about = TextPiece("", number, flag, share, reason, passage)
         found.append((*_place(sentence.get("start"), sentence.get("end"), answer), about))
     return _cut(answer, found, longest)
-
-
-def _share(value: Any) -> float | None:
-    """A probability; None for anything else that a metric may have put in its place."""
-    return value if isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
 def passage_pieces(outcome: Outcome, number: int, longest: int | None = None) -> list[TextPiece]:

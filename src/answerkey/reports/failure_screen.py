@@ -11,7 +11,7 @@ from textwrap import wrap
 
 from answerkey.reports.evidence import criterion_lines, fact_lines, quote_of, quoted, texts_of
 from answerkey.text import duration, printable
-from answerkey.types import Criterion, Outcome, Profile, Score
+from answerkey.types import Outcome, Profile
 
 _WIDTH = 100
 _LONGEST = 4000
@@ -22,32 +22,37 @@ def failure_screen(
     outcome: Outcome, profile: Profile | None, commands: Sequence[tuple[str, str]] = (), *, debug: bool = False
 ) -> str:
     """`commands` are pairs of a description and a command. With `debug` nothing is shortened."""
+    response = outcome.response
+    answer = (response.answer or "(empty)") if response.error is None else f"no answer: {response.error}"
+    facts = [f"route {response.route}"] if response.route else []
+    facts += [duration(response.seconds)] if response.seconds is not None else []
     history = [line for turn in outcome.case.history for line in (f"user: {turn.user}", f"bot:  {turn.answer}")]
-    sections = [
+    reasons = [text for score in outcome.scores.values() for text in texts_of(score, "reasoning")]
+    reasons = [*_shared_reasons(outcome), *reasons]
+    sections: list[tuple[str, Iterable[str]]] = [
         ("", _headline(outcome, profile)),
         ("Earlier in the conversation", history),
         ("Question", [outcome.case.question]),
         ("Expected", expected_lines(outcome)),
-        ("Answer", _answer(outcome)),
+        ("Answer", [answer, f"[{', '.join(facts)}]"] if facts else [answer]),
         ("Expected facts", fact_lines(outcome)),
         ("Criteria", criterion_lines(outcome)),
-        ("Sources", list(outcome.response.sources)),
+        ("Sources", list(response.sources)),
         ("Passages", _passages(outcome, debug)),
         ("Scores", _scores(outcome, profile)),
-        ("The judge's reasoning", _reasoning(outcome)),
+        ("The judge's reasoning", dict.fromkeys(reasons)),  # the criteria of one call share theirs
         ("What the profile requires", _required(outcome, profile)),
-        ("Raw response", [f"{key}: {value}" for key, value in outcome.response.extra.items()] if debug else []),
+        ("Raw response", [f"{key}: {value}" for key, value in response.extra.items()] if debug else []),
     ]
     limit = None if debug else _LONGEST
-    rows = [row for title, lines in sections for row in _section(title, lines, limit)]
-    return "\n".join([*rows, *_commands(commands)])
-
-
-def _section(title: str, lines: Iterable[str], limit: int | None) -> list[str]:
-    shown = [row for line in lines for row in _rows(line, limit)]
-    if not shown:
-        return []
-    return [*([title] if title else []), *(f"  {row}" if title else row for row in shown), ""]
+    rows: list[str] = []
+    for title, lines in sections:
+        if shown := [row for line in lines for row in _rows(line, limit)]:
+            rows += [title, *(f"  {row}" for row in shown), ""] if title else [*shown, ""]
+    rows += ["Next"] if commands else []
+    # Never wrapped, so that they can be copied.
+    rows += [line for what, command in commands for line in (f"  {what}:", f"    {printable(command)}")]
+    return "\n".join(rows)
 
 
 def _rows(text: str, limit: int | None) -> list[str]:
@@ -106,17 +111,6 @@ def expected_lines(outcome: Outcome) -> list[str]:
     return lines or ["(nothing: the case has no expected answer)"]
 
 
-def _answer(outcome: Outcome) -> list[str]:
-    response = outcome.response
-    if response.error is not None:
-        lines = [f"no answer: {response.error}"]
-    else:
-        lines = [response.answer if response.answer else "(empty)"]
-    facts = [f"route {response.route}"] if response.route else []
-    facts += [duration(response.seconds)] if response.seconds is not None else []
-    return [*lines, f"[{', '.join(facts)}]"] if facts else lines
-
-
 def _passages(outcome: Outcome, debug: bool) -> list[str]:
     lines: list[str] = []
     for number, passage in enumerate(outcome.response.passages, 1):
@@ -135,27 +129,14 @@ def _scores(outcome: Outcome, profile: Profile | None) -> list[str]:
     shared = _shared_reasons(outcome)
     lines: list[str] = []
     for name, score in outcome.scores.items():
-        lines.append(f"{name:<{width}}  {_value(score, criteria.get(name))}")
+        criterion = criteria.get(name)
+        value = "not applicable" if score.value is None else f"{score.value:.4g}"
+        if criterion and score.value is not None and criterion.maximum != 1:
+            value += f" of {criterion.maximum:g}"
+        lines.append(f"{name:<{width}}  {f'error: {score.error}' if score.error is not None else value}")
         why = f"{'' if score.reason in shared else score.reason}{quoted(quote_of(score))}".strip()
         lines += [f"    {why}"] if why else []
     return lines
-
-
-def _value(score: Score, criterion: Criterion | None) -> str:
-    if score.error is not None:
-        return f"error: {score.error}"
-    if score.value is None:
-        return "not applicable"
-    of = f" of {criterion.maximum:g}" if criterion and criterion.maximum != 1 else ""
-    return f"{score.value:.4g}{of}"
-
-
-def _reasoning(outcome: Outcome) -> list[str]:
-    """Each distinct text once: the criteria of one call share theirs."""
-    found = dict.fromkeys(_shared_reasons(outcome))
-    for score in outcome.scores.values():
-        found.update(dict.fromkeys(texts_of(score, "reasoning")))
-    return [text for text in found if text]
 
 
 def _shared_reasons(outcome: Outcome) -> list[str]:
@@ -180,9 +161,3 @@ def _required(outcome: Outcome, profile: Profile | None) -> list[str]:
             contributed = f"contributed {part.points:.4g} of {part.weight * profile.scale:.4g} points"
         lines.append(f"{criterion.metric}: {contributed if criterion.weight else 'no weight'}{limit}")
     return [*lines, *(f"short: {text}" for text in outcome.verdict.shortfalls)]
-
-
-def _commands(commands: Sequence[tuple[str, str]]) -> list[str]:
-    """Never wrapped, so that they can be copied."""
-    lines = [line for what, command in commands for line in (f"  {what}:", f"    {printable(command)}")]
-    return ["Next", *lines] if lines else []

@@ -12,6 +12,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -23,7 +24,7 @@ from markupsafe import Markup, escape
 
 from answerkey import __version__
 from answerkey.cache import cache_folder
-from answerkey.comparison.comparison import Comparison, Flip, Move
+from answerkey.comparison.comparison import CaseChange, Comparison
 from answerkey.files import write_file
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
@@ -52,16 +53,16 @@ _TONES = {
 def write_run_page(folder: Path, summary: Summary) -> None:
     """Write report.html with the worst cases inside."""
     rows, profile = read_rows(folder), profile_of(folder)
-    cases = [explain(read_outcome(folder, rows, n), profile, LONGEST) for n in worst_first(rows)[:MOST_CASES]]
+    worst = worst_first(rows)[:MOST_CASES]
     page = _page(
         "report.html",
         run_charts(summary, rows, profile),
         s=summary.to_json(),
         card=card_lines(summary.judge) if summary.judge else [],
-        cases=cases,
+        cases=[explain(read_outcome(folder, rows, n), profile, LONGEST) for n in worst],
         total=len(rows),
         reasons=Counter(reason for reason in rows.reason if reason).most_common(8),
-        statuses=sorted({case.verdict.status for case in cases}),
+        statuses=sorted({rows.status[n] for n in worst}),
         weighed=weighed_criteria(profile),
         facts=figure_notes(summary),
     )
@@ -70,23 +71,17 @@ def write_run_page(folder: Path, summary: Summary) -> None:
 
 def comparison_page(comparison: Comparison, cases: int = SHOWN_CASES) -> str:
     """comparison.html; at most `cases` of the improved and of the degraded cases are listed."""
-    return _page(
-        "comparison.html",
-        c=comparison,
-        **comparison_values(comparison),
-        lists=[(title, len(moves), _with_answers(comparison, moves[:cases])) for title, moves in _lists(comparison)],
-    )
-
-
-def _lists(comparison: Comparison) -> list[tuple[str, Sequence[Move | Flip]]]:
-    """The cases that newly fail and pass, then those that moved without that."""
     flips = flip_lists(comparison)
     listed = {flip.id for _, found in flips for flip in found}
-    unflipped = {title: [move for move in moves if move.id not in listed] for title, moves in case_lists(comparison)}
-    return [*flips, *((f"{title}, same verdict", moves) for title, moves in unflipped.items() if moves)]
+    lists: list[tuple[str, Sequence[CaseChange]]] = [*flips]  # then the cases that moved without another verdict
+    for title, moves in case_lists(comparison):
+        if others := [move for move in moves if move.id not in listed]:
+            lists.append((f"{title}, same verdict", others))
+    shown = [(title, len(moves), _with_answers(comparison, moves[:cases])) for title, moves in lists]
+    return _page("comparison.html", c=comparison, **comparison_values(comparison), lists=shown)
 
 
-def _with_answers(comparison: Comparison, moves: Sequence[Move | Flip]) -> list[Sequence[object]]:
+def _with_answers(comparison: Comparison, moves: Sequence[CaseChange]) -> list[Sequence[object]]:
     """Each case with the beginnings of both answers, marked where they differ; empty for a run that is gone."""
     a, b = ([_answer_of(Path(name), move.id) for move in moves] for name in (comparison.name_a, comparison.name_b))
     return [(move, *word_diff(*answers)) for move, *answers in zip(moves, a, b, strict=True)]
@@ -131,9 +126,12 @@ def environment() -> Environment:
 
     A template is compiled when it is first used, and kept in the cache folder for the next process.
     """
+    kept = cache_folder() / "templates"
+    with suppress(OSError):
+        kept.mkdir(parents=True, exist_ok=True)
     made = Environment(
         loader=PackageLoader("answerkey.reports"),
-        bytecode_cache=_bytecode_cache(),
+        bytecode_cache=FileSystemBytecodeCache(str(kept)) if kept.is_dir() else None,
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_inert,
@@ -147,15 +145,6 @@ def environment() -> Environment:
     }  # fmt: skip
     made.filters.update(filters)
     return made
-
-
-def _bytecode_cache() -> FileSystemBytecodeCache | None:
-    folder = cache_folder() / "templates"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    return FileSystemBytecodeCache(str(folder))
 
 
 def _inert(value: Any) -> Any:

@@ -22,7 +22,8 @@ from answerkey.files import write_file
 from answerkey.runs.engines.parts import list_parts
 from answerkey.runs.journal import RESPONSES, SCORES
 from answerkey.runs.journal_index import LightCase, outcome_at
-from answerkey.runs.store import in_parts, profile_of, read_index, repeats_of
+from answerkey.runs.manifest import stored_manifest
+from answerkey.runs.store import in_parts, profile_of, read_index
 from answerkey.types import Outcome, Status
 
 FORMAT = 5
@@ -103,7 +104,22 @@ def _from_index(folder: Path) -> Rows:
     profile = profile_of(folder)
     scale = profile.scale if profile else 1.0
     for n, light in enumerate(read_index(folder).light()):
-        _append(rows, light, scale)
+        case, response, verdict = light.case, light.response, light.verdict
+        rows.answered_at.append(light.answered_at)
+        rows.scored_at.append(light.scored_at)
+        rows.id.append(case.id)
+        rows.question.append(excerpt(case.question))
+        rows.type.append(case.type)
+        rows.route.append(response.route)
+        rows.expected_route.append(case.expected_route)
+        rows.acceptable_route.append(response.route in case.acceptable_routes)
+        rows.seconds.append(response.seconds)
+        rows.status.append(verdict.status)
+        rows.band.append(verdict.band)
+        rows.passed.append(verdict.passed)
+        rows.reason.append(_reason(light, scale))
+        rows.score.append(verdict.score)
+        rows.quality.append(verdict.quality)
         for name, score in light.scores.items():
             column = rows.metrics.setdefault(name, [])
             column.extend([None] * (n - len(column)))
@@ -111,25 +127,6 @@ def _from_index(folder: Path) -> Rows:
     for column in rows.metrics.values():
         column.extend([None] * (len(rows) - len(column)))
     return rows
-
-
-def _append(rows: Rows, light: LightCase, scale: float) -> None:
-    case, response, verdict = light.case, light.response, light.verdict
-    rows.answered_at.append(light.answered_at)
-    rows.scored_at.append(light.scored_at)
-    rows.id.append(case.id)
-    rows.question.append(excerpt(case.question))
-    rows.type.append(case.type)
-    rows.route.append(response.route)
-    rows.expected_route.append(case.expected_route)
-    rows.acceptable_route.append(response.route in case.acceptable_routes)
-    rows.seconds.append(response.seconds)
-    rows.status.append(verdict.status)
-    rows.band.append(verdict.band)
-    rows.passed.append(verdict.passed)
-    rows.reason.append(_reason(light, scale))
-    rows.score.append(verdict.score)
-    rows.quality.append(verdict.quality)
 
 
 def _reason(light: LightCase, scale: float) -> str:
@@ -161,7 +158,7 @@ def read_outcome(folder: Path, rows: Rows, n: int) -> Outcome:
 
 
 def read_outcomes_at(folder: Path, rows: Rows, places: Sequence[int]) -> list[Outcome]:
-    if in_parts(folder) or repeats_of(folder).times > 1:
+    if in_parts(folder) or stored_manifest(folder).repeats.times > 1:
         return list(read_index(folder).at([rows.answered_at[n] for n in places]))
     return [outcome_at(folder, rows.answered_at[n], rows.scored_at[n]) for n in places]
 

@@ -158,10 +158,8 @@ def metric_chart(averages: Mapping[str, MetricMean], rows: Rows, profile: Profil
             note = f"{about.mean:.2f}  ({about.n:,}/{about.of:,})"
             ends = {"mean": about.mean / high, "low": low / high, "high": top / high}
             means.append({"metric": short_label(metric), **ends, "note": note})
-    return _strips(strips, means) if strips else None
-
-
-def _strips(strips: list[Spec], means: list[Spec]) -> Spec:
+    if not strips:
+        return None
     y = name("metric", scale={"paddingInner": 0.35})
     x = number("from", "value as a share of its maximum", scale={"domain": [0, 1]}, axis={"format": ".1f"})
     strength = number("share", scale={"range": [0.12, 1]}, legend=None)
@@ -180,7 +178,9 @@ def time_chart(times: Times, seconds: Sequence[float | None]) -> Spec | None:
         return None
     top = known[round(0.99 * (len(known) - 1))] or known[-1]
     factor, unit = (1000.0, "ms") if top < 1 else (1.0, "s")
-    step = _round_step(top * factor / BINS)
+    least = top * factor / BINS  # the next of 1, 2, 2.5 or 5 times a power of ten
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(power * n for n in (1, 2, 2.5, 5, 10) if power * n >= least * (1 - 1e-9))
     counts = Counter(_bin(value * factor, step) for value in known)
     values = [{**_edges(n, step), "cases": count} for n, count in sorted(counts.items())]
     x = _binned(f"response time, {unit}", step, scale={"domainMin": 0})
@@ -204,12 +204,6 @@ def _edges(place: int, step: float) -> Spec:
 def _dashes(places: Iterable[float]) -> Spec:
     dashed = layer("rule", {"x": number("at")}, strokeDash=[5, 4], strokeWidth=1.5)
     return {"data": {"values": [{"at": place} for place in places]}, **dashed}
-
-
-def _round_step(least: float) -> float:
-    """The next of 1, 2, 2.5 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(power * times for times in (1, 2, 2.5, 5, 10) if power * times >= least * (1 - 1e-9))
 
 
 def _bin(value: float, step: float) -> int:

@@ -5,29 +5,14 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from answerkey.experiments.choice import Conclusions, setting_name
 from answerkey.experiments.grid import METRICS
 from answerkey.experiments.sweep import Sweep
 from answerkey.experiments.sweep_files import intervals
-from answerkey.files import json_text, write_file
-from answerkey.reports.chart_style import (
-    BLUE,
-    GREY,
-    RED,
-    SERIES,
-    Spec,
-    can_draw,
-    layer,
-    name,
-    number,
-    over,
-    write_plots,
-)
+from answerkey.reports.chart_style import BLUE, GREY, RED, SERIES, Spec, layer, name, number, over
 from answerkey.text import capitalised
 
-CHARTS_FILE = "charts.json"
 METRIC_LABELS = {
     "precision": "Precision", "recall": "Recall", "f1": "F1", "mrr": "MRR",
     "hit_rate": "Hit rate", "ndcg": "nDCG", "map": "MAP",
@@ -36,15 +21,6 @@ _CURVES = ("hit_rate", "recall", "mrr", "ndcg", "f1", "precision")
 _VISIBLE = 0.01
 _SEQUENTIAL = ["#f3f7fb", "#0b3a66"]  # light to dark: readable in grey too
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 5])
-
-
-def write_sweep_charts(sweep: Sweep, found: Conclusions, folder: Path) -> bool:
-    """Write charts.json, which the viewer draws, and plots/*.png; False where the extra for the latter is missing."""
-    charts = sweep_charts(sweep, found)
-    write_file(folder / CHARTS_FILE, json_text(charts))
-    if can_draw():
-        write_plots(folder / "plots", charts)
-    return can_draw()
 
 
 def sweep_charts(sweep: Sweep, found: Conclusions) -> dict[str, Spec]:
@@ -139,8 +115,25 @@ def topk_chart(sweep: Sweep, found: Conclusions) -> Spec:
 
 def grid_chart(sweep: Sweep, found: Conclusions) -> Spec:
     """The metric that chooses and F1 of every α and K, the best cell of each outlined."""
-    first = sweep.plan.select[0]
-    panels = [_heat(sweep, found.setup, metric) for metric in (first, "ndcg" if first == "f1" else "f1")]
+    first, setup = sweep.plan.select[0], found.setup
+    of_setup = {row for row, v in enumerate(sweep.variants) if v.setup == setup and v.alpha is not None and not v.stage}
+    places = [place for place in sweep.places if place[0] in of_setup]
+    x = {"field": "k", "type": "ordinal", "title": "K", "axis": {"labelAngle": 0}}
+    y = {"field": "alpha", "type": "ordinal", "title": "α", "sort": "descending"}
+    colour = number("mean", legend=None, scale={"range": _SEQUENTIAL, "zero": False})
+    cells = layer("rect", {"x": x, "y": y, "color": colour})
+    outline = layer("rect", {"x": x, "y": y}, filled=False, stroke=RED, strokeWidth=3)
+    panels: list[Spec] = []
+    for metric in (first, "ndcg" if first == "f1" else "f1"):
+        points = _points(sweep, places, metric, with_interval=False)
+        means = sorted(point["mean"] for point in points)
+        middle = (means[0] + means[-1]) / 2
+        ink = {"condition": {"test": f"datum.mean > {middle}", "value": "white"}, "value": "#222222"}
+        text = layer("text", {"x": x, "y": y, "text": number("mean", format=".3f"), "color": ink}, fontSize=11)
+        best = {"transform": [{"filter": f"datum.mean >= {means[-1]}"}], **outline}
+        title = {"text": f"{METRIC_LABELS[metric]}@K", "anchor": "start", "fontSize": 14}
+        size = {"width": 52 * len(sweep.ks), "height": 30 * len({row for row, _ in places})}
+        panels.append({"title": title, **size, "data": {"values": points}, "layer": [cells, text, best]})
     spec = {"hconcat": panels, "spacing": 40, "resolve": {"scale": {"color": "independent"}}}
     details = f"Mean of each setting; the best cell is outlined. {_scope(sweep)}"
     return _headed(spec, found.best.sentence, details, 110)
@@ -174,7 +167,8 @@ def _curves(points: list[Spec], x: Spec) -> Spec:
     """A line with a band per metric, labelled at its right end."""
     names = [METRIC_LABELS[metric] for metric in _CURVES]
     colour = {**name("metric", scale=_colours(names)), "legend": None}
-    top = _top(points)
+    highest = round(max(point["high"] for point in points), 9)
+    top = 1.0 if 0.5 < highest <= 1.0 else highest or 1.0  # the axis ends at 1 for high values within 0..1
     title = "mean over queries"
     y = number("mean", title, scale={"domain": [0, top], "nice": top != 1.0})
     band = {"x": x, "y": number("low", title), "y2": {"field": "high"}, "color": colour}
@@ -187,12 +181,6 @@ def _curves(points: list[Spec], x: Spec) -> Spec:
         over(ends, layer("text", label, align="left", dx=10, fontWeight=600)),
     ]
     return {"data": {"values": points}, "width": 620, "height": 360, "layer": layers}
-
-
-def _top(points: Sequence[Spec]) -> float:
-    """Where the axis ends: at 1 for high values within 0..1, else at the highest."""
-    highest = round(max(point["high"] for point in points), 9)
-    return 1.0 if 0.5 < highest <= 1.0 else highest or 1.0
 
 
 def spread_labels(ends: Sequence[Spec], top: float) -> list[Spec]:
@@ -208,30 +196,6 @@ def spread_labels(ends: Sequence[Spec], top: float) -> list[Spec]:
         point["label_y"] = min(point["label_y"], highest)
         highest = point["label_y"] - gap
     return placed
-
-
-def _heat(sweep: Sweep, setup: int, metric: str) -> Spec:
-    variants = sweep.variants
-    places = [p for p in sweep.places if (v := variants[p[0]]).setup == setup and v.alpha is not None and not v.stage]
-    rows = list(dict.fromkeys(row for row, _ in places))
-    points = _points(sweep, places, metric, with_interval=False)
-    means = sorted(point["mean"] for point in points)
-    middle = (means[0] + means[-1]) / 2
-    x = {"field": "k", "type": "ordinal", "title": "K", "axis": {"labelAngle": 0}}
-    y = {"field": "alpha", "type": "ordinal", "title": "α", "sort": "descending"}
-    colour = number("mean", legend=None, scale={"range": _SEQUENTIAL, "zero": False})
-    ink = {"condition": {"test": f"datum.mean > {middle}", "value": "white"}, "value": "#222222"}
-    cells = layer("rect", {"x": x, "y": y, "color": colour})
-    text = layer("text", {"x": x, "y": y, "text": number("mean", format=".3f"), "color": ink}, fontSize=11)
-    outline = layer("rect", {"x": x, "y": y}, filled=False, stroke=RED, strokeWidth=3)
-    best = {"transform": [{"filter": f"datum.mean >= {means[-1]}"}], **outline}
-    return {
-        "title": {"text": f"{METRIC_LABELS[metric]}@K", "anchor": "start", "fontSize": 14},
-        "width": 52 * len(sweep.ks),
-        "height": 30 * len(rows),
-        "data": {"values": points},
-        "layer": [cells, text, best],
-    }
 
 
 def _points(sweep: Sweep, places: Sequence[tuple[int, int]], metric: str, with_interval: bool = True) -> list[Spec]:

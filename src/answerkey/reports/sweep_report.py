@@ -10,7 +10,8 @@ from answerkey.experiments.choice import Best, Conclusions, setting_name
 from answerkey.experiments.grid import METRICS, NAMED
 from answerkey.experiments.sweep import Sweep
 from answerkey.experiments.sweep_files import times, write_files
-from answerkey.files import write_file
+from answerkey.files import json_text, write_file
+from answerkey.reports.chart_style import can_draw, write_plots
 from answerkey.reports.text import aligned, cell
 from answerkey.retrieval.bm25 import AUTO
 
@@ -31,12 +32,22 @@ def write_sweep(sweep: Sweep, found: Conclusions, folder: Path, plots: bool = Tr
     write_files(sweep, found, folder)
     sections = sweep_sections(sweep, found)
     write_file(folder / REPORT_TEXT, "\n".join(_text(sections)) + "\n")
-    write_file(folder / REPORT_MARKDOWN, "\n".join(_markdown(sections)) + "\n")
+    lines: list[str] = []
+    for section in sections:
+        lines += [f"## {cell(section.title)}", "", *(f"{cell(line)}\n" for line in section.lines)]
+        if section.rows:
+            first, *rest = (f"| {' | '.join(cell(text) for text in row)} |" for row in section.rows)
+            lines += [first, "|---|" + "---:|" * (len(section.rows[0]) - 1), *rest, ""]
+    write_file(folder / REPORT_MARKDOWN, "\n".join(lines) + "\n")
     if not plots:
         return True
-    from answerkey.reports.sweep_charts import write_sweep_charts
+    from answerkey.reports.sweep_charts import sweep_charts
 
-    return write_sweep_charts(sweep, found, folder)
+    charts = sweep_charts(sweep, found)
+    write_file(folder / "charts.json", json_text(charts))  # the viewer draws these
+    if can_draw():
+        write_plots(folder / "plots", charts)
+    return can_draw()
 
 
 def sweep_text(sweep: Sweep, found: Conclusions) -> str:
@@ -50,11 +61,15 @@ def sweep_sections(sweep: Sweep, found: Conclusions) -> list[Section]:
     language = f"{index.language}{' detected' if settings.language == AUTO else ''}"
     how = f"BM25 {settings.bm25} (k1 = {settings.k1:g}, b = {settings.b:g}, language: {language})"
     how = f"{how}; dense: {index.dense_search if index.dense is not None else 'none'}"
+    row, by_k = sweep.topk[found.setup], [["K", *METRICS]]
+    for column in (column for n, column in sweep.places if n == row):
+        means = sweep.values[row, column, sweep.labelled].mean(axis=0)
+        by_k.append([str(sweep.ks[column]), *(f"{value:.4f}" for value in means)])
     sections = [
         Section("Best setting", [found.best.sentence, f"chosen by {sweep.plan.select_name}; {scored}", how]),
         _methods(sweep, found),
         Section("α", [found.alpha.sentence]),
-        _topk(sweep, found),
+        Section(f"Top K at {setting_name(sweep, (row, 0), with_k=False)}", [found.topk.sentence], by_k),
     ]
     if found.setups:
         rows = [["index", "best setting", sweep.plan.select_name, "unseen"]]
@@ -97,32 +112,8 @@ def _methods(sweep: Sweep, found: Conclusions) -> Section:
     return Section("Methods", lines, rows)
 
 
-def _topk(sweep: Sweep, found: Conclusions) -> Section:
-    row = sweep.topk[found.setup]
-    columns = [column for n, column in sweep.places if n == row]
-    rows = [["K", *METRICS]]
-    for column in columns:
-        means = sweep.values[row, column, sweep.labelled].mean(axis=0)
-        rows.append([str(sweep.ks[column]), *(f"{value:.4f}" for value in means)])
-    return Section(f"Top K at {setting_name(sweep, (row, 0), with_k=False)}", [found.topk.sentence], rows)
-
-
 def _text(sections: Sequence[Section]) -> list[str]:
     lines: list[str] = []
     for section in sections:
         lines += ["", section.title, "-" * len(section.title), *section.lines, *aligned(section.rows)]
     return lines[1:]
-
-
-def _markdown(sections: Sequence[Section]) -> list[str]:
-    lines: list[str] = []
-    for section in sections:
-        lines += [f"## {cell(section.title)}", "", *(f"{cell(line)}\n" for line in section.lines)]
-        if section.rows:
-            first, *rest = section.rows
-            lines += [_row(first), "|---|" + "---:|" * (len(first) - 1), *map(_row, rest), ""]
-    return lines
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell(text) for text in cells)} |"

@@ -10,10 +10,9 @@ from answerkey.errors import AnswerkeyError
 from answerkey.intervals import CorrectedRate
 from answerkey.metrics.judge.card import card_lines
 from answerkey.metrics.registry import find
-from answerkey.runs.figures import Figures, MetricMean, Times, Totals
+from answerkey.runs.figures import Figures, MetricMean
 from answerkey.runs.number_tally import Mean
 from answerkey.runs.summary import GateResult, Summary
-from answerkey.runs.tally import Disagreement
 from answerkey.text import counted, printable
 from answerkey.types import Profile
 
@@ -37,6 +36,12 @@ def text_report(summary: Summary, profile: Profile | None = None) -> str:
     >>> text_report(summary, profile)      # doctest: +SKIP
     'support-bot: 50 cases, 48 scored, 2 errors\\n...'
     """
+    times, kinds = summary.figures.response_time, ("average", "min", "p50", "p95", "max")
+    seconds = [f"{kind} {value:.3f} s" for kind in kinds if (value := getattr(times, kind)) is not None]
+    disagreements = [
+        f"{found.id}: {found.what} ({', '.join(f'{name} {value:.2f}' for name, value in found.values.items())})"
+        for found in summary.disagreements
+    ]
     parts = [
         heading(summary),
         _averages(summary.figures.average_scores, profile),
@@ -45,9 +50,9 @@ def text_report(summary: Summary, profile: Profile | None = None) -> str:
         _groups("By route", summary.by_route),
         _grid("Means by route", component_rows(summary.by_route)),
         _grid("Routes: expected (rows) and taken (columns)", confusion_rows(summary.route_confusion)),
-        _times(summary.figures.response_time),
+        [f"Response time of {counted(times.n, 'answer')}: {', '.join(seconds)}"] if times.n else [],
         _section("Errors", (f"{count} × {what}" for what, count in summary.errors.items())),
-        _section("Metrics disagree; read these cases", map(_disagreement, summary.disagreements)),
+        _section("Metrics disagree; read these cases", disagreements),
         card_lines(summary.judge) if summary.judge else [],
         _section("Gates", map(gate_line, summary.gates)),
     ]
@@ -80,7 +85,14 @@ def figure_notes(summary: Summary) -> list[str]:
     """What a reader must know about the figures: repeats, clusters, labels, and why a figure is missing."""
     figures, totals, lines = summary.figures, summary.figures.totals, list[str]()
     if figures.pass_rate is None and summary.run.profile.name:
-        lines.append(f"no pass rate: {_why_missing(totals)}")
+        if not totals.cases:
+            why = "no case was finished"
+        elif totals.errors == totals.cases:
+            why = f"all {totals.cases} cases ended in an error"
+        else:
+            without = f"{totals.errors} of {counted(totals.cases, 'case')} ended in an error"
+            why = f"{without}, {totals.unscored} have no applicable criterion"
+        lines.append(f"no pass rate: {why}")
     if (repeats := figures.repeats) is not None and repeats.pass_all is not None and repeats.pass_any is not None:
         k, cases = repeats.k, totals.cases
         every, some = round(repeats.pass_all * cases), round(repeats.pass_any * cases)
@@ -104,14 +116,6 @@ def corrected_line(found: CorrectedRate) -> str:
     ends = f"95 % {max(found.low, 0):.1%} to {min(found.high, 1):.1%}"
     labels = f"from {found.labels} human labels ({found.method})"
     return f"corrected pass rate {found.rate:.1%} ({ends}), {labels}; {halving} halve the interval"
-
-
-def _why_missing(totals: Totals) -> str:
-    if not totals.cases:
-        return "no case was finished"
-    if totals.errors == totals.cases:
-        return f"all {totals.cases} cases ended in an error"
-    return f"{totals.errors} of {counted(totals.cases, 'case')} ended in an error, {totals.unscored} have no applicable criterion"
 
 
 def mean_text(entry: Mean, maximum: float = 1) -> str:
@@ -184,29 +188,26 @@ def metric_maxima(metrics: Iterable[str], profile: Profile | None) -> dict[str, 
 
 
 def _bands(summary: Summary, profile: Profile | None) -> list[str]:
-    totals, bands = summary.figures.totals, summary.bands
-    limits = {band.name: f" (≥{band.at:g})" for band in profile.rules.bands} if profile else {}
-    labels = {name: f"{name}{limits.get(name, '')}" for name in bands}
-    width = max(map(len, labels.values()), default=0)
-    shares = {name: count / totals.cases for name, count in bands.items()} if totals.scored else {}
-    return _section(
-        "Performance",
-        (f"{labels[name]:<{width}}  {bands[name]:>6}  {share:>6.1%}  {'█' * round(_BAR * share)}"
-         for name, share in shares.items()),
-    )  # fmt: skip
+    limits = {band.name: f"{band.name} (≥{band.at:g})" for band in profile.rules.bands} if profile else {}
+    width = max((len(limits.get(name, name)) for name in summary.bands), default=0)
+    lines: list[str] = []
+    for name, count in summary.bands.items() if summary.figures.totals.scored else ():
+        share = count / summary.figures.totals.cases
+        lines.append(f"{limits.get(name, name):<{width}}  {count:>6}  {share:>6.1%}  {'█' * round(_BAR * share)}")
+    return _section("Performance", lines)
 
 
 def _groups(title: str, groups: Mapping[str, Figures]) -> list[str]:
+    """The pass rate and mean score of each type or route; without a profile the means of its metrics."""
     width = max(map(len, groups), default=0)
-    return _section(title, (f"{name:<{width}}  {_group_line(part)}" for name, part in groups.items()))
-
-
-def _group_line(part: Figures) -> str:
-    """The pass rate and mean score of a type or route; without a profile the means of its metrics."""
-    if part.pass_rate is not None or not part.average_scores:
-        return f"passed {passed(part)}; mean score {figure(part.score.mean)}"
-    means = [f"{name} {figure(entry.mean)}" for name, entry in part.average_scores.items()]
-    return f"{counted(part.totals.cases, 'case')}; {', '.join(means[:4])}{', …' if len(means) > 4 else ''}"
+    lines: list[str] = []
+    for name, part in groups.items():
+        line = f"passed {passed(part)}; mean score {figure(part.score.mean)}"
+        if part.pass_rate is None and part.average_scores:
+            means = [f"{metric} {figure(entry.mean)}" for metric, entry in part.average_scores.items()]
+            line = f"{counted(part.totals.cases, 'case')}; {', '.join(means[:4])}{', …' if len(means) > 4 else ''}"
+        lines.append(f"{name:<{width}}  {line}")
+    return _section(title, lines)
 
 
 def passed(part: Figures) -> str:
@@ -244,16 +245,6 @@ def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
     columns = [[f"{text:{'>' if n else '<'}{max(map(len, column))}}" for text in column]
                for n, column in enumerate(zip(*rows, strict=True))]  # fmt: skip
     return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
-
-
-def _times(times: Times) -> list[str]:
-    known = {name: getattr(times, name) for name in ("average", "min", "p50", "p95", "max")}
-    shown = ", ".join(f"{name} {value:.3f} s" for name, value in known.items() if value is not None)
-    return [f"Response time of {counted(times.n, 'answer')}: {shown}"] if times.n else []
-
-
-def _disagreement(found: Disagreement) -> str:
-    return f"{found.id}: {found.what} ({', '.join(f'{name} {value:.2f}' for name, value in found.values.items())})"
 
 
 def gate_line(gate: GateResult) -> str:

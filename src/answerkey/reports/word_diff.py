@@ -50,12 +50,8 @@ def marked_answer(expected: str, answer: str) -> tuple[list[DiffPart], list[Diff
     wanted, found = _PIECES.findall(expected), _PIECES.findall(answer)
     known, there = ({_bare(piece) for piece in pieces} for pieces in (wanted, found))
     lacking = [(piece, bool(_bare(piece)) and _bare(piece) not in there) for piece in wanted]
-    other = [(piece, bool(wanted) and _is_number(piece) and _bare(piece) not in known) for piece in found]
+    other = [(piece, bool(wanted) and any(map(str.isdigit, piece)) and _bare(piece) not in known) for piece in found]
     return _joined(lacking, "missing"), _joined(other, "other")
-
-
-def _is_number(piece: str) -> bool:
-    return any(map(str.isdigit, piece))
 
 
 def _bare(piece: str) -> str:

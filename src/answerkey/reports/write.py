@@ -23,7 +23,7 @@ from answerkey.reports.text import markdown_report, text_report
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, worst_positions
 from answerkey.runs.gates import answer_gates, parse_gates
 from answerkey.runs.manifest import Manifest, stored_in, stored_manifest, write_manifest
-from answerkey.runs.store import JournalIndex, open_index, profile_of, read_manifest, repeats_of
+from answerkey.runs.store import JournalIndex, open_index, profile_of, read_manifest
 from answerkey.runs.summary import GateResult, RunInfo, Summary, summary_of
 from answerkey.runs.tally import MOST_LISTED, RunTally, tally_from_json, tally_to_json
 from answerkey.types import Profile, Status
@@ -73,13 +73,8 @@ def write_reports(
 
         write_run_page(folder, summary)
     if charts:
-        write_run_plots(folder, summary)
+        write_plots(folder / "plots", run_charts(summary, read_rows(folder), profile))
     return summary
-
-
-def write_run_plots(folder: Path, summary: Summary) -> list[Path]:
-    """Write plots/*.png of a run; needs the extra `charts`."""
-    return write_plots(folder / "plots", run_charts(summary, read_rows(folder), profile_of(folder)))
 
 
 def _gates(folder: Path, manifest: Manifest, summary: Summary) -> tuple[GateResult, ...]:
@@ -115,7 +110,7 @@ def _all_rows(folder: Path, manifest: Manifest, index: JournalIndex) -> Iterator
     spans = [(start, start + _SPAN) for start in range(0, index.last, _SPAN)]
     jobs = jobs_for(manifest.settings.run.jobs, len(spans), enough=index.last >= _ENOUGH)
     if jobs == 1:
-        work = _rows_of(folder, manifest, index)
+        work = _rows_of(manifest, index)
         yield from map(work, spans)
         return
     with closing(Processes(jobs, f"{__name__}:rows_here", str(folder.resolve()))) as processes:
@@ -125,11 +120,12 @@ def _all_rows(folder: Path, manifest: Manifest, index: JournalIndex) -> Iterator
 def rows_here(folder: str) -> Callable[[tuple[int, int]], object]:
     """In a process: the function that makes the rows of a span."""
     path = Path(folder)
-    work = _rows_of(path, stored_manifest(path), JournalIndex(path, repeats_of(path)))
+    manifest = stored_manifest(path)
+    work = _rows_of(manifest, JournalIndex(path, manifest.repeats))
     return lambda span: tally_to_json(work(span))
 
 
-def _rows_of(folder: Path, manifest: Manifest, index: JournalIndex) -> Callable[[tuple[int, int]], CaseRows]:
+def _rows_of(manifest: Manifest, index: JournalIndex) -> Callable[[tuple[int, int]], CaseRows]:
     about = manifest.name, manifest.metrics, manifest.settings.statistics.cluster
     return lambda span: case_rows(index.numbered(stopped=True, cases=range(*span)), *about)
 

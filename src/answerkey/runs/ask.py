@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from queue import SimpleQueue
 
@@ -59,12 +59,6 @@ def ask_all(
         writer.close()
 
 
-@dataclass(slots=True, eq=False)
-class _Unstored:
-    answered: Answered
-    stored: threading.Event = field(default_factory=threading.Event)
-
-
 class _Writer:
     """A thread that stores answers, all that are waiting in one write: a durable write takes milliseconds. An asking
     thread continues when its answer is stored, so a kill loses at most one question per worker. A unit that has ended is
@@ -72,7 +66,7 @@ class _Writer:
 
     def __init__(self, keep: Keep) -> None:
         self._keep = keep
-        self._put: SimpleQueue[_Unstored | Future[None] | None] = SimpleQueue()
+        self._put: SimpleQueue[tuple[Answered, threading.Event] | Future[None] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[list[Answered], list[Future[None]]] | Exception] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="write", daemon=True)
         self._thread.start()
@@ -80,9 +74,9 @@ class _Writer:
 
     def store(self, answered: Answered) -> None:
         """Returns when the answer is stored, or storing it has failed."""
-        unstored = _Unstored(answered)
-        self._put.put(unstored)
-        unstored.stored.wait()
+        stored = threading.Event()
+        self._put.put((answered, stored))
+        stored.wait()
 
     def written(self) -> tuple[list[Answered], list[Future[None]]]:
         """Waits for stored answers and ended units, and returns all there are; raises the error of storing them."""
@@ -105,16 +99,16 @@ class _Writer:
             items = [self._put.get()]
             while not self._put.empty():
                 items.append(self._put.get())
-            unstored = [item for item in items if isinstance(item, _Unstored)]
-            answered = [item.answered for item in unstored]
+            unstored = [item for item in items if isinstance(item, tuple)]
+            answered = [answered for answered, _ in unstored]
             try:
                 if answered:
                     self._keep(answered)
                 self._done.put((answered, [item for item in items if isinstance(item, Future)]))
             except Exception as error:
                 self._done.put(error)
-            for item in unstored:
-                item.stored.set()
+            for _, stored in unstored:
+                stored.set()
             if None in items:
                 return
 

@@ -50,12 +50,18 @@ class VerdictSession:
         if isinstance(given, Case) and "answer" not in about:
             if suite is None:
                 raise SettingsError("give answer=…, or a suite whose target can be asked")
-            case, response = given, answer_of(self._target(suite), given)
+            key = repr(suite)
+            if key not in self._targets:
+                self._targets[key] = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
+            case, response = given, answer_of(self._targets[key], given)
         else:
             case, response, scoring = _interaction(given, about)
             if scoring or suite is None:
                 suite = suite_of({"cases": ["(given)"], "profile": _DEFAULT_PROFILE, **scoring}, Path())
-        return self._scorer(suite).outcomes([(case, response)])[0]
+        key = repr(suite)
+        if key not in self._scorers:
+            self._scorers[key] = make_scorer(suite, load_profile(suite.profile or _DEFAULT_PROFILE, suite.folder))
+        return self._scorers[key].outcomes([(case, response)])[0]
 
     def check(self, outcome: Outcome, at_least: float | None = None) -> Verdict:
         """The verdict, or an AssertionError that shows why it does not pass."""
@@ -65,18 +71,6 @@ class VerdictSession:
         if not good:
             raise AssertionError(_description(outcome, at_least))
         return verdict
-
-    def _target(self, suite: Suite) -> Target:
-        key = repr(suite)
-        if key not in self._targets:
-            self._targets[key] = make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
-        return self._targets[key]
-
-    def _scorer(self, suite: Suite) -> Scorer:
-        key = repr(suite)
-        if key not in self._scorers:
-            self._scorers[key] = make_scorer(suite, load_profile(suite.profile or _DEFAULT_PROFILE, suite.folder))
-        return self._scorers[key]
 
     def close(self) -> None:
         for resource in (*self._targets.values(), *self._scorers.values()):

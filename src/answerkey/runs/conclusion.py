@@ -35,8 +35,13 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
     if finished.partial and finished.limited:
         asked = f"{counted(finished.asked, 'case')} asked, {finished.failed} failed; {finished.partial}"
         return ending(EXIT_GATE if finished.failed else EXIT_OK, asked, gated=bool(finished.failed))
+    if finished.partial and not finished.partial.endswith("ended in an error"):
+        known = _cause(summary).partition("No response: ")[2][:_SAME_CAUSE]  # the reason may name the cause already
+        cause = "" if known and known in finished.partial else _cause(summary)
+        return ending(EXIT_INCOMPLETE, finished.partial, _done(summary), cause)
     if finished.partial or totals.errors:
-        return ending(EXIT_INCOMPLETE, *_incomplete(finished, summary))
+        errors = f"{totals.errors} of {counted(totals.cases, 'case')} ended in an error"
+        return ending(EXIT_INCOMPLETE, errors, _cause(summary))
     failed = [gate for gate in gates if not gate.passed]
     if failed:
         conditions = _and_more(", ".join(_gate(gate) for gate in failed[:_SHOWN_IDS]), failed)
@@ -47,16 +52,6 @@ def conclude(finished: Finished, summary: Summary) -> Ending:
 def end_of_reading(partial: str, sentence: str) -> Ending:
     """The ending of a command that reads a run; `partial` is that of the run. A damaged run is not a success."""
     return Ending(EXIT_INCOMPLETE, partial) if partial.startswith(DAMAGED) else Ending(EXIT_OK, sentence, gated=False)
-
-
-def _incomplete(finished: Finished, summary: Summary) -> list[str]:
-    totals = summary.figures.totals
-    errors = f"{totals.errors} of {counted(totals.cases, 'case')} ended in an error"
-    if finished.partial and not finished.partial.endswith("ended in an error"):
-        cause = _cause(summary)
-        known = cause.partition("No response: ")[2][:_SAME_CAUSE]  # the reason may name the cause already
-        return [finished.partial, _done(summary), "" if known and known in finished.partial else cause]
-    return [errors, _cause(summary)]
 
 
 def _done(summary: Summary) -> str:

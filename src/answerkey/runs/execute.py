@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -19,17 +19,7 @@ from answerkey.runs.manifest import Manifest, write_manifest
 from answerkey.runs.prepare import Prepared, prepare, selected
 from answerkey.runs.resume import Resumed, finished_before, new_manifest, resume, run_to_resume, still_stopping
 from answerkey.runs.score import LARGEST_BATCH, cost_of, in_chunks
-from answerkey.runs.store import (
-    FolderStore,
-    MemoryStore,
-    Scored,
-    Store,
-    locked,
-    new_folder,
-    open_index,
-    read_manifest,
-    sealed,
-)
+from answerkey.runs.store import FolderStore, MemoryStore, Scored, locked, new_folder, open_index, read_manifest, sealed
 from answerkey.runs.suite import Suite, load_suite, suite_of
 from answerkey.targets.resolve import Recorded
 from answerkey.text import counted
@@ -44,7 +34,7 @@ class _Execution:
     options: Options
     watch: Watch
     stop: Stop
-    store: Store
+    store: FolderStore | MemoryStore
     budget: Budget
     processes: ScoringProcesses | None = None
     streak: ErrorStreak = field(default_factory=ErrorStreak)
@@ -138,8 +128,13 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
             return None
     to_ask = islice(_to_ask(cases, store.state), run.options.resume_limit)
     if isinstance(target, Recorded):
-        looked_up = ((n, case, target.lookup(case)) for n, case in to_ask)
-        return _score(run, _stored(store, in_chunks(looked_up, size)))
+
+        def looked_up() -> Iterator[list[Answered]]:
+            for chunk in in_chunks(((n, case, target.lookup(case)) for n, case in to_ask), size):
+                store.add_answers(chunk)
+                yield chunk
+
+        return _score(run, looked_up())
     if run.options.resume is not None:
         to_ask = resume_conversations(to_ask, store.answers(), run.prepared.repeats.times)
     # Live answers are scored as they arrive, but not more at once than a judge can take.
@@ -147,12 +142,6 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
     with closing(ask_all(target, to_ask, workers, run.stop, store.add_answers, **ahead)) as batches:
         _score(run, (chunk for answered in batches for chunk in in_chunks(answered, size)), live=True)
     return None
-
-
-def _stored(store: Store, chunks: Iterable[list[Answered]]) -> Iterator[list[Answered]]:
-    for chunk in chunks:
-        store.add_answers(chunk)
-        yield chunk
 
 
 def _to_ask(cases: Callable[[], Iterator[Numbered]], state: RunState) -> Iterator[Numbered]:
@@ -171,27 +160,23 @@ def _score(run: _Execution, chunks: Iterator[list[Answered]], live: bool = False
             yield chunk
 
     for chunk, outcomes in run.prepared.scorer.stream(until_stop(), run.processes, overlap=not _stops_on_fail(run)):
-        _store(run, chunk, outcomes)
+        scored: list[Scored] = []
+        for (n, case, _), outcome in zip(chunk, outcomes, strict=True):
+            stops = _stops_at(run, n, outcome)
+            scored.append(Scored(n, outcome, stops))
+            if stops:
+                run.stopped.append((n, outcome))
+                run.stop.set(f"stopped at {case.id}, which is under the threshold")
+        run.store.add_scores(scored)
+        for outcome in outcomes:
+            run.asked += 1
+            run.errors += outcome.verdict.status == Status.ERROR
+            run.failed += outcome.verdict.score is not None and not outcome.verdict.passed
+            run.budget.spent += cost_of(outcome)
+            run.watch.outcome(outcome)
+            if reason := run.streak.reason_to_stop(outcome.response):
+                run.stop.set(reason)
         if reason := run.budget.exceeded():
-            run.stop.set(reason)
-
-
-def _store(run: _Execution, chunk: list[Answered], outcomes: list[Outcome]) -> None:
-    scored: list[Scored] = []
-    for (n, case, _), outcome in zip(chunk, outcomes, strict=True):
-        stops = _stops_at(run, n, outcome)
-        scored.append(Scored(n, outcome, stops))
-        if stops:
-            run.stopped.append((n, outcome))
-            run.stop.set(f"stopped at {case.id}, which is under the threshold")
-    run.store.add_scores(scored)
-    for outcome in outcomes:
-        run.asked += 1
-        run.errors += outcome.verdict.status == Status.ERROR
-        run.failed += outcome.verdict.score is not None and not outcome.verdict.passed
-        run.budget.spent += cost_of(outcome)
-        run.watch.outcome(outcome)
-        if reason := run.streak.reason_to_stop(outcome.response):
             run.stop.set(reason)
 
 
@@ -201,49 +186,36 @@ def _stops_on_fail(run: _Execution) -> bool:
 
 
 def _stops_at(run: _Execution, n: int, outcome: Outcome) -> bool:
-    """Whether stop-on-fail stops at this outcome: with it, too few attempts at the case can still pass."""
-    if not _stops_on_fail(run) or not _fails(run, outcome):
+    """Whether stop-on-fail stops at this outcome: with it, too few attempts at the case can still pass. A network error
+    is not a failing answer."""
+    verdict, response, below = outcome.verdict, outcome.response, run.prepared.suite.run.stop_below
+    if verdict.status == Status.ERROR:
+        fails = response.error is not None and response.error_kind != "infrastructure"
+    else:
+        fails = verdict.score is not None and (verdict.score < below if below is not None else not verdict.passed)
+    if not fails or not _stops_on_fail(run):
         return False
     repeats = run.prepared.repeats
     run.fails[n // repeats.times] += 1
     return run.fails[n // repeats.times] > repeats.times - repeats.needed
 
 
-def _fails(run: _Execution, outcome: Outcome) -> bool:
-    """Whether the outcome is under the threshold. A network error is not a failing answer."""
-    verdict, response, below = outcome.verdict, outcome.response, run.prepared.suite.run.stop_below
-    if verdict.status == Status.ERROR:
-        return response.error is not None and response.error_kind != "infrastructure"
-    if verdict.score is None:
-        return False
-    return verdict.score < below if below is not None else not verdict.passed
-
-
 def _finished(run: _Execution, folder: Path) -> Finished:
     first = min(run.stopped, default=None, key=lambda numbered: numbered[0])
+    left, limit = run.prepared.answers - run.store.state.count(FINISHED), run.options.resume_limit
+    rest = counted(left, "case" if run.prepared.repeats.times == 1 else "answer")
+    why = f"{rest} ended in an error" if limit is None else f"{rest} left after --resume-limit {limit}"
     return Finished(
         folder=folder,
-        partial=_why_partial(run),
+        partial="" if left <= 0 else run.stop.reason if run.stop else why,
         interrupted=run.stop.interrupted,
         stopped=first[1] if first else None,
         also_stopped=max(len(run.stopped) - 1, 0),
         asked=run.asked,
         errors=run.errors,
         failed=run.failed,
-        limited=bool(run.options.resume_limit) and not run.stop and not run.errors,
+        limited=bool(limit) and not run.stop and not run.errors,
     )
-
-
-def _why_partial(run: _Execution) -> str:
-    left = run.prepared.answers - run.store.state.count(FINISHED)
-    what = "case" if run.prepared.repeats.times == 1 else "answer"
-    if left <= 0:
-        return ""
-    if run.stop:
-        return run.stop.reason
-    if run.options.resume_limit is not None:
-        return f"{counted(left, what)} left after --resume-limit {run.options.resume_limit}"
-    return f"{counted(left, what)} ended in an error"
 
 
 def rescore(

@@ -166,7 +166,10 @@ def _repeat_figures(tally: OutcomeTally, repeats: Repeats) -> RepeatFigures:
 
 def _metric_mean(tally: OutcomeTally, name: str, readings: Mapping[str, Criterion] | None) -> MetricMean:
     mean = tally.scores.get(name, NumberTally()).figure(tally.count)
-    reading = None if readings is None else _reading(mean.mean, readings.get(name))
+    reading, criterion = None if readings is None else "", readings.get(name) if readings else None
+    if criterion and criterion.floor is not None and mean.mean is not None:
+        poor = mean.mean > criterion.floor if criterion.better == "lower" else mean.mean < criterion.floor
+        reading = criterion.reading if poor else ""
     if reading and name in _OF_PASSAGES and not tally.with_passages:
         reading = "no passages were given"
     return MetricMean(**asdict(mean), not_applicable=tally.skipped[name], errors=tally.errors[name], reading=reading)
@@ -176,10 +179,3 @@ def readings_of(profile: Profile | None) -> Mapping[str, Criterion]:
     """The profile's thresholds and words take precedence over the metric's own."""
     criteria = profile.rules.criteria if profile else ()
     return _DEFAULT_READINGS | {c.metric: c for c in criteria if c.reading and c.floor is not None}
-
-
-def _reading(mean: float | None, criterion: Criterion | None) -> str:
-    if mean is None or criterion is None or criterion.floor is None:
-        return ""
-    poor = mean > criterion.floor if criterion.better == "lower" else mean < criterion.floor
-    return criterion.reading if poor else ""

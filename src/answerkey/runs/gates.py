@@ -52,30 +52,19 @@ FIGURES = (*_RATES, *_COUNTS, *_REPEATED, "mean", *(f"response_time.{name}" for 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A parsed gate: `figure[of][within] sign limit`."""
+    """A parsed gate: `figure[metric][group] sign limit`."""
 
     text: str
     figure: str
-    of: str | None
-    within: str | None
+    metric: str  # of a mean
+    kind: str  # `type` or `route` where the condition says which of the two it means, as in `[route:sales]`
+    group: str | None  # the type or route that the condition is about; None for all cases
     sign: str
     limit: float
     times: int | None = None  # of `pass^5`
 
     def error(self, problem: str) -> SettingsError:
         return SettingsError(f'gate "{self.text}": {problem}')
-
-    @property
-    def group(self) -> str | None:
-        """The type or route that the condition is about; None for all cases."""
-        given = self.within if self.figure == "mean" else self.of
-        return given.removeprefix(f"{self.kind}:") if given and self.kind else given
-
-    @property
-    def kind(self) -> str:
-        """`type` or `route` where the condition says which of the two it means, as in `[route:sales]`."""
-        given = (self.within if self.figure == "mean" else self.of) or ""
-        return next((kind for kind in ("type", "route") if given.startswith(f"{kind}:")), "")
 
 
 Conditions = Sequence[Condition]
@@ -89,13 +78,13 @@ def _parse(text: str) -> Condition:
     found = _CONDITION.match(text)
     if not found:
         raise SettingsError(f'gate "{text}": expected a figure, a sign and a number, as in "user_satisfaction >= 0.70"')
-    figure, of, within, sign, number, percent = found.groups()
+    figure, of, group, sign, number, percent = found.groups()
     figure = _MEAN_AT.sub(r"\1\2", figure)
     repeated = _PASS_K.match(figure)
     if repeated:
         figure = f"pass{repeated[1]}k"
     if figure in {"score", "quality"} or is_metric(figure):
-        figure, of, within = "mean", figure, of
+        figure, of, group = "mean", figure, of
     if figure not in FIGURES and not figure.startswith(tuple(f"{name}." for name in _SECTIONS)):
         hint = f"{did_you_mean(figure, FIGURES)}; known: {', '.join(FIGURES)}"
         raise SettingsError(f'gate "{text}": unknown figure "{figure}"{hint}')
@@ -105,22 +94,25 @@ def _parse(text: str) -> Condition:
         limit = float(number) / (100 if percent else 1)
     except ValueError:
         raise SettingsError(f'gate "{text}": "{number}" is not a number') from None
-    return Condition(text.strip(), figure, of, within, sign, limit, int(repeated[2]) if repeated else None)
+    metric, group = (of or "", group) if figure == "mean" else ("", of)
+    kind = next((kind for kind in ("type", "route") if (group or "").startswith(f"{kind}:")), "")
+    group = group.removeprefix(f"{kind}:") if group and kind else group
+    return Condition(text.strip(), figure, metric, kind, group, sign, limit, int(repeated[2]) if repeated else None)
 
 
 def answer_gates(conditions: Conditions, summary: Summary) -> list[GateResult]:
     """The result of each condition; all fail where the run is damaged."""
-    results = [_answer(condition, summary) for condition in conditions]
-    partial = summary.run.partial
-    return [replace(each, passed=False, note=partial) for each in results] if partial.startswith(DAMAGED) else results
-
-
-def _answer(condition: Condition, summary: Summary) -> GateResult:
-    value, interval, note = _figure(condition, summary)
-    if value is None:
-        return GateResult(condition.text, None, None, False, note or "this run has no such figure")
-    near = {">=": 1e-9, "<=": -1e-9}.get(condition.sign, 0.0)
-    return GateResult(condition.text, value, interval, _TESTS[condition.sign](value + near, condition.limit), note)
+    results: list[GateResult] = []
+    damaged = summary.run.partial if summary.run.partial.startswith(DAMAGED) else ""
+    for condition in conditions:
+        value, interval, note = _figure(condition, summary)
+        near = {">=": 1e-9, "<=": -1e-9}.get(condition.sign, 0.0)
+        passed = value is not None and _TESTS[condition.sign](value + near, condition.limit) and not damaged
+        note = note if note or value is not None else "this run has no such figure"
+        results.append(
+            GateResult(condition.text, value, interval if value is not None else None, passed, damaged or note)
+        )
+    return results
 
 
 def _figure(condition: Condition, summary: Summary) -> tuple[float | None, Range, str]:
@@ -155,18 +147,13 @@ def _figure_of(condition: Condition, part: Figures, summary: Summary) -> tuple[f
     if condition.figure != "mean":
         record = summary.to_json() if condition.group is None else part.to_json()
         return _number_at(record, condition.figure), None, ""
-    return _mean(part, condition.of or "")
-
-
-def _mean(part: Figures, name: str) -> tuple[float | None, Range, str]:
-    """A mean over only some cases must not pass a gate: the cases with errors might have been the bad ones."""
-    overall: dict[str, Mean] = {"score": part.score, "quality": part.quality}
-    figure = overall.get(name) or part.average_scores.get(name)
+    means: dict[str, Mean] = {**part.average_scores, "score": part.score, "quality": part.quality}
+    figure = means.get(condition.metric)
     if figure is None:
-        return None, None, f'no metric "{name}"{did_you_mean(name, part.average_scores)}'
+        return None, None, f'no metric "{condition.metric}"{did_you_mean(condition.metric, part.average_scores)}'
     note = f"scored {figure.n}/{figure.of}"
     errors = figure.errors if isinstance(figure, MetricMean) else part.totals.errors
-    if errors and figure.n:
+    if errors and figure.n:  # those might have been the bad ones: a mean over the rest must not pass
         return None, None, f"{note}, {errors} with an error"
     return figure.mean, figure.ci95, note
 
@@ -233,8 +220,7 @@ def check_gates(
 
 
 def _why(condition: Condition, note: str, metrics: Sequence[str], profile: Profile | None) -> str:
-    about = condition.of if condition.figure == "mean" else condition.figure
-    if profile is None and (about or "").startswith(_NEED_PROFILE):
+    if profile is None and (condition.metric or condition.figure).startswith(_NEED_PROFILE):
         return "this figure needs a profile; give one with --profile, or in the suite"
     if condition.figure == "route_accuracy":
         return "no case has an expected_route"
@@ -247,27 +233,19 @@ def _example(
     conditions: Conditions, metrics: Sequence[str], profile: Profile | None, repeats: Repeats, *, routed: bool
 ) -> Summary:
     """A synthetic summary with every possible figure: what it lacks, no run will have."""
+    verdicts = [Verdict(Status.SCORED), Verdict(Status.SCORED)]
+    if profile is not None:
+        bands = [band for rules in profile.all_rules for band in rules.bands]
+        judged = [*bands, Band("", 0.0, Status.FAILED), Band("", 0.0, Status.UNSCORED)]
+        verdicts = [Verdict(band.status, 1.0, 1.0, band=band.name) for band in judged]
     scores = {name: Score(1.0) for name in metrics}
     groups = {(condition.group, condition.kind) for condition in conditions if condition.group is not None}
-    outcomes = [
-        Outcome(
-            Case("", "", type=None if kind == "route" else group, expected_route="" if routed else None),
-            Response(answer="", route=group if kind == "route" else "", seconds=1.0),
-            scores,
-            verdict,
-        )
-        for group, kind in ((None, ""), *groups)
-        for verdict in (*_verdicts(profile), Verdict(Status.ERROR))
-    ]
+    outcomes: list[Outcome] = []
+    for group, kind in ((None, ""), *groups):
+        case = Case("", "", type=None if kind == "route" else group, expected_route="" if routed else None)
+        response = Response(answer="", route=group if kind == "route" else "", seconds=1.0)
+        outcomes += [Outcome(case, response, scores, each) for each in (*verdicts, Verdict(Status.ERROR))]
     if repeats.times > 1:
         outcomes = [replace(outcome, attempts=(outcome,) * repeats.times) for outcome in outcomes]
     settings = RunSettings(run=RunTable(repeats=repeats.times, require=repeats.text if repeats.times > 1 else ""))
     return summarise(outcomes, profile, RunInfo(settings=settings))
-
-
-def _verdicts(profile: Profile | None) -> list[Verdict]:
-    if profile is None:
-        return [Verdict(Status.SCORED), Verdict(Status.SCORED)]
-    bands = [band for rules in profile.all_rules for band in rules.bands]
-    judged = [*bands, Band("", 0.0, Status.FAILED), Band("", 0.0, Status.UNSCORED)]
-    return [Verdict(band.status, 1.0, 1.0, band=band.name) for band in judged]

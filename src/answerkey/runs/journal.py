@@ -35,8 +35,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._write_lock, self._sync_lock = threading.Lock(), threading.Lock()
-        self._written = self._synced = 0
+        self._lock = threading.Lock()
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             self._size = _repair(self._file)
@@ -46,31 +45,21 @@ class Journal:
             self.append([{"format": FORMAT, "kind": path.stem, "answerkey": __version__}])
 
     def append(self, records: Sequence[Mapping[str, object]]) -> None:
-        """One write for all the records, then one sync; threads that wait together share a sync."""
+        """One write for all the records, then one sync. All or nothing: what a full disk cut short is removed again."""
         data = b"".join(json_line(record) + b"\n" for record in records)
         try:
-            with self._write_lock:
-                self._append_whole(data)
-                self._written += 1
-                mine = self._written
-            with self._sync_lock:
-                if self._synced < mine:
-                    reached = self._written
-                    os.fdatasync(self._file)
-                    self._synced = reached
+            with self._lock:
+                try:
+                    view = memoryview(data)
+                    while view:
+                        view = view[os.write(self._file, view) :]
+                except OSError:
+                    os.ftruncate(self._file, self._size)
+                    raise
+                self._size += len(data)
+                os.fdatasync(self._file)
         except OSError as error:
             raise _cannot_write(self.path, error) from error
-
-    def _append_whole(self, data: bytes) -> None:
-        """All or nothing: what a full disk cut short is removed again."""
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(self._file, view) :]
-        except OSError:
-            os.ftruncate(self._file, self._size)
-            raise
-        self._size += len(data)
 
     def close(self) -> None:
         os.close(self._file)
@@ -78,15 +67,13 @@ class Journal:
 
 def _repair(file: int) -> int:
     """The size after an incomplete last line is cut off."""
-    size = os.fstat(file).st_size
-    block, end = 1 << 16, size
+    size = end = os.fstat(file).st_size
     while end > 0:
-        start = max(0, end - block)
+        start = max(0, end - READ_AHEAD)
         newline = os.pread(file, end - start, start).rfind(b"\n")
+        end = start + newline + 1
         if newline >= 0:
-            end = start + newline + 1
             break
-        end = start
     if end != size:
         os.ftruncate(file, end)
     return end

@@ -91,11 +91,13 @@ class JournalIndex:
         self.responses, self.scores = array("q"), array("q")
         self.records = {RESPONSES: 0, SCORES: 0}
         for name, offsets in ((RESPONSES, self.responses), (SCORES, self.scores)):
-            for n, offset in _positions(folder / name):
+            for offset, line in journal_lines(folder / name):
+                found = _POSITION.match(line)  # lines are not parsed
+                n = int(found[1]) if found else decoded(line, folder / name, offset, NumberedRecord).n
                 self.records[name] += 1
                 if n >= len(offsets):
                     offsets.extend([-1] * (n + 1 - len(offsets)))
-                offsets[n] = offset
+                offsets[n] = -1 if line.endswith(journal.REMOVED_END) else offset
 
     def __len__(self) -> int:
         """How many cases have all their answers and scores."""
@@ -179,14 +181,6 @@ def outcome_at(folder: Path, answered_at: int, scored_at: int) -> Outcome:
 
 def _outcome(answered: _Answered, scored: _Scored | None) -> Outcome:
     return (scored or StoredScores(verdict=Verdict(Status.UNSCORED))).outcome(answered.case, answered.response)
-
-
-def _positions(path: Path) -> Iterator[tuple[int, int]]:
-    """The position of each record's case with the byte of its line, or -1 for a removed case; lines are not parsed."""
-    for offset, line in journal_lines(path):
-        found = _POSITION.match(line)
-        n = int(found[1]) if found else decoded(line, path, offset, NumberedRecord).n
-        yield n, -1 if line.endswith(journal.REMOVED_END) else offset
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -134,13 +134,11 @@ class NumberTally(msgspec.Struct, omit_defaults=True):
         return self.high
 
     def _interval(self) -> Interval | None:
-        if self.clusters:
-            return self._cluster_interval(self.mean or 0.0)
-        if self.values is not None:
-            return mean_interval(sorted(self.values))
-        return interval_from_moments(self.count, self.mean or 0.0, self.deviation or 0.0)
-
-    def _cluster_interval(self, mean: float) -> Interval | None:
+        mean = self.mean or 0.0
+        if not self.clusters:
+            if self.values is not None:
+                return mean_interval(sorted(self.values))
+            return interval_from_moments(self.count, mean, self.deviation or 0.0)
         counts, sums, squares = zip(*(self.clusters[name] for name in sorted(self.clusters)), strict=True)
         totals = [total / _UNIT for total in sums]
         if self.alone is not None:

@@ -83,31 +83,34 @@ def prepare(
         raise SettingsError("[run] repeats needs a target that can be asked; recorded answers are always the same")
     profile = None if suite.profile is None else load_profile(suite.profile, suite.folder)
     digest, count, has_criteria = SetDigest(), 0, False
-    cluster, clustered, columns = suite.statistics.cluster, False, set[str]()
+    cluster, clustered = suite.statistics.cluster, False
     kind = kind_of(suite.target)  # a target may report a route that is not known before it is asked or its file is read
     any_route = "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
     known = KnownGroups(whole=selection.whole, open=any_route)
-    lacking = Lacking("expected", "relevant")
+    lacking, carried, answered = ["expected", "relevant"], dict[str, None](), True
     for _, case in source():
         add_case(digest, case)
         known.add(case)
-        lacking.add(case)
         count += 1
+        carried.update(dict.fromkeys(case.extra))
+        lacking = [column for column in lacking if not getattr(case, column)]
+        answered = answered and case.recorded is not None and bool(case.recorded.answer)
         if cluster and not clustered:
             clustered = cluster == "none" or cluster_of(case, cluster) is not None
-            columns.update(case.extra)
         has_criteria = has_criteria or bool(case.requirements)
     if count == 0:
         raise InputError(f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --tag")
     if cluster and not clustered:
-        near = did_you_mean(cluster, columns)
-        raise SettingsError(f'[statistics] cluster = "{cluster}": no case has this column{near}')
+        raise SettingsError(
+            f'[statistics] cluster = "{cluster}": no case has this column{did_you_mean(cluster, carried)}'
+        )
     if has_criteria and not (suite.metrics or suite.profile):
         suite = replace(suite, metrics=("criteria",))
     scorer = make_scorer(suite, profile, judge)
     try:
         warnings = check_gates(gates, known, scorer.plan.names, profile, repeats) if new else ()
-        warnings = (*warnings, *(lacking.problems(suite.metrics, live) if new else ()))
+        if new:
+            warnings += tuple(_lacking(lacking, carried, suite.metrics, live and answered))
         target = target or make_target(suite.target, suite.folder, read_responses, suite.run.timeout)
     except BaseException:
         scorer.close()
@@ -123,30 +126,19 @@ def prepare(
     return Prepared(suite, selection, profile, scorer, target, source, count, fingerprint, repeats, warnings)
 
 
-class Lacking:
-    """The columns of these that no case has, and what the cases have instead."""
-
-    def __init__(self, *columns: str) -> None:
-        self._columns, self._carried, self._answered = list(columns), dict[str, None](), True
-
-    def add(self, case: Case) -> None:
-        if self._columns:
-            self._columns = [column for column in self._columns if not getattr(case, column)]
-            self._carried.update(dict.fromkeys(case.extra))
-            self._answered = self._answered and case.recorded is not None and bool(case.recorded.answer)
-
-    def problems(self, metrics: Iterable[str], live: bool) -> Iterator[str]:
-        """A warning for each column that metrics need and no case has; where the name of another is near, an error."""
-        for column in self._columns:
-            needing = [name for name in metrics if column in find(name).facts.needs]
-            if not needing:
-                continue
-            missing = f'no case has the column "{column}", which {needing[0]} needs'
-            near = next((name for name in self._carried if near_column(name, COLUMNS[column])), None)
-            if near is not None:
-                raise InputError(f'{missing}; did you mean the column "{near}"? Rename it to "{column}"')
-            answers = '; if "answer" holds the expected answers, rename it to "expected"'
-            yield missing + (answers if column == "expected" and live and self._answered else "")
+def _lacking(columns: Iterable[str], carried: Iterable[str], metrics: Iterable[str], answered: bool) -> Iterator[str]:
+    """A warning for each of these columns, which no case has, that a metric needs; where the name of a `carried` one is
+    near, an error. `answered`: all cases of a live target have an answer, which may be meant as the expected one."""
+    for column in columns:
+        needing = [name for name in metrics if column in find(name).facts.needs]
+        if not needing:
+            continue
+        missing = f'no case has the column "{column}", which {needing[0]} needs'
+        near = next((name for name in carried if near_column(name, COLUMNS[column])), None)
+        if near is not None:
+            raise InputError(f'{missing}; did you mean the column "{near}"? Rename it to "{column}"')
+        rename = '; if "answer" holds the expected answers, rename it to "expected"'
+        yield missing + (rename if column == "expected" and answered else "")
 
 
 def selected(suite: Suite, selection: Selection) -> Iterator[tuple[int, Case]]:

@@ -63,12 +63,7 @@ class ProgressFigures:
             self.slowest = max(self.slowest, (outcome.response.seconds, outcome.case.id))
 
     def add_group(self, group: OutcomeTally) -> None:
-        """Add many outcomes at once, counted by a remote worker."""
-        self.done += group.count
-        self.add_earlier(group)
-
-    def add_earlier(self, group: OutcomeTally) -> None:
-        """Add the results of cases done before a resume; `start` has already counted them as done."""
+        """Add the results of many cases that are counted as done."""
         self.errors += group.error_count
         self.judged += group.judged
         self.passed += group.passed
@@ -131,11 +126,12 @@ class Display(Quiet):
         self._changed()
 
     def group(self, group: OutcomeTally) -> None:
+        self._figures.done += group.count
         self._figures.add_group(group)
         self._changed()
 
     def earlier(self, group: OutcomeTally) -> None:
-        self._figures.add_earlier(group)
+        self._figures.add_group(group)
 
     def _begin(self) -> None: ...
     def _changed(self) -> None: ...
@@ -184,7 +180,12 @@ class Bar(Display):
                 setattr(sys, name, self._wrapped[name])
         self._stream.write("\x1b[?25l")
         self._draw()
-        threading.Thread(target=self._redraw, name="progress", daemon=True).start()
+
+        def redraw() -> None:
+            while not self._over.wait(_REDRAW_EVERY):
+                self._draw()
+
+        threading.Thread(target=redraw, name="progress", daemon=True).start()
 
     def note(self, text: str) -> None:
         self.write_above(self._stream, f"{printable(text)}\n")
@@ -211,10 +212,6 @@ class Bar(Display):
             stream = wrapped.finish()
             if getattr(sys, name) is wrapped:  # else somebody put another in its place meanwhile
                 setattr(sys, name, stream)
-
-    def _redraw(self) -> None:
-        while not self._over.wait(_REDRAW_EVERY):
-            self._draw()
 
     def _draw(self) -> None:
         figures = self._figures

@@ -48,18 +48,17 @@ def _shape(kind: type) -> tuple[tuple[str, Any], ...]:
 
 def scores_to_json(scores: Mapping[str, Score]) -> dict[str, object]:
     """Without `to_json`: there are more scores than anything else, and this is faster."""
-    return {name: _score_to_json(score) for name, score in scores.items()}
-
-
-def _score_to_json(score: Score) -> dict[str, object]:
-    record: dict[str, object] = {} if score.value is None else {"value": score.value}
-    if score.reason:
-        record["reason"] = score.reason
-    if score.error is not None:
-        record["error"] = score.error
-    if score.details:
-        record["details"] = score.details
-    return record
+    records: dict[str, object] = {}
+    for name, score in scores.items():
+        record: dict[str, object] = {} if score.value is None else {"value": score.value}
+        if score.reason:
+            record["reason"] = score.reason
+        if score.error is not None:
+            record["error"] = score.error
+        if score.details:
+            record["details"] = score.details
+        records[name] = record
+    return records
 
 
 def judged_json(outcome: Outcome) -> dict[str, object]:
@@ -80,7 +79,11 @@ class StoredScores(msgspec.Struct, kw_only=True):
 
     def outcome(self, case: Case, response: Response) -> Outcome:
         attempts = tuple(each.outcome(case, each.response) for each in self.attempts)
-        return Outcome(case, _with_error_kind(response), self.scores, self.verdict, attempts)
+        kind, name = response.extra.get("error_kind"), response.extra.get("error_name")
+        # Runs before version 0.2 have the kind of an error among the extra fields.
+        if not response.error_kind and isinstance(name, str) and kind in ("infrastructure", "content"):
+            response = replace(response, error_kind=kind, error_name=name)
+        return Outcome(case, response, self.scores, self.verdict, attempts)
 
 
 class StoredAttempt(StoredScores, kw_only=True):
@@ -93,18 +96,15 @@ class StoredOutcome(StoredAttempt, kw_only=True):
     case: Case
 
 
-def _with_error_kind(response: Response) -> Response:
-    """Runs before version 0.2 have the kind of an error among the extra fields."""
-    kind, name = response.extra.get("error_kind"), response.extra.get("error_name")
-    if response.error_kind or not isinstance(name, str) or kind not in ("infrastructure", "content"):
-        return response
-    return replace(response, error_kind=kind, error_name=name)
-
-
 def result_line(outcome: Outcome) -> Json:
     """A line of results.jsonl."""
     case, response, verdict = outcome.case, outcome.response, outcome.verdict
-    repeats = {"repeats": [_attempt_line(each) for each in outcome.attempts]} if outcome.attempts else {}
+    repeats = [
+        {"answer": each.response.answer, "route": each.response.route, "response_time": each.response.seconds,
+         "error": each.response.error, "scores": {name: score.value for name, score in each.scores.items()},
+         "status": each.verdict.status, "score": each.verdict.score, "passed": each.verdict.passed}
+        for each in outcome.attempts
+    ]  # fmt: skip
     return {
         "id": case.id,
         "question": case.question,
@@ -125,21 +125,8 @@ def result_line(outcome: Outcome) -> Json:
             for name, score in outcome.scores.items()
         },
         "verdict": {name: getattr(verdict, name) for name in _VERDICT},
-        **repeats,
+        **({"repeats": repeats} if repeats else {}),
     }
-
-
-def _attempt_line(attempt: Outcome) -> dict[str, object]:
-    """One of several answers to the same case, in results.jsonl."""
-    response, verdict = attempt.response, attempt.verdict
-    given = {
-        "answer": response.answer,
-        "route": response.route,
-        "response_time": response.seconds,
-        "error": response.error,
-    }
-    scores = {name: score.value for name, score in attempt.scores.items()}
-    return {**given, "scores": scores, "status": verdict.status, "score": verdict.score, "passed": verdict.passed}
 
 
 class SetDigest:

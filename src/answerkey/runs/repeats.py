@@ -14,7 +14,7 @@ from statistics import fmean
 
 from answerkey.config.tables import RunTable
 from answerkey.errors import SettingsError
-from answerkey.types import Outcome, Score, Status, Verdict
+from answerkey.types import Outcome, Status, Verdict
 
 _REQUIRE = re.compile(r"\s*(\d+)\s*(?:of|/)\s*(\d+)\s*$")
 
@@ -60,16 +60,29 @@ class Repeats:
         passes = sum(attempt.verdict.passed for attempt in attempts)
         errors = [attempt for attempt in attempts if attempt.verdict.status == Status.ERROR]
         alike = [attempt for attempt in attempts if attempt.verdict.passed == (passes >= self.needed)]
-        shown = errors[0] if errors else min(alike or attempts, key=_score)
+        shown = (
+            errors[0]
+            if errors
+            else min(alike or attempts, key=lambda each: (each.verdict.score is None, each.verdict.score or 0.0))
+        )
         verdict, counted = shown.verdict, f"{passes} of {len(attempts)} answers passed, {self.needed} needed. "
         if errors:
             counted = f"{len(errors)} of {len(attempts)} answers ended in an error. "
         elif verdict.score is not None:
-            verdict = replace(verdict, **{name: _mean(attempts, name) for name in ("score", "quality", "route_score")})
+            means: dict[str, float | None] = {}
+            for name in ("score", "quality", "route_score"):
+                values = [value for each in attempts if (value := getattr(each.verdict, name)) is not None]
+                means[name] = fmean(values) if values else None
+            verdict = replace(verdict, **means)
         else:
             counted = ""
         verdict = replace(verdict, justification=f"{counted}{verdict.justification}")
-        scores = {name: _combined_score(name, shown, attempts) for name in shown.scores}
+        scores = dict(shown.scores)
+        for name, own in shown.scores.items():
+            found = [attempt.scores[name] for attempt in attempts if name in attempt.scores]
+            known = [score.value for score in found if score.value is not None]
+            mean = replace(own, value=fmean(known)) if known else own
+            scores[name] = next((score for score in found if score.error is not None), mean)
         return replace(shown, scores=scores, verdict=verdict, attempts=tuple(attempts))
 
     def combined(self, attempts: Iterable[tuple[int, Outcome]], *, whole: bool = True) -> Iterator[tuple[int, Outcome]]:
@@ -83,24 +96,6 @@ class Repeats:
             failed = sum(not attempt.verdict.passed for attempt in found)
             if len(found) == self.times or (not whole and failed > self.times - self.needed):
                 yield n, self.combine(found)
-
-
-def _score(attempt: Outcome) -> float:
-    return float("inf") if attempt.verdict.score is None else attempt.verdict.score
-
-
-def _mean(attempts: Sequence[Outcome], name: str) -> float | None:
-    values = [value for attempt in attempts if (value := getattr(attempt.verdict, name)) is not None]
-    return fmean(values) if values else None
-
-
-def _combined_score(name: str, shown: Outcome, attempts: Sequence[Outcome]) -> Score:
-    found = [attempt.scores[name] for attempt in attempts if name in attempt.scores]
-    failed = next((score for score in found if score.error is not None), None)
-    values = [score.value for score in found if score.value is not None]
-    if failed is not None or not values:
-        return failed or shown.scores[name]
-    return replace(shown.scores[name], value=fmean(values))
 
 
 def is_flaky(verdicts: Iterable[Verdict]) -> bool:

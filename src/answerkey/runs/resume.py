@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -14,19 +14,15 @@ import msgspec
 from answerkey.errors import SettingsError, StorageError
 from answerkey.runs import journal
 from answerkey.runs.ask import Numbered
-from answerkey.runs.control import Options, Selection
+from answerkey.runs.control import Options
 from answerkey.runs.journal import ASK, FINISHED, REMOVED, STOPPED, RunState
 from answerkey.runs.journal_index import JournalIndex
 from answerkey.runs.manifest import MANIFEST, AcceptedChange, Manifest, write_manifest
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
-from answerkey.runs.repeats import Repeats
 from answerkey.runs.store import read_manifest, sealed
 from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally
-from answerkey.types import Case
-
-Known = dict[str, tuple[int, str]]  # position and hash of each case by its id
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +113,15 @@ def run_to_resume(suite: Suite, rescored: Path | None = None) -> Path | None:
     return best.folder
 
 
-def time_of_start(suite: Suite) -> str:
-    """Now, in UTC; later than every earlier run of the suite, even if the clock was set back."""
-    latest = max((run.created for run in runs_of(suite)), default=None) if suite.path else None
-    now = datetime.now(UTC)
-    if latest is not None and latest >= now:
-        now = latest + timedelta(milliseconds=1)
-    return now.isoformat(timespec="milliseconds")
-
-
 def new_manifest(prepared: Prepared, folder: Path) -> Manifest:
-    """run.json of a run that begins now in this folder."""
-    suite = prepared.suite
+    """run.json of a run that begins now in this folder; later than every earlier run of the suite, even if the clock was
+    set back."""
+    suite, now = prepared.suite, datetime.now(UTC)
+    if suite.path:
+        now = max([now, *(run.created + timedelta(milliseconds=1) for run in runs_of(suite))])
     beside = relpath(suite.path.resolve(), folder.resolve()) if suite.path else None
-    return replace(manifest_of(prepared, time_of_start(suite)), suite_from_run=beside, folder=folder.name)
-
-
-def selection_of(folder: Path) -> Selection:
-    return read_manifest(folder).settings.selection
+    manifest = manifest_of(prepared, now.isoformat(timespec="milliseconds"))
+    return replace(manifest, suite_from_run=beside, folder=folder.name)
 
 
 def resume(folder: Path, prepared: Prepared, *, accept: bool) -> Resumed:
@@ -208,29 +195,23 @@ def finished_before(folder: Path, state: RunState) -> OutcomeTally:
 
 def _repositioned(folder: Path, prepared: Prepared, state: RunState) -> Callable[[], Iterator[Numbered]]:
     """The new cases at the positions that the journal has for them; cases that are gone are removed from the run."""
-    repeats = prepared.repeats
-    known = {key: (n // repeats.times, digest) for key, (n, digest) in journal.known_cases(folder).items()}
+    repeats, known = prepared.repeats, journal.known_cases(folder)
+    positions = {key: n // repeats.times for key, (n, _) in known.items()}
     kept = {case.id for _, case in prepared.cases()}
-    gone = {key: n for key, (n, _) in known.items() if key not in kept}
+    gone = [(each, key) for key, n in positions.items() if key not in kept for each in repeats.positions(n)]
     if gone:
-        removed = [journal.removed_record(each, key) for key, n in gone.items() for each in repeats.positions(n)]
         with closing(journal.Journal(folder / journal.RESPONSES)) as responses:
-            responses.append(removed)
-        for n in gone.values():
-            for each in repeats.positions(n):
-                state[each] = REMOVED
-    numbered = list(_numbered((case for _, case in prepared.cases()), known, state, repeats))
-    return lambda: iter(numbered)
-
-
-def _numbered(cases: Iterable[Case], known: Known, state: RunState, repeats: Repeats) -> Iterator[Numbered]:
-    """Known cases keep their position, new ones follow, edited ones are asked again."""
-    following = max((n for n, _ in known.values()), default=-1) + 1
-    for case in cases:
-        n, digest = known.get(case.id, (following, ""))
+            responses.append([journal.removed_record(*each) for each in gone])
+        for n, _ in gone:
+            state[n] = REMOVED
+    numbered: list[Numbered] = []  # known cases keep their position, new ones follow, edited ones are asked again
+    following = max(positions.values(), default=-1) + 1
+    for _, case in prepared.cases():
+        n = positions.get(case.id, following)
         if n == following:
             following += 1
-        elif digest != digest_of(to_json(case)):
+        elif known[case.id][1] != digest_of(to_json(case)):
             for each in repeats.positions(n):
                 state[each] = ASK
-        yield n, case
+        numbered.append((n, case))
+    return lambda: iter(numbered)

@@ -149,7 +149,9 @@ def scorer_of(suite: Suite, judge: Any = None, names: Sequence[str] = ()) -> Sco
 def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names: Sequence[str] = ()) -> Scorer:
     """Everything is loaded and checked here, before the first question. `judge` replaces the suite's judge, `names` all
     metrics of profile and suite."""
-    _load_own_metrics(suite)
+    if suite.modules:  # they may stand in the suite's folder
+        import_from(suite.folder)
+        load_modules(suite.modules)
     own = [f"{OWN_CRITERION}{each.name}" for each in suite.criteria]
     names = names or [*(profile.metrics if profile else ()), *suite.metrics, *own]
     check_criteria(names, suite.criteria)
@@ -175,7 +177,12 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names:
         or bool(of_facts)
     )
     if "judge" in wanted and (judge or suite.judge or must_judge):
-        made = judge or _judge(suite, provided.get("embed"))
+        from answerkey.metrics.judge.judged_metrics import load_judge
+
+        if not judge and suite.judge is None:
+            fix = 'give judge = "local" or a [judge] table in the suite, or --judge local'
+            raise SettingsError(f"a metric needs a judge: {fix}")
+        made = judge or load_judge(suite.judge, provided.get("embed"), suite.folder)
         provided["judge"] = made
         judge_name = made.fingerprint()
         closing.append(made)
@@ -185,13 +192,6 @@ def make_scorer(suite: Suite, profile: Profile | None, judge: Any = None, names:
     settings |= {name: {**settings.get(name, {}), **settings["facts"]} for name in of_facts}
     plan = make_plan(names, provided, settings)
     return Scorer(profile, plan, judge_name, embedding, tuple(notes), tuple(closing))
-
-
-def _load_own_metrics(suite: Suite) -> None:
-    """The suite's modules, which may stand in its folder."""
-    if suite.modules:
-        import_from(suite.folder)
-        load_modules(suite.modules)
 
 
 def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[str]) -> Any:
@@ -213,13 +213,3 @@ def _embedder(settings: Mapping[str, Any], metrics: list[Metric], notes: list[st
             raise
         notes.append(f"without embeddings ({error}): words are compared instead")
         return None
-
-
-def _judge(suite: Suite, embed: Any) -> Any:
-    from answerkey.metrics.judge.judged_metrics import load_judge
-
-    if suite.judge is None:
-        raise SettingsError(
-            'a metric needs a judge: give judge = "local" or a [judge] table in the suite, or --judge local'
-        )
-    return load_judge(suite.judge, embed, suite.folder)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from answerkey.errors import StorageError
 from answerkey.files import remove_strays
@@ -43,18 +43,6 @@ class Scored(NamedTuple):
         return {"n": self.n, "id": self.outcome.case.id, **judged_json(self.outcome), **stopped}
 
 
-class Store(Protocol):
-    """What `execute` writes to. Answers are kept before they are scored."""
-
-    state: RunState
-
-    def add_answers(self, answered: Sequence[Answered]) -> None: ...
-    def add_scores(self, scored: Sequence[Scored]) -> None: ...
-    def answers(self, positions: Iterable[int] | None = None) -> Iterator[Answered]: ...
-    def outcomes(self) -> Iterator[Outcome]: ...
-    def close(self) -> None: ...
-
-
 class FolderStore:
     """A run folder. Every record is on disk before the call that adds it returns."""
 
@@ -81,7 +69,7 @@ class FolderStore:
 
 
 class MemoryStore:
-    """A run without a folder: everything is held, nothing is written."""
+    """A run without a folder: everything is held, nothing is written. Its methods are those of `FolderStore`."""
 
     def __init__(self, repeats: Repeats = Repeats()) -> None:  # noqa: B008
         self.state, self._repeats = RunState(), repeats
@@ -101,9 +89,6 @@ class MemoryStore:
     def outcomes(self) -> Iterator[Outcome]:
         attempts = ((n, self._outcomes[n]) for n in sorted(self._outcomes))
         return (outcome for _, outcome in self._repeats.combined(attempts))
-
-    def close(self) -> None:
-        """Nothing to close."""
 
 
 def _mark_finished(state: RunState, scored: Iterable[Scored]) -> None:
@@ -184,20 +169,16 @@ def locked(folder: Path) -> Generator[None]:
             f"{folder}: cannot be written: {error.strerror}; allow writing, or choose another folder with --out"
         ) from None
     with file:
-        _lock(file, folder)
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows, where an open file is not shared for writing anyway
+            pass
+        except OSError:
+            raise StorageError(f"{folder}: another process is writing this run; wait for it or stop it") from None
         remove_strays(folder)
         yield
-
-
-def _lock(file: IO[str], folder: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows, where an open file is not shared for writing anyway
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise StorageError(f"{folder}: another process is writing this run; wait for it or stop it") from None
 
 
 def profile_of(folder: Path) -> Profile | None:
@@ -222,7 +203,7 @@ def in_parts(folder: Path) -> bool:
 def open_index(folder: Path) -> JournalIndex | PartsIndex:
     """Finds the outcomes of a run, however they are stored."""
     if not in_parts(folder):
-        return JournalIndex(folder, repeats_of(folder))
+        return JournalIndex(folder, stored_manifest(folder).repeats)
     from answerkey.runs.engines.parts import PartsIndex
 
     return PartsIndex(folder)
@@ -236,11 +217,6 @@ def read_index(folder: Path) -> JournalIndex | PartsIndex:
 @lru_cache(maxsize=4)
 def _read_index(folder: Path, state: object) -> JournalIndex | PartsIndex:
     return open_index(folder)
-
-
-def repeats_of(folder: Path) -> Repeats:
-    """How often each case of a run is asked."""
-    return stored_manifest(folder).repeats
 
 
 def last_asked(folder: Path, count: int) -> list[Outcome]:

@@ -51,11 +51,21 @@ def load_suite(path: Path, overrides: Mapping[str, Any] | None = None, collectio
     `collection` replaces that of the vector store. A file of cases, or a document to answer from, stands for a suite
     that has only this."""
     if path.is_dir():
-        path = _suite_in(path)
+        others = ", ".join(sorted(found.name for found in path.glob("*.toml"))[:5])
+        hint = f"such as {others}" if others else "or write one with `answerkey init`"
+        if not (path / "suite.toml").is_file():
+            raise SettingsError(f"{path}: a folder without a suite.toml; name the suite's file, {hint}")
+        path = path / "suite.toml"
     overrides = overrides or {}
     try:
-        if path.suffix.lower() in (*ENDINGS, *DOCUMENT_ENDINGS) and path.is_file():
-            table = _suite_around(path, overrides)
+        if path.suffix.lower() in ENDINGS and path.is_file():
+            table = {"cases": [path.name]}
+        elif path.suffix.lower() in DOCUMENT_ENDINGS and path.is_file():
+            if "cases" not in overrides:
+                raise SettingsError(f"{path}: a document to answer from; name the questions with --dataset cases.csv")
+            rag = overrides.get("target.kind") != "full-context"
+            target = {"kind": "rag", "documents": path.name} if rag else {"knowledge": path.name}
+            table = {"profile": "rag", "target": target}
         else:
             table = parse_toml(path.read_text(encoding="utf-8-sig"), str(path))
     except OSError as error:
@@ -84,27 +94,6 @@ def _with_collection(suite: Suite, name: str) -> Suite:
             f'--collection "{name}": neither the target nor [retrieval] uses a vector store; use --tag to select cases'
         )
     return replace(suite, **found)
-
-
-def _suite_around(path: Path, overrides: Mapping[str, Any]) -> TomlTable:
-    if path.suffix.lower() in ENDINGS:
-        return {"cases": [path.name]}
-    if "cases" not in overrides:
-        raise SettingsError(f"{path}: a document to answer from; name the questions with --dataset cases.csv")
-    if overrides.get("target.kind") == "full-context":
-        return {"profile": "rag", "target": {"knowledge": path.name}}
-    return {"profile": "rag", "target": {"kind": "rag", "documents": path.name}}
-
-
-def _suite_in(folder: Path) -> Path:
-    path = folder / "suite.toml"
-    if not path.is_file():
-        others = ", ".join(sorted(found.name for found in folder.glob("*.toml"))[:5])
-        raise SettingsError(
-            f"{folder}: a folder without a suite.toml; name the suite's file"
-            + (f", such as {others}" if others else ", or write one with `answerkey init`")
-        )
-    return path
 
 
 def suite_of(table: Mapping[str, Any], folder: Path, default_name: str = "run") -> Suite:

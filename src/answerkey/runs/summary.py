@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import msgspec
@@ -15,6 +15,8 @@ from answerkey.runs.manifest import AcceptedChange, Manifest, RunSettings
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.tally import MOST_LISTED, Disagreement, RunTally
 from answerkey.types import Json, Outcome, Profile, Status
+
+_SAME_IN_JSON = ("route_confusion", "errors", "disagreements", "gates", "failing", "flaky", "judge", "corrected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +116,7 @@ class Summary:
             "performance": {"bands": bands, "pass_rate": self.figures.pass_rate},
             "by_type": {name: _group_json(part) for name, part in self.by_type.items()},
             "by_route": {name: _group_json(part) for name, part in self.by_route.items()},
-            "route_confusion": self.route_confusion,
-            "errors": self.errors,
-            "disagreements": [asdict(each) for each in self.disagreements],
-            "gates": [asdict(gate) for gate in self.gates],
-            "failing": list(self.failing),
-            "flaky": list(self.flaky),
-            "judge": asdict(self.judge) if self.judge else None,
-            "corrected": asdict(self.corrected) if self.corrected else None,
+            **{name: msgspec.to_builtins(getattr(self, name)) for name in _SAME_IN_JSON},
         }
 
 
@@ -142,6 +137,7 @@ def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summar
     statuses = {band.status for rules in profile.all_rules for band in rules.bands} if profile else set[str]()
     about = replace(run.profile, satisfaction=bool(statuses & {Status.PERFECT, Status.ACCEPTABLE}))
     repeats = Repeats.of_table(run.settings.run)
+    confusion = {name: dict(sorted(taken.items())) for name, taken in sorted(tally.confusion.items())}
     return Summary(
         run=replace(run, fingerprint=fingerprint, profile=about),
         timestamp=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -149,9 +145,7 @@ def summary_of(tally: RunTally, profile: Profile | None, run: RunInfo) -> Summar
         bands=bands,
         by_type={name: figures_of(part, repeats) for name, part in sorted(tally.by_type.items())},
         by_route={name: figures_of(part, repeats) for name, part in sorted(tally.by_route.items())},
-        route_confusion={name: dict(sorted(taken.items())) for name, taken in sorted(tally.confusion.items())}
-        if tally.by_route
-        else {},
+        route_confusion=confusion if tally.by_route else {},
         errors=tally.frequent_errors(),
         disagreements=tuple(tally.disagreements[:MOST_LISTED]),
         flaky=tuple(tally.flaky),

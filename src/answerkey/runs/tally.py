@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar, get_args
+from copy import deepcopy
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, TypeVar, cast, get_args
 
 import msgspec
 
@@ -25,14 +26,8 @@ NO_ROUTE = "(none)"
 MOST_LISTED = 20
 _LONGEST = 200
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
-_NUMBERS = (
-    "count", "passed", "judged", "routed", "unrouted", "on_route", "answers", "answers_passed", "always", "ever",
-    "with_passages",
-)  # fmt: skip
-_CLUSTERED = ("count", "passed", "satisfied", "compared", "on_route", "always", "ever")
+_CLUSTERED = ("count", "passed", "satisfied", "compared", "on_route", "always", "ever")  # in parts of earlier versions
 SATISFYING = (Status.PERFECT, Status.ACCEPTABLE, Status.PASSED)
-_COUNTERS = ("statuses", "bands", "errors", "skipped")
-_TALLIES = ("overall", "quality", "seconds")
 
 
 @dataclass(slots=True)
@@ -40,7 +35,7 @@ class OutcomeTally:
     """The counts and figures of some outcomes: all of a run, one type or one route. Tallies can be merged.
 
     With repeats `answers` counts the attempts, `always` the cases that passed each time and `ever` those that passed at
-    all. `clusters` has the counts of `_CLUSTERED` per cluster of dependent cases.
+    all. `clusters` has such counts per cluster of dependent cases.
     """
 
     count: int = 0
@@ -62,13 +57,31 @@ class OutcomeTally:
     quality: NumberTally = field(default_factory=NumberTally)
     seconds: NumberTally = field(default_factory=NumberTally)
     scores: dict[str, NumberTally] = field(default_factory=dict[str, NumberTally])
-    clusters: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    clusters: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
 
     def add(self, outcome: Outcome, cluster: str | None = None) -> None:
         verdict, case, response = outcome.verdict, outcome.case, outcome.response
-        self._count(outcome, cluster)
+        passes = [attempt.verdict.passed for attempt in outcome.attempts]
+        passed = verdict.passed and verdict.score is not None
+        always, ever = bool(passes) and all(passes), any(passes)
+        compared = case.expected_route is not None and response.error is None
+        on_route = compared and response.route == case.expected_route
+        self.count += 1
+        self.passed += passed
+        self.answers += len(passes)
+        self.answers_passed += sum(passes)
+        self.always += always
+        self.ever += ever
+        self.routed += compared and response.route is not None
+        self.unrouted += compared and response.route is None
+        self.on_route += on_route
         self.statuses[verdict.status] += 1
         self.with_passages += bool(response.passages)
+        if cluster is not None:
+            found = {"count": True, "passed": passed, "satisfied": verdict.status in SATISFYING, "compared": compared}
+            counts = self.clusters.setdefault(cluster, Counter())
+            for name, hit in {**found, "on_route": on_route, "always": always, "ever": ever}.items():
+                counts[name] += hit
         if verdict.score is not None:
             self.judged += 1
             self.bands[verdict.band] += 1
@@ -78,10 +91,6 @@ class OutcomeTally:
         for attempt in outcome.attempts or (outcome,):
             if attempt.response.seconds is not None and attempt.response.error is None:
                 self.seconds.add(attempt.response.seconds)
-        if case.expected_route is not None and response.error is None:
-            self.routed += response.route is not None
-            self.unrouted += response.route is None
-            self.on_route += response.route == case.expected_route
         for name, score in outcome.scores.items():
             if score.error is not None:
                 self.errors[name] += 1
@@ -93,30 +102,11 @@ class OutcomeTally:
                     tally = self.scores[name] = NumberTally()
                 tally.add(score.value, cluster)
 
-    def _count(self, outcome: Outcome, cluster: str | None) -> None:
-        verdict, attempts = outcome.verdict, outcome.attempts
-        passes = [attempt.verdict.passed for attempt in attempts]
-        passed = verdict.passed and verdict.score is not None
-        always, ever = bool(passes) and all(passes), any(passes)
-        self.count += 1
-        self.passed += passed
-        self.answers += len(passes)
-        self.answers_passed += sum(passes)
-        self.always += always
-        self.ever += ever
-        if cluster is not None:
-            compared = outcome.case.expected_route is not None and outcome.response.error is None
-            on_route = compared and outcome.response.route == outcome.case.expected_route
-            found = (1, passed, verdict.status in SATISFYING, compared, on_route, always, ever)
-            known = self.clusters.get(cluster, [0] * len(_CLUSTERED))
-            self.clusters[cluster] = [a + int(b) for a, b in zip(known, found, strict=True)]
-
     def rate_interval(self, hits: str, of: str, total: tuple[int, int]) -> Interval | None:
         """The interval of a rate, by cluster where cases are dependent; `total` has the hits and cases of all."""
         if not self.clusters:
             return rate_interval(*total)
-        hit, size = _CLUSTERED.index(hits), _CLUSTERED.index(of)
-        pairs = [(counts[hit], counts[size]) for _, counts in sorted(self.clusters.items()) if counts[size]]
+        pairs = [(counts[hits], counts[of]) for _, counts in sorted(self.clusters.items()) if counts[of]]
         hits_alone, alone = total[0] - sum(pair[0] for pair in pairs), total[1] - sum(pair[1] for pair in pairs)
         sizes = [size for _, size in pairs] + [1] * alone
         return cluster_interval(sizes, [n for n, _ in pairs] + [1] * hits_alone + [0] * (alone - hits_alone), rate=True)
@@ -124,7 +114,9 @@ class OutcomeTally:
     @property
     def cluster_count(self) -> int | None:
         """The number of independent units, where some cases are dependent: clusters, and cases that stand alone."""
-        return len(self.clusters) + self.count - sum(c[0] for c in self.clusters.values()) if self.clusters else None
+        return (
+            len(self.clusters) + self.count - sum(c["count"] for c in self.clusters.values()) if self.clusters else None
+        )
 
     @property
     def error_count(self) -> int:
@@ -135,17 +127,7 @@ class OutcomeTally:
         return self.judged - self.passed
 
     def merge(self, other: OutcomeTally) -> None:
-        for name in _NUMBERS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in _COUNTERS:
-            getattr(self, name).update(getattr(other, name))
-        for name in _TALLIES:
-            getattr(self, name).merge(getattr(other, name))
-        for name, tally in other.scores.items():
-            self.scores.setdefault(name, NumberTally()).merge(tally)
-        for name, counts in other.clusters.items():
-            known = self.clusters.get(name, [0] * len(counts))
-            self.clusters[name] = [a + b for a, b in zip(known, counts, strict=True)]
+        _merge_fields(self, other)
 
 
 class ErrorMessages(NamedTuple):
@@ -156,17 +138,25 @@ class ErrorMessages(NamedTuple):
     last: str
 
 
-def _add_error(kinds: dict[str, ErrorMessages], kind: str, found: ErrorMessages) -> None:
-    known = kinds.get(kind, ErrorMessages(0, found.first, found.last))
-    kinds[kind] = ErrorMessages(known.times + found.times, min(known.first, found.first), max(known.last, found.last))
+def _merge_fields(mine: Any, theirs: Any) -> None:
+    for each in fields(mine):
+        setattr(mine, each.name, _sum(getattr(mine, each.name), getattr(theirs, each.name)))
 
 
-def _kind(outcome: Outcome, text: str) -> str:
-    """The target's name of the error, otherwise the message without what is specific to the case."""
-    response = outcome.response
-    if response.error is not None and (name := response.error_name):
-        return f"No response: {name}"
-    return _QUOTED.sub("…", text.replace(outcome.case.id, "…") if outcome.case.id else text)
+def _sum(mine: Any, theirs: Any) -> Any:
+    """Two counts, lists, messages, tallies, or dicts of these, as one."""
+    if isinstance(mine, dict):
+        known = cast("dict[str, Any]", mine)
+        for key, other in theirs.items():
+            known[key] = _sum(known[key], other) if key in known else deepcopy(other)
+        return known
+    if isinstance(mine, ErrorMessages):
+        return ErrorMessages(mine.times + theirs.times, min(mine.first, theirs.first), max(mine.last, theirs.last))
+    if isinstance(mine, int | list):
+        return mine + theirs
+    if not isinstance(mine, str):  # the column of clusters is the same in all parts
+        mine.merge(theirs)
+    return mine
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,29 +198,20 @@ def disagreements(outcome: Outcome) -> list[Disagreement]:
 
 def _words_against_judge(case_id: str, values: Mapping[str, float]) -> list[Disagreement]:
     """Where exact match or keyword recall contradicts any judge: the judge that contradicts most."""
-    judged = {name: values[name] / _most(name, values[name]) for name in values if name.startswith(_JUDGED)}
-    if not judged:
-        return []
-    high, low = max(judged, key=judged.__getitem__), min(judged, key=judged.__getitem__)
+    tops = {name: 5.0 if name.startswith("rubric.") or value > 1 else 1.0 for name, value in values.items()}
+    judged = {name: values[name] / top for name, top in tops.items() if name.startswith(_JUDGED)}
     found: list[Disagreement] = []
     for words, few, many in (("exact_match", 0.0, 1.0), ("keyword_recall", 0.2, 0.9)):
-        if words not in values:
+        if not judged or words not in values:
             continue
+        high, low = max(judged, key=judged.__getitem__), min(judged, key=judged.__getitem__)
         if values[words] <= few and judged[high] >= 0.9:
-            what, judge = "the words differ but the judge is satisfied", high
+            both = {words: values[words], high: values[high]}
+            found.append(Disagreement(case_id, "the words differ but the judge is satisfied", both))
         elif values[words] >= many and judged[low] <= 0.4:
-            what, judge = "the words match but the judge is not satisfied", low
-        else:
-            continue
-        found.append(Disagreement(case_id, what, {words: values[words], judge: values[judge]}))
+            both = {words: values[words], low: values[low]}
+            found.append(Disagreement(case_id, "the words match but the judge is not satisfied", both))
     return found
-
-
-def _most(name: str, value: float) -> float:
-    """The top of a judge's scale."""
-    if name.startswith("rubric."):
-        return 3.0 if name == "rubric.coherence" else 5.0
-    return 5.0 if value > 1 else 1.0
 
 
 @dataclass(slots=True)
@@ -265,23 +246,17 @@ class RunTally:
             self.confusion.setdefault(case.expected_route, Counter())[response.route or NO_ROUTE] += 1
         if outcome.verdict.status == Status.ERROR:
             text = outcome.verdict.justification.split("\n")[0][:_LONGEST]
-            _add_error(self.errors, _kind(outcome, text), ErrorMessages(1, text, text))
+            # The target's name of the error, otherwise the message without what is specific to the case.
+            kind = _QUOTED.sub("…", text.replace(case.id, "…") if case.id else text)
+            if response.error is not None and response.error_name:
+                kind = f"No response: {response.error_name}"
+            self.errors = _sum(self.errors, {kind: ErrorMessages(1, text, text)})
         if len(self.disagreements) < MOST_LISTED:
             self.disagreements.extend(disagreements(outcome))
 
     def merge(self, other: RunTally) -> None:
-        self.all.merge(other.all)
-        for mine, theirs in ((self.by_type, other.by_type), (self.by_route, other.by_route)):
-            for name, tally in theirs.items():
-                mine.setdefault(name, OutcomeTally()).merge(tally)
-        for wanted, taken in other.confusion.items():
-            self.confusion.setdefault(wanted, Counter()).update(taken)
-        for kind, found in other.errors.items():
-            _add_error(self.errors, kind, found)
-        self.answers.merge(other.answers)
-        self.judge.merge(other.judge)
-        self.flaky += other.flaky
-        self.disagreements = (self.disagreements + other.disagreements)[:MOST_LISTED]
+        _merge_fields(self, other)
+        del self.disagreements[MOST_LISTED:]
 
     def frequent_errors(self) -> dict[str, int]:
         """The most frequent kinds with their counts, each named by one of its messages."""
@@ -311,6 +286,9 @@ def tally_of_part(record: Json) -> RunTally:
     """The stored tally of a part; in parts of earlier versions some figures have another form."""
     for part in (record["all"], *record["by_type"].values(), *record["by_route"].values()):
         part.setdefault("errors", part.get("broken", {}))
+        for cluster, counts in part.get("clusters", {}).items():
+            if is_list(counts):
+                part["clusters"][cluster] = dict(zip(_CLUSTERED, counts, strict=True))
     kinds = {kind: (n, kind, kind) if isinstance(n, int) else n for kind, n in record["errors"].items()}
     confusion: dict[str, dict[str, int]] = {}
     if is_list(record["confusion"]):

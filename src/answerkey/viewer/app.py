@@ -62,7 +62,7 @@ def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
             Mount("/static", StaticFiles(packages=[("answerkey.viewer", "static"), ("answerkey.reports", "static")])),
         ],
         middleware=[Middleware(Guard, rules=rules)],
-        exception_handlers={AnswerkeyError: _failed, HTTPException: _http, **dict.fromkeys(_DAMAGE, _unreadable)},
+        exception_handlers=dict.fromkeys((AnswerkeyError, HTTPException, *_DAMAGE), _failed),
     )
     app.state.library = RunLibrary(root)
     app.state.labeller = labeller
@@ -70,19 +70,14 @@ def make_app(root: Path, rules: Rules, labeller: str = "") -> Starlette:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """One sentence about a request that cannot be answered."""
-    return problem(request, str(error), 422 if isinstance(error, StorageError) else 404)
-
-
-def _unreadable(request: Request, error: Exception) -> Response:
-    """A damaged run or an odd address must not take the viewer down: the page says what is wrong."""
+    """One sentence about a request that cannot be answered. A damaged run or an odd address must not take the viewer down."""
+    if isinstance(error, AnswerkeyError):
+        return problem(request, str(error), 422 if isinstance(error, StorageError) else 404)
+    if isinstance(error, HTTPException):
+        found = "There is no such page." if error.status_code == 404 else str(error)
+        return problem(request, found, error.status_code)
     detail = short_label(f"{type(error).__name__}: {error}", 200)
     return problem(request, f"This page cannot be shown; the files of the run may be damaged ({detail}).", 422)
-
-
-def _http(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    return problem(request, "There is no such page." if status == 404 else str(error), status)
 
 
 PORT = 8765
@@ -165,7 +160,13 @@ class LiveRun:
         manifest = read_manifest(self.folder)
         done, of = len(self._verdicts), (manifest.count or 0) * manifest.settings.run.repeats
         scores = [score for _, _, score in self._verdicts.values() if score is not None]
-        rate = self._rate(done)
+        now, rate = time.monotonic(), None
+        self._paces.append((now, done))
+        while now - self._paces[0][0] > _WINDOW:
+            self._paces.popleft()
+        began, before = self._paces[0]
+        if now > began and done > before:
+            rate = (done - before) / (now - began)  # cases a second over the last half minute
         return {
             "name": short_label(manifest.name),
             "state": state_of(self.folder, manifest),
@@ -180,15 +181,6 @@ class LiveRun:
             "seconds_left": (of - done) / rate if rate and of > done else None,
             "latest": list(self._latest),
         }
-
-    def _rate(self, done: int) -> float | None:
-        """Cases a second over the last half minute."""
-        now = time.monotonic()
-        self._paces.append((now, done))
-        while now - self._paces[0][0] > _WINDOW:
-            self._paces.popleft()
-        began, before = self._paces[0]
-        return (done - before) / (now - began) if now > began and done > before else None
 
 
 _EVERY = 0.5

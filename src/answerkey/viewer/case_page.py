@@ -100,13 +100,17 @@ _LEAST_PER_SIDE = 2  # of right and of wrong labels, before a metric can be comp
 def label_page(request: Request) -> Response:
     """The next case for this person, or the one asked for; with `decide` a disagreement is settled."""
     library, folder = requested_run(request)
-    if "as" in request.query_params:
-        return _named(request, request.query_params["as"])
+    if (name := request.query_params.get("as")) is not None:  # remembered in this browser
+        answer = RedirectResponse(request.url.path, 303)
+        answer.set_cookie(NAME_COOKIE, quote(name.strip()[:LONGEST_NAME]), httponly=True, samesite="strict")
+        return answer
     rows, labels, by = read_rows(folder), read_labels(folder), person(request)
     places = {case: n for n, case in enumerate(rows.id)}
     deciding = "decide" in request.query_params
-    n = _wanted(request, rows) if "case" in request.query_params else _next(rows, labels, by)
-    case = explain(read_outcome(folder, rows, n), None, LONGEST) if n is not None else None
+    given = request.query_params.get("case")
+    if given is not None and not (given.isascii() and given.isdigit() and int(given) < len(rows)):
+        raise InputError(f"no case {given} here: the run has {len(rows)}")
+    n = _next(rows, labels, by) if given is None else int(given)
     own = labels.of(rows.id[n], DECISION if deciding else by) if n is not None else None
     between = labels.agreement()
     data: dict[str, object] = {
@@ -114,7 +118,7 @@ def label_page(request: Request) -> Response:
         "n": n,
         "by": by,
         "deciding": deciding,
-        "case": blind(case) if case else None,
+        "case": blind(read_outcome(folder, rows, n), LONGEST) if n is not None else None,
         "label": own.label if own else None,
         "note": own.note if own else "",
         "given": labels.given(rows.id[n]) if deciding and n is not None else {},
@@ -130,20 +134,6 @@ def label_page(request: Request) -> Response:
         "decision": DECISION,
     }
     return respond(request, "label.html", data)
-
-
-def _named(request: Request, name: str) -> Response:
-    """Remember who is labelling, in this browser."""
-    answer = RedirectResponse(request.url.path, 303)
-    answer.set_cookie(NAME_COOKIE, quote(name.strip()[:LONGEST_NAME]), httponly=True, samesite="strict")
-    return answer
-
-
-def _wanted(request: Request, rows: Rows) -> int:
-    text = request.query_params["case"]
-    if not (text.isascii() and text.isdigit()) or int(text) >= len(rows):
-        raise InputError(f"no case {text} here: the run has {len(rows)}")
-    return int(text)
 
 
 def _next(rows: Rows, labels: RunLabels, by: str) -> int | None:

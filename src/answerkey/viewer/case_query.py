@@ -76,12 +76,10 @@ def read_page(params: Mapping[str, str]) -> int:
 
 def select(folder: Path, query: CaseQuery) -> list[int]:
     """The positions of the cases that match, in the query's order; kept until the run or its labels change."""
-    changed = f"{journal_state(folder)} {_changed(folder / LABELS_FILE) if query.label else ''}"
+    labels, changed = folder / LABELS_FILE, journal_state(folder)
+    if query.label and labels.is_file():
+        changed += f" {labels.stat().st_mtime_ns}"
     return _select(folder, changed, replace(query, page=1))
-
-
-def _changed(path: Path) -> str:
-    return str(path.stat().st_mtime_ns) if path.is_file() else ""
 
 
 @lru_cache(maxsize=64)

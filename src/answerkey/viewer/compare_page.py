@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from answerkey.comparison.comparison import Comparison, compare_runs, comparison_json
-from answerkey.comparison.prefer import PreferenceHead, PreferredCase, read_preference
+from answerkey.comparison.prefer import PreferredCase, read_preference
 from answerkey.errors import InputError, did_you_mean
 from answerkey.reports.comparison import COLUMNS, comparison_values
 from answerkey.reports.rows import journal_state, read_outcomes_at, read_rows
@@ -51,6 +51,9 @@ def compare_page(request: Request) -> Response:
     chosen = places[show]
     pages = max(1, -(-len(chosen) // PAGE))
     page = min(page, pages)
+    shown = chosen[(page - 1) * PAGE : page * PAGE]
+    outcomes_a = read_outcomes_at(side_a, read_rows(side_a), [at_a for at_a, _ in shown])
+    outcomes_b = read_outcomes_at(side_b, read_rows(side_b), [at_b for _, at_b in shown])
     data: dict[str, object] = {
         "runs": entries,
         "a": a,
@@ -60,13 +63,13 @@ def compare_page(request: Request) -> Response:
         **comparison_values(comparison),
         "show": show,
         "shows": {name: len(found) for name, found in places.items() if preference or name not in PREFERRED},
-        "preference": PreferenceHead(preference.sentence, preference.judge, preference.warnings)
-        if preference
-        else None,
+        "preference": preference and {name: getattr(preference, name) for name in ("sentence", "judge", "warnings")},
         "found": len(chosen),
         "page": page,
         "pages": pages,
-        "cases": _cases(side_a, side_b, chosen[(page - 1) * PAGE : page * PAGE], preferred),
+        "cases": [
+            _pair(left, right, *at, preferred) for left, right, at in zip(outcomes_a, outcomes_b, shown, strict=True)
+        ],
     }
     return respond(request, "compare.html", data)
 
@@ -99,12 +102,6 @@ def _places(comparison: Comparison, a: Path, b: Path, preferred: Mapping[str, Pr
         "all": list(both),
     }
     return {show: [both[case] for case in chosen[show] if case in both] for show in SHOWS}
-
-
-def _cases(a: Path, b: Path, pairs: Sequence[Pair], preferred: Mapping[str, PreferredCase]) -> list[dict[str, object]]:
-    outcomes_a = read_outcomes_at(a, read_rows(a), [i for i, _ in pairs])
-    outcomes_b = read_outcomes_at(b, read_rows(b), [j for _, j in pairs])
-    return [_pair(left, right, *at, preferred) for left, right, at in zip(outcomes_a, outcomes_b, pairs, strict=True)]
 
 
 def _pair(a: Outcome, b: Outcome, at_a: int, at_b: int, preferred: Mapping[str, PreferredCase]) -> dict[str, object]:

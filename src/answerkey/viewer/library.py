@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -81,7 +80,10 @@ class RunLibrary:
 
     def _entry(self, folder: Path) -> RunEntry:
         manifest, summary = read_manifest(folder), read_summary(folder)
-        bot, profile = bot_name(manifest.settings.target or {}), (manifest.profile or {}).get("name")
+        target, profile = manifest.settings.target or {}, (manifest.profile or {}).get("name")
+        # What the suite calls its target: a name, a function, an address or a command, else its kind.
+        bot = next((target[key] for key in ("name", "call", "url", "command", "model", "kind") if target.get(key)), "")
+        bot = " ".join(map(str, bot)) if is_list(bot) else str(bot)
         entry = RunEntry(
             self.key(folder), manifest.name, manifest.created, state_of(folder, manifest), manifest.partial, bot, profile,
             manifest.fingerprint, manifest.count,
@@ -125,15 +127,6 @@ class RunEntry:
     problem: str = ""
 
 
-def bot_name(target: Mapping[str, object]) -> str:
-    """What a suite calls its target: a name, a function, an address or a command, else its kind."""
-    for key in ("name", "call", "url", "command", "model"):
-        if target.get(key):
-            value = target[key]
-            return " ".join(map(str, value)) if is_list(value) else str(value)
-    return str(target.get("kind") or "")
-
-
 def _add_history(entries: list[RunEntry]) -> None:
     """Fills in `previous`, `changed` and `trend`, oldest run first."""
     last: dict[str, RunEntry] = {}
@@ -159,23 +152,14 @@ def state_of(folder: Path, manifest: Manifest) -> str:
         return "finished"
     if partial != "in progress":
         return "partial"
-    return "in progress" if _held(folder / LOCK) or _grew_lately(folder) else "interrupted"
-
-
-def _held(lock: Path) -> bool:
-    """Whether a process holds the lock of the run, from the system's list: trying to lock could get in its way."""
-    with suppress(OSError):
-        inode = f":{lock.stat().st_ino} "
-        return any(inode in line and "FLOCK" in line for line in Path("/proc/locks").read_text().splitlines())
-    return False
-
-
-def _grew_lately(folder: Path) -> bool:
-    newest = 0.0
-    for name in (RESPONSES, SCORES):
-        with suppress(OSError):
-            newest = max(newest, (folder / name).stat().st_mtime)
-    return time.time() - newest < _QUIET
+    with suppress(
+        OSError
+    ):  # whether a process holds the lock, from the system's list: trying to lock could get in its way
+        inode = f":{(folder / LOCK).stat().st_ino} "
+        if any(inode in line and "FLOCK" in line for line in Path("/proc/locks").read_text().splitlines()):
+            return "in progress"
+    times = [(folder / name).stat().st_mtime for name in (RESPONSES, SCORES) if (folder / name).is_file()]
+    return "in progress" if time.time() - max(times, default=0.0) < _QUIET else "interrupted"
 
 
 def read_summary(folder: Path) -> Summary | None:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from answerkey.comparison.comparison import direction
 from answerkey.comparison.significance import holm, t_test_p
+from answerkey.config.declare import TomlTable
 from answerkey.errors import AnswerkeyError, InputError, StorageError, did_you_mean
 from answerkey.files import read_json
-from answerkey.metrics.registry import find
 from answerkey.reports.chart_style import AMBER, BLUE, Spec, layer, name, number, over, titled
 from answerkey.reports.rows import Rows, journal_state, read_rows
 from answerkey.text import short_label
@@ -36,7 +35,12 @@ SIGNIFICANT = 0.05
 
 def runs_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
-    sweeps = [_sweep(library, folder) for folder in library.sweeps()]
+    sweeps: list[dict[str, str]] = []
+    for folder in library.sweeps():
+        sentence = ""
+        with suppress(OSError, ValueError, AttributeError):
+            sentence = str(read_json((folder / SWEEP).read_bytes()).get("best", {}).get("sentence", ""))
+        sweeps.append({"sweep": library.key(folder), "sentence": sentence})
     return respond(request, "runs.html", {"folder": str(library.root), "runs": library.entries(), "sweeps": sweeps})
 
 
@@ -70,11 +74,14 @@ def _marks(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[dict[str,
         with suppress(AnswerkeyError, LookupError, ValueError, TypeError, OSError):  # a damaged run has no marks
             rows = read_rows(folder)
         columns = {"score": rows.score, **rows.metrics}
-        values.append({metric: _known(rows.id, column) for metric, column in columns.items()})
+        values.append({
+            metric: {case: value for case, value in zip(rows.id, column, strict=True) if isinstance(value, int | float)}
+            for metric, column in columns.items()
+        })  # fmt: skip
     marks: list[dict[str, str]] = [{} for _ in folders]
     for metric in dict.fromkeys(metric for columns in values for metric in columns):
         measured = {n: columns[metric] for n, columns in enumerate(values) if columns.get(metric)}
-        sign = {"higher": 1, "lower": -1}.get(_better(metric), 0)
+        sign = {"higher": 1, "lower": -1}.get(direction(metric), 0)
         if len(measured) < 2 or not sign:
             continue
         means = {n: fmean(column.values()) for n, column in measured.items()}
@@ -88,17 +95,6 @@ def _marks(folders: tuple[Path, ...], states: tuple[str, ...]) -> list[dict[str,
     return marks
 
 
-def _known(ids: Sequence[str], column: Sequence[float | str | None]) -> dict[str, float]:
-    return {case: value for case, value in zip(ids, column, strict=True) if isinstance(value, int | float)}
-
-
-def _better(metric: str) -> str:
-    try:
-        return find(metric).facts.better
-    except AnswerkeyError:  # the score, or a metric of the user's own
-        return "higher"
-
-
 def _paired_p(a: dict[str, float], b: dict[str, float]) -> float:
     """Of the paired t-test over the cases that both have; 1 for fewer than two."""
     differences = [a[case] - b[case] for case in a if case in b]
@@ -110,57 +106,30 @@ def _paired_p(a: dict[str, float], b: dict[str, float]) -> float:
     return t_test_p(mean / error, len(differences))
 
 
-def _sweep(library: RunLibrary, folder: Path) -> dict[str, str]:
-    sentence = ""
-    with suppress(OSError, ValueError, AttributeError):
-        sentence = str(read_json((folder / SWEEP).read_bytes()).get("best", {}).get("sentence", ""))
-    return {"sweep": library.key(folder), "sentence": sentence}
-
-
-@dataclass(frozen=True, slots=True)
-class _SweepFile:
-    """The part of sweep.json that the table needs."""
-
-    settings: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    milliseconds: dict[str, dict[str, float] | None] = field(default_factory=dict[str, dict[str, float] | None])
-
-
-@dataclass(frozen=True, slots=True)
-class SettingRow:
-    """One setting with its metrics by plain name."""
-
-    type: str
-    metrics: dict[str, float | None]
-    time: dict[str, float] | None
-    setting: str | None = None
-    alpha: float | None = None
-    k: int | None = None
-    value: float | None = None
-    chunking: str | None = None
-    embedding: str | None = None
-
-
 def sweep_page(request: Request) -> Response:
     library: RunLibrary = request.app.state.library
     folder = library.sweep(request.path_params["sweep"])
     try:
         summary = read_json((folder / SWEEP).read_bytes())
-        every = _rows(msgspec.convert(summary, _SweepFile))
-    except (OSError, ValueError) as error:
+        every = _rows(summary)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise StorageError(f"{folder.name}/{SWEEP}: cannot be read: {error}") from None
     choices = {
-        "metric": list(dict.fromkeys(metric for row in every for metric in row.metrics)),
-        "type": list(dict.fromkeys(row.type for row in every)),
-        "k": list(dict.fromkeys(str(row.k) for row in every)),
+        "metric": list(dict.fromkeys(metric for row in every for metric in row["metrics"])),
+        "type": list(dict.fromkeys(row["type"] for row in every)),
+        "k": list(dict.fromkeys(str(row["k"]) for row in every)),
     }
     chosen = {key: request.query_params.get(key, "") for key in choices}
     for key, value in chosen.items():
         if value and value not in choices[key]:
             raise InputError(f'{key}: no "{value[:40]}"{did_you_mean(value, choices[key])}')
-    rows = [row for row in every if chosen["type"] in ("", row.type) and chosen["k"] in ("", str(row.k))]
+    rows = [row for row in every if chosen["type"] in ("", row["type"]) and chosen["k"] in ("", str(row["k"]))]
     metric = chosen["metric"]
     if metric:
-        rows.sort(key=lambda row: -(row.metrics.get(metric) or 0.0))
+        rows.sort(key=lambda row: -(row["metrics"].get(metric) or 0.0))
+    charts: dict[str, Spec] = {}  # none for a sweep without charts or with a damaged file
+    with suppress(OSError, ValueError):
+        charts = msgspec.convert(read_json((folder / CHARTS_FILE).read_bytes()), dict[str, Spec])
     data = {
         "sweep": library.key(folder),
         "summary": summary,
@@ -168,40 +137,31 @@ def sweep_page(request: Request) -> Response:
         "chosen": chosen,
         "rows": rows,
         "chosen_charts": setting_chart(rows, metric or "f1") if any(chosen.values()) else {},
-        "charts": _charts(folder),
+        "charts": charts,
         "files": [name for name in FILES if (folder / name).is_file()],
     }
     return respond(request, "sweep.html", data)
 
 
-def _charts(folder: Path) -> dict[str, Spec]:
-    """The specs that the sweep wrote; none for a sweep without charts or with a damaged file."""
-    with suppress(OSError, ValueError):
-        return msgspec.convert(read_json((folder / CHARTS_FILE).read_bytes()), dict[str, Spec])
-    return {}
-
-
-def _rows(sweep: _SweepFile) -> list[SettingRow]:
-    """Every setting, best first."""
-    rows: list[SettingRow] = []
-    for given in sweep.settings:
+def _rows(summary: TomlTable) -> list[TomlTable]:
+    """Every setting of sweep.json with its metrics by plain name, best first."""
+    rows: list[TomlTable] = []
+    times = summary.get("milliseconds", {})
+    for given in msgspec.convert(summary.get("settings", []), list[TomlTable]):
+        alpha = given.get("alpha")
+        kind = "fusion" if alpha is None else {0.0: "sparse", 1.0: "dense"}.get(alpha, "hybrid")
         metrics = {name.partition("@")[0]: value for name, value in given.items() if "@" in name}
-        time = sweep.milliseconds.get(given.get("setting", ""))
-        row = {"type": _type(given.get("alpha")), "metrics": metrics, "time": time}
-        rows.append(msgspec.convert({**given, **row}, SettingRow))
-    return sorted(rows, key=lambda row: -(row.value or row.metrics.get("f1") or 0.0))
+        row = {name: given.get(name) for name in ("setting", "alpha", "k", "value", "chunking", "embedding")}
+        rows.append({**row, "type": kind, "metrics": metrics, "time": times.get(row["setting"])})
+    return sorted(rows, key=lambda row: -(row["value"] or row["metrics"].get("f1") or 0.0))
 
 
-def _type(alpha: float | None) -> str:
-    return "fusion" if alpha is None else {0.0: "sparse", 1.0: "dense"}.get(alpha, "hybrid")
-
-
-def setting_chart(rows: Sequence[SettingRow], metric: str) -> dict[str, Spec]:
+def setting_chart(rows: Sequence[TomlTable], metric: str) -> dict[str, Spec]:
     """The best settings by a metric, as bars; empty where no setting has the metric."""
     values = [
-        {"setting": short_label(f"{row.setting}, K = {row.k}"), "value": row.metrics[metric]}
+        {"setting": short_label(f"{row['setting']}, K = {row['k']}"), "value": row["metrics"][metric]}
         for row in rows
-        if row.metrics.get(metric) is not None
+        if row["metrics"].get(metric) is not None
     ]
     y = name("setting", axis={"labelLimit": 260})
     bars = layer("bar", {"x": number("value", metric), "y": y}, color=BLUE, tooltip=True)
@@ -222,7 +182,9 @@ def trend_chart(runs: Sequence[RunEntry]) -> dict[str, Spec]:
         return {}
     values: list[Spec] = []
     for n, (run, (low, high)) in enumerate(rated):
-        about = {"order": n, "run": short_label(run.run), "when": _when(run, runs)}
+        alone = sum(other.created[:16] == run.created[:16] for other in runs) == 1
+        when = run.created[:16].replace("T", " ") if alone else short_label(run.run, 30)
+        about = {"order": n, "run": short_label(run.run), "when": when}
         changed = short_label(", ".join(run.changed))
         values.append({**about, "rate": run.pass_rate, "low": low, "high": high, "changed": changed})
     x = {"field": "when", "type": "ordinal", "title": None, "sort": {"field": "order"}, "axis": {"labelAngle": -30}}
@@ -240,10 +202,3 @@ def trend_chart(runs: Sequence[RunEntry]) -> dict[str, Spec]:
     subtitle = "share passed with its 95 % interval; dashed: the named part of the setup changed"
     spec = {"height": 240, "data": {"values": values}, "layer": layers}
     return {"trend": titled("Pass rate over time", spec, subtitle)}
-
-
-def _when(run: RunEntry, runs: Sequence[RunEntry]) -> str:
-    """The time of a run; its folder where several have the same time."""
-    when = run.created[:16]
-    alone = sum(other.created[:16] == when for other in runs) == 1
-    return when.replace("T", " ") if alone else short_label(run.run, 30)

@@ -51,6 +51,7 @@ def run_page(request: Request) -> Response:
     page = min(query.page, pages)
     shown = chosen[(page - 1) * PAGE : page * PAGE] if tab not in TABS[1:] else []
     outcomes = read_outcomes_at(folder, rows, shown)
+    weighed = [criterion.metric for criterion in profile.criteria] if profile else []
     data: dict[str, object] = {
         "run": library.key(folder),
         "state": state_of(folder, manifest),
@@ -62,7 +63,8 @@ def run_page(request: Request) -> Response:
         "labels": LABELS,
         "labelled": len(labels),
         "facets": values,
-        "columns": metric_columns(rows, profile),
+        # Those that the profile weighs, then others, as many as fit.
+        "columns": [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS],
         "metrics": list(rows.metrics),
         "query": query,
         "total": len(rows),
@@ -74,9 +76,8 @@ def run_page(request: Request) -> Response:
         "addresses": _addresses(query, rows, values, page, pages),
     }
     template = "run_cases.html" if request.query_params.get("part") == "cases" else "run.html"
-    weighed = weighed_criteria(profile)
     card = card_lines(summary.judge) if summary.judge else []
-    reply = respond(request, template, data, weighed=weighed, facts=figure_notes(summary), card=card)
+    reply = respond(request, template, data, weighed=weighed_criteria(profile), facts=figure_notes(summary), card=card)
     reply.background = BackgroundTask(write_search_text, folder)
     return reply
 
@@ -108,12 +109,6 @@ def _row(n: int, outcome: Outcome, rows: Rows, profile: Profile | None, labels: 
         "metrics": values,
         "label": labels.get(rows.id[n]),
     }
-
-
-def metric_columns(rows: Rows, profile: Profile | None) -> list[str]:
-    """The metrics that get a column: those the profile weighs, then others, as many as fit."""
-    weighed = [criterion.metric for criterion in profile.criteria] if profile else []
-    return [name for name in dict.fromkeys([*weighed, *rows.metrics]) if name in rows.metrics][:MOST_COLUMNS]
 
 
 def _addresses(query: CaseQuery, rows: Rows, values: Facets, page: int, pages: int) -> dict[str, object]:

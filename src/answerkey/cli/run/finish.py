@@ -20,7 +20,6 @@ from answerkey.runs.conclusion import conclude
 from answerkey.runs.control import Finished
 from answerkey.runs.store import last_asked, profile_of, read_outcomes
 from answerkey.runs.summary import Summary
-from answerkey.types import Verdict
 
 _MOST_SHOWN = 10
 _ONE_TIME = {
@@ -60,7 +59,11 @@ def show_failing(folder: Path, *, as_json: bool, asked: int | None = None) -> No
         for outcome in last_asked(folder, asked):
             tell(failure_screen(outcome, profile, debug=True))
         return
-    failing = (outcome for outcome in read_outcomes(folder) if _fails(outcome.verdict))
+    failing = (
+        outcome
+        for outcome in read_outcomes(folder)
+        if (verdict := outcome.verdict).status == ERROR or (verdict.score is not None and not verdict.passed)
+    )
     for outcome in islice(failing, _MOST_SHOWN):
         tell(failure_screen(outcome, profile, debug=True))
     more = sum(1 for _ in failing)
@@ -106,7 +109,3 @@ def same_command(command: str, *arguments: str | Path) -> str:
             for item in cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,):
                 words += [parameter.opts[0], str(item)]
     return shlex.join(words)
-
-
-def _fails(verdict: Verdict) -> bool:
-    return verdict.status == ERROR or (verdict.score is not None and not verdict.passed)

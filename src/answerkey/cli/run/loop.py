@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager, redirect_stdout, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from answerkey.errors import EXIT_INTERRUPTED, EXIT_OK, InputError, SettingsErro
 from answerkey.reports.failure_screen import failure_screen
 from answerkey.runs.control import Finished, Options, Stop, Watch
 from answerkey.runs.execute import ask_once, rescore, run_suite
-from answerkey.runs.prepare import Prepared, prepare
+from answerkey.runs.prepare import prepare
 from answerkey.runs.progress import make_progress
 from answerkey.runs.records import result_line
 from answerkey.runs.resume import AlreadyFinished
@@ -31,7 +30,6 @@ from answerkey.runs.store import last_stop, profile_of
 from answerkey.runs.suite import Suite
 from answerkey.targets.resolve import Recorded, check_target, kind_of
 from answerkey.text import counted
-from answerkey.types import Case, Outcome
 
 
 @contextmanager
@@ -120,66 +118,41 @@ _PASSAGE_CHARACTERS = 800  # the passages of one case, roughly
 _QUESTIONS_SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlan:
-    """What a run would do; the JSON of `--dry-run --json`."""
-
-    cases: int
-    target: str
-    workers: int
-    metrics: list[str]
-    profile: str | None
-    judge_calls: int
-    judge_tokens_estimate: int
-    first: list[dict[str, str]]
-
-
 def dry_run(suite: Suite, settings: Options, *, as_json: bool) -> int:
     """Check everything and print what would be asked and what it might cost; ask and write nothing."""
     check_target(suite.target, suite.folder)
-    nobody = Recorded()  # the bot is neither imported nor started
-    with closing(prepare(suite, settings.selection, target=nobody)) as prepared:
-        plan = _plan(suite, prepared)
-    for warning in prepared.warnings:
-        say(f"warning: {warning}")
-    if as_json:
-        print_json(asdict(plan))
-        return EXIT_OK
-    often = f", {suite.run.repeats} times each," if suite.run.repeats > 1 else ""
-    show(f"{counted(plan.cases, 'case')} would be sent{often} to the {plan.target} target, {plan.workers} at a time")
-    show(f"metrics: {', '.join(plan.metrics)}")
-    show(f"judge: {counted(plan.judge_calls, 'call')}, about {plan.judge_tokens_estimate:,} tokens")
-    for case in plan.first:
-        show(f"  {case['id']}: {' '.join(case['question'].split())[:100]}")
-    if plan.cases > len(plan.first):
-        show(f"  … and {plan.cases - len(plan.first)} more")
-    done("dry run, nothing was asked")
-    return EXIT_OK
-
-
-def _plan(suite: Suite, prepared: Prepared) -> RunPlan:
     first: list[dict[str, str]] = []
-    characters = 0
-    for _, case in prepared.cases():
-        if len(first) < _QUESTIONS_SHOWN:
-            first.append({"id": case.id, "question": case.question})
-        characters += len(case.question) + sum(map(len, case.expected)) + _PASSAGE_CHARACTERS
-    names = prepared.scorer.plan.names
+    characters, target = 0, suite.target.get("kind", "recorded")
+    with closing(prepare(suite, settings.selection, target=Recorded())) as prepared:  # the bot is not even imported
+        for _, case in prepared.cases():
+            if len(first) < _QUESTIONS_SHOWN:
+                first.append({"id": case.id, "question": case.question})
+            characters += len(case.question) + sum(map(len, case.expected)) + _PASSAGE_CHARACTERS
+    names, times = prepared.scorer.plan.names, prepared.repeats.times
     calls = any(name.startswith("rubric.") for name in names) + sum(name.startswith("judge.") for name in names)
     if prepared.scorer.judge.startswith("local"):
         calls = 0
-    times = prepared.repeats.times
     tokens = times * calls * (characters // _CHARACTERS_PER_TOKEN + prepared.count * _PROMPT_TOKENS)
-    return RunPlan(
-        cases=prepared.count,
-        target=suite.target.get("kind", "recorded"),
-        workers=suite.run.workers,
-        metrics=list(names),
-        profile=prepared.profile.name if prepared.profile else None,
-        judge_calls=calls * prepared.answers,
-        judge_tokens_estimate=tokens,
-        first=first,
+    for warning in prepared.warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        profile = prepared.profile.name if prepared.profile else None
+        asked = {"cases": prepared.count, "target": target, "workers": suite.run.workers, "first": first}
+        judged = {"judge_calls": calls * prepared.answers, "judge_tokens_estimate": tokens}
+        print_json({**asked, "metrics": list(names), "profile": profile, **judged})
+        return EXIT_OK
+    often = f", {times} times each," if times > 1 else ""
+    show(
+        f"{counted(prepared.count, 'case')} would be sent{often} to the {target} target, {suite.run.workers} at a time"
     )
+    show(f"metrics: {', '.join(names)}")
+    show(f"judge: {counted(calls * prepared.answers, 'call')}, about {tokens:,} tokens")
+    for case in first:
+        show(f"  {case['id']}: {' '.join(case['question'].split())[:100]}")
+    if prepared.count > len(first):
+        show(f"  … and {prepared.count - len(first)} more")
+    done("dry run, nothing was asked")
+    return EXIT_OK
 
 
 def investigate(folder: Path, suite: Suite | None, options: RunOptions) -> int:
@@ -193,20 +166,16 @@ def investigate(folder: Path, suite: Suite | None, options: RunOptions) -> int:
     profile = profile_of(folder)
     tell = say if options.as_json else show
     tell(failure_screen(stopped, profile, debug=True))
-    second = _ask_again(folder, suite, stopped.case, options)
-    if second is not None:
+    second = None
+    try:
+        suite = suite or options.load_suite(suite_of_run(folder))
+    except (InputError, SettingsError) as error:
+        say(f"not asked again: {error}")
+    else:
+        second = ask_once(suite, stopped.case)
         say("asked again:")
         tell(failure_screen(second, profile, debug=True))
     if options.as_json:
         asked = result_line(second) if second else None
         print_json({"run": str(folder), "waiting": result_line(stopped), "asked_again": asked})
     return EXIT_OK
-
-
-def _ask_again(folder: Path, suite: Suite | None, case: Case, options: RunOptions) -> Outcome | None:
-    try:
-        suite = suite or options.load_suite(suite_of_run(folder))
-    except (InputError, SettingsError) as error:
-        say(f"not asked again: {error}")
-        return None
-    return ask_once(suite, case)

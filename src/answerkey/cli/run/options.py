@@ -10,7 +10,6 @@ from answerkey.cli.scoring_options import ScoringOptions
 from answerkey.config.declare import TomlTable
 from answerkey.errors import InputError, SettingsError
 from answerkey.runs.control import Options, Selection
-from answerkey.runs.resume import selection_of
 from answerkey.runs.store import read_manifest
 from answerkey.runs.suite import Suite, load_suite
 
@@ -75,7 +74,7 @@ class RunOptions:
         limit = 1 if self.smoke and self.limit is None else self.limit
         asked = Selection(limit, self.only, self.file, self.tag)
         return Options(
-            selection=selection_of(resumed) if resumed is not None and asked.whole else asked,
+            selection=read_manifest(resumed).settings.selection if resumed is not None and asked.whole else asked,
             resume=resumed,
             resume_limit=self.resume_limit,
             accept_changes=self.accept_changes,

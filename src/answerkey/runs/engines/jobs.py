@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from answerkey.metrics.plan import Plan, Step
+from answerkey.metrics.plan import Plan
 from answerkey.metrics.registry import ENTRY_POINT_GROUP
 from answerkey.processes import Processes, jobs_for
 from answerkey.runs.ask import Answered
@@ -67,13 +67,11 @@ def start_processes(suite: Suite, scorer: Scorer, answers: int) -> ScoringProces
     if count == 1:
         return None
     known = ("answerkey", *suite.modules, *(point.module for point in entry_points(group=ENTRY_POINT_GROUP)))
-    going = [step for step in scorer.plan.steps if _goes(step, known, scorer.judge)]
-    names = tuple(metric.name for step in going for metric in step.metrics)
-    return ScoringProcesses(count, suite, names) if names else None
-
-
-def _goes(step: Step, known: tuple[str, ...], judge: str) -> bool:
-    """Whether another process can compute this step: it finds the metric by its name, and no network judge is asked."""
-    if "judge" in step.arguments and not judge.startswith("local "):
-        return False
-    return any(f"{step.metrics[0].module}.".startswith(f"{module}.") for module in known)
+    names: list[str] = []
+    for (
+        step
+    ) in scorer.plan.steps:  # another process must find the metric by its name, and no network judge may be asked
+        found = any(f"{step.metrics[0].module}.".startswith(f"{module}.") for module in known)
+        if found and ("judge" not in step.arguments or scorer.judge.startswith("local ")):
+            names += [metric.name for metric in step.metrics]
+    return ScoringProcesses(count, suite, tuple(names)) if names else None

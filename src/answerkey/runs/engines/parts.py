@@ -57,34 +57,31 @@ def write_part(
     path: Path, place: tuple[int, int], names: tuple[str, ...], outcomes: Sequence[NumberedOutcome], tally: RunTally
 ) -> None:
     """All outcomes of the chunk at `place` (shard, chunk), in order; `names` are the metrics of the run."""
+    import pyarrow
     import pyarrow.parquet as parquet
 
+    lines, whole, schema = [result_line(outcome) for _, outcome in outcomes], list[str](), _schema(names)
+    for line, (_, outcome) in zip(lines, outcomes, strict=True):
+        if isinstance(expected := line["expected_answer"], list):  # a column has one type: several are a JSON list
+            line["expected_answer"] = json.dumps(expected, ensure_ascii=False)
+        record = {"case": to_json(outcome.case), "response": to_json(outcome.response), **judged_json(outcome)}
+        whole.append(json.dumps(record, allow_nan=False, separators=(",", ":"), default=str))
+    columns: dict[str, list[Any]] = {name: [line[name] for line in lines] for name in lines[0]}
+    columns |= {"n": [n for n, _ in outcomes], "outcome": whole}
+    try:
+        table = pyarrow.table(columns, schema)
+    except UnicodeEncodeError:  # half a surrogate pair: replaced in the columns, kept in `outcome`
+        table = pyarrow.table(_storable(columns), schema)
     about = {"format": FORMAT, "shard": place[0], "chunk": place[1], "sketch": tally_to_json(tally)}
-    table = _table(outcomes, names).replace_schema_metadata({_KEY: json.dumps(about, allow_nan=False)})
     try:
         buffer = io.BytesIO()
+        table = table.replace_schema_metadata({_KEY: json.dumps(about, allow_nan=False)})
         parquet.write_table(table, buffer, compression="zstd")
         write_file(path, buffer.getvalue())
     except StorageError as error:
         raise StorageError(
             f"{error}; nothing written before is lost: free some space or allow writing, then continue with --resume"
         ) from None
-
-
-def _table(outcomes: Sequence[NumberedOutcome], names: tuple[str, ...]) -> pyarrow.Table:
-    import pyarrow
-
-    lines = [result_line(outcome) for _, outcome in outcomes]
-    for line in lines:  # a column has one type: several expected answers are a JSON list
-        if isinstance(expected := line["expected_answer"], list):
-            line["expected_answer"] = json.dumps(expected, ensure_ascii=False)
-    columns: dict[str, list[Any]] = {name: [line[name] for line in lines] for name in lines[0]}
-    columns |= {"n": [n for n, _ in outcomes], "outcome": [_encoded(outcome) for _, outcome in outcomes]}
-    schema = _schema(names)
-    try:
-        return pyarrow.table(columns, schema)
-    except UnicodeEncodeError:  # half a surrogate pair: replaced in the columns, kept in `outcome`
-        return pyarrow.table(_storable(columns), schema)
 
 
 @cache
@@ -116,11 +113,6 @@ def _storable(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _storable(item) for name, item in value.items()}
     return [_storable(item) for item in value] if isinstance(value, list) else value
-
-
-def _encoded(outcome: Outcome) -> str:
-    record = {"case": to_json(outcome.case), "response": to_json(outcome.response), **judged_json(outcome)}
-    return json.dumps(record, allow_nan=False, separators=(",", ":"), default=str)
 
 
 def list_parts(folder: Path, shard: int | None = None) -> list[Path]:
@@ -214,21 +206,14 @@ class PartsIndex:
 
     def at(self, positions: Iterable[int]) -> Iterator[Outcome]:
         """In the order given; all of them are kept in memory, so ask for few."""
+        import pyarrow.parquet as parquet
+
         asked = list(positions)
-        wanted = frozenset(asked)
-        found: dict[int, Outcome] = {}
-        for path in _holding(list_parts(self.folder), wanted):
-            found.update(outcomes_in(path, wanted))
+        wanted, found = frozenset(asked), dict[int, Outcome]()
+        for path in list_parts(self.folder):
+            with _readable(path):  # the smallest and largest position of each part say which may contain them
+                foot = parquet.read_metadata(path)
+                spans = [foot.row_group(group).column(0).statistics for group in range(foot.num_row_groups)]
+            if any(span is None or any(span.min <= n <= span.max for n in wanted) for span in spans):
+                found.update(outcomes_in(path, wanted))
         return (found[n] for n in asked if n in found)
-
-
-def _holding(paths: Iterable[Path], wanted: frozenset[int]) -> Iterator[Path]:
-    """The parts that may contain these positions, by the smallest and largest position of each."""
-    import pyarrow.parquet as parquet
-
-    for path in paths:
-        with _readable(path):
-            foot = parquet.read_metadata(path)
-            spans = [foot.row_group(group).column(0).statistics for group in range(foot.num_row_groups)]
-        if any(span is None or any(span.min <= n <= span.max for n in wanted) for span in spans):
-            yield path

@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from answerkey.errors import AnswerkeyError, EndpointError, IncompleteError, MissingPackage, SettingsError
@@ -75,11 +74,6 @@ class _Crew:
                 ) from None
             self.hire()
 
-    def set_to(self, todo: Todo) -> None:
-        worker = self.idle.pop()
-        reports = worker.score.options(num_returns="streaming").remote(todo.shard, todo.done, todo.again)
-        self.running[reports] = worker, todo
-
     def dismiss(self) -> None:
         working = (worker for worker, _ in self.running.values())
         for worker in [*self.idle, *self.starting.values(), *working, self.judge]:
@@ -101,7 +95,14 @@ def run_on_cluster(
     suite: Suite, options: Options, cluster: Cluster, watch: Watch | None = None, stop: Stop | None = None
 ) -> Finished:
     """Start or resume a run. However it ends, the parts that were written stay and the run can be resumed."""
-    _check_supported(suite, options)
+    asked = {
+        "--stop-on-fail": options.stop_on_fail,
+        "[run] stop_below": suite.run.stop_below is not None,
+        "--resume-limit": options.resume_limit is not None,
+        "--accept-changes": options.accept_changes,
+    }
+    if given := [name for name, is_set in asked.items() if is_set]:
+        raise SettingsError(f"{given[0]} needs --engine local, as on a cluster chunks end in any order; leave it out")
     ray = _import_ray()
     suite = replace(suite, folder=suite.folder.resolve())
     sizes = (cluster.sizes if options.resume is None else None) or sizes_of(suite, options.resume)
@@ -121,7 +122,11 @@ def run_on_cluster(
                     _work(crew, deque(todo), prepared, watch, stop)
             except IncompleteError as error:
                 stop.set(str(error))
-            finished = _finished(folder, prepared, stop)
+            parts = parts_of(folder)
+            done, errors = sum(part.rows for part in parts), sum(part.errors for part in parts)
+            left = prepared.count - done + errors
+            partial = "" if left <= 0 else stop.reason if stop else f"{counted(left, 'case')} ended in an error"
+            finished = Finished(folder, partial, stop.interrupted, asked=done, errors=errors)
             write_manifest(folder, sealed(folder, replace(manifest, partial=finished.partial)))
     return finished
 
@@ -130,7 +135,9 @@ def _work(crew: _Crew, todo: deque[Todo], prepared: Prepared, watch: Watch, stop
     budget = Budget(prepared.suite.run)
     while (todo or crew.running) and not stop:
         while todo and crew.idle:
-            crew.set_to(todo.popleft())
+            worker, mine = crew.idle.pop(), todo.popleft()
+            reports = worker.score.options(num_returns="streaming").remote(mine.shard, mine.done, mine.again)
+            crew.running[reports] = worker, mine
         ready, _ = crew.ray.wait([*crew.running, *crew.starting], num_returns=1, timeout=0.5)
         for reports in ready:
             if reports in crew.starting:
@@ -171,26 +178,6 @@ def _next_report(crew: _Crew, reports: Any, todo: deque[Todo], watch: Watch) -> 
     return None
 
 
-def _finished(folder: Path, prepared: Prepared, stop: Stop) -> Finished:
-    parts = parts_of(folder)
-    done, errors = sum(part.rows for part in parts), sum(part.errors for part in parts)
-    left = prepared.count - done + errors
-    partial = "" if left <= 0 else stop.reason if stop else f"{counted(left, 'case')} ended in an error"
-    return Finished(folder, partial, stop.interrupted, asked=done, errors=errors)
-
-
-def _check_supported(suite: Suite, options: Options) -> None:
-    asked = {
-        "--stop-on-fail": options.stop_on_fail,
-        "[run] stop_below": suite.run.stop_below is not None,
-        "--resume-limit": options.resume_limit is not None,
-        "--accept-changes": options.accept_changes,
-    }
-    for name, given in asked.items():
-        if given:
-            raise SettingsError(f"{name} needs --engine local, as on a cluster chunks end in any order; leave it out")
-
-
 def _import_ray() -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no telemetry
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a deprecation warning
@@ -208,7 +195,12 @@ def _connected(ray: Any, cluster: Cluster, prepared: Prepared, task: Task, watch
     if ours:
         _start(ray, cluster)
     live = not isinstance(prepared.target, Recorded)
-    count = _crew_size(ray, cluster, prepared.suite.run.workers if live else None, watch)
+    processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    wanted = cluster.workers or processors
+    if wanted > processors:
+        watch.note(f"{wanted} workers wanted, but the cluster has {processors} processors: using {processors}")
+    # At most as many as may ask a live bot at the same time.
+    count = min(wanted, processors, prepared.suite.run.workers if live else wanted)
     name, judge = prepared.scorer.judge, None
     if name != "none" and not name.startswith("local "):
         judge = ray.remote(num_cpus=0, max_concurrency=count + 1)(SharedJudge).remote(prepared.suite.judge)
@@ -226,39 +218,19 @@ def _connected(ray: Any, cluster: Cluster, prepared: Prepared, task: Task, watch
 def _start(ray: Any, cluster: Cluster) -> None:
     quiet: Json = {"log_to_driver": False, "logging_level": "ERROR", "include_dashboard": False}
     here: Json = {"object_store_memory": _STORE, "_node_ip_address": "127.0.0.1"}
-    with _own_signals():
-        try:
-            if cluster.address:
-                ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-            else:
-                ray.init(num_cpus=cluster.workers or os.cpu_count() or 1, **here, **quiet)
-        except Exception as error:  # Ray raises a bare Exception where its processes take too long to start
-            where = cluster.address or "this machine"
-            reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise EndpointError(f"Ray at {where} does not answer: {reason}") from None
-
-
-@contextmanager
-def _own_signals() -> Generator[None]:
-    """Ray replaces the handler of SIGTERM; this restores ours, which ends a run cleanly."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if main else {}
     try:
-        yield
-    finally:
+        if cluster.address:
+            ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        else:
+            ray.init(num_cpus=cluster.workers or os.cpu_count() or 1, **here, **quiet)
+    except Exception as error:  # Ray raises a bare Exception where its processes take too long to start
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise EndpointError(f"Ray at {cluster.address or 'this machine'} does not answer: {reason}") from None
+    finally:  # Ray replaces the handler of SIGTERM; ours ends a run cleanly
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _crew_size(ray: Any, cluster: Cluster, most_asking: int | None, watch: Watch) -> int:
-    """The number of workers wanted, or of processors; at most as many as may ask a live bot at the same time."""
-    processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
-    wanted = cluster.workers or processors
-    if wanted > processors:
-        watch.note(f"{wanted} workers wanted, but the cluster has {processors} processors: using {processors}")
-    return min(wanted, processors, most_asking or wanted)
 
 
 class _Lost(Exception):

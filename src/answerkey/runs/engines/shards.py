@@ -60,7 +60,13 @@ def _pieces(path: Path, folder: Path, size: int) -> Iterator[Shard]:
     if path.is_dir() or path.stat().st_size == 0:
         yield whole
     elif ending == ".parquet":
-        rows = _parquet_length(path)
+        import pyarrow
+        import pyarrow.parquet as parquet
+
+        try:
+            rows = cast("int", parquet.ParquetFile(path).metadata.num_rows)
+        except (pyarrow.ArrowException, OSError):
+            rows = 1  # the error comes when it is read as a shard
         for start in range(0, rows, size):
             yield replace(whole, kind="rows", start=start, stop=min(start + size, rows))
     elif ending in {".jsonl", ".ndjson"} and (encoding := encoding_of(path)) != "utf-16":
@@ -70,17 +76,6 @@ def _pieces(path: Path, folder: Path, size: int) -> Iterator[Shard]:
             yield replace(whole, kind="lines", start=start, stop=stop, encoding=known, lines=lines)
     else:
         yield whole
-
-
-def _parquet_length(path: Path) -> int:
-    """1 for a file that cannot be read: the error comes when it is read as a shard."""
-    import pyarrow
-    import pyarrow.parquet as parquet
-
-    try:
-        return cast("int", parquet.ParquetFile(path).metadata.num_rows)
-    except (pyarrow.ArrowException, OSError):
-        return 1
 
 
 def _line_bounds(path: Path, size: int) -> Iterator[tuple[int, int, int]]:
@@ -216,7 +211,12 @@ def begin(folder: Path, prepared: Prepared, source: Sharded, sizes: Sizes, *, ne
         return manifest, [Todo(shard, left=shard.count) for shard in source.shards]
     manifest = read_manifest(folder)
     _check_same(folder, manifest, prepared, source)
-    todo = _left(source.shards, parts_of(folder))
+    written, todo = parts_of(folder), list[Todo]()
+    for shard in source.shards:
+        mine = [part for part in written if part.shard == shard.number]
+        if left := shard.count - sum(part.rows - part.errors for part in mine):
+            again = frozenset(part.chunk for part in mine if part.errors)
+            todo.append(Todo(shard, frozenset(part.chunk for part in mine), again, left))
     if not todo:  # the run may have been killed before it wrote this
         write_manifest(folder, sealed(folder, replace(manifest, partial="")))
         raise AlreadyFinished(folder, prepared.count)
@@ -237,17 +237,3 @@ def _check_same(folder: Path, manifest: Manifest, prepared: Prepared, source: Sh
             f"{folder}: the {', '.join(different)} changed since this run began; start a new run, "
             f"or score its answers again with `answerkey rescore {folder}`"
         )
-
-
-def _left(shards: Iterable[Shard], parts: Iterable[StoredPart]) -> list[Todo]:
-    written: dict[int, list[StoredPart]] = {}
-    for part in parts:
-        written.setdefault(part.shard, []).append(part)
-    todo: list[Todo] = []
-    for shard in shards:
-        mine = written.get(shard.number, [])
-        left = shard.count - sum(part.rows - part.errors for part in mine)
-        if left:
-            again = frozenset(part.chunk for part in mine if part.errors)
-            todo.append(Todo(shard, frozenset(part.chunk for part in mine), again, left))
-    return todo

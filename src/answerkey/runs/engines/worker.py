@@ -5,7 +5,7 @@ Workers share one judge, so that its rate limit, cache and usage count for the w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any
 from answerkey.cases import read_responses
 from answerkey.errors import EndpointError, StorageError
 from answerkey.metrics.judge.judged_metrics import Judge, load_judge
-from answerkey.runs.ask import Answered, Numbered, ask_all, attempts, conversations
+from answerkey.runs.ask import Numbered, ask_all, attempts, conversations
 from answerkey.runs.control import ErrorStreak, Selection, Stop
 from answerkey.runs.engines.parts import NumberedOutcome, outcomes_in, part_path, write_part
 from answerkey.runs.engines.shards import Shard, selected_of
@@ -96,20 +96,17 @@ class Worker:
             yield chunk
 
     def _outcomes(self, cases: list[Numbered]) -> list[NumberedOutcome]:
-        scored: list[NumberedOutcome] = []
-        for part in in_chunks(self._answered(attempts(cases, self._repeats.times)), self._scorer.batch):
+        target, asked, scored = self._target, attempts(cases, self._repeats.times), list[NumberedOutcome]()
+        if isinstance(target, Recorded):
+            answered = ((n, case, target.lookup(case)) for n, case in asked)
+        else:
+            batches = ask_all(target, asked, self._task.asking, Stop(), lambda batch: None)
+            answered = (each for batch in batches for each in batch)
+        for part in in_chunks(answered, self._scorer.batch):
             outcomes = self._scorer.outcomes([(case, response) for _, case, response in part])
             scored += [(n, outcome) for (n, _, _), outcome in zip(part, outcomes, strict=True)]
         scored.sort(key=lambda numbered: numbered[0])
         return list(self._repeats.combined(scored))
-
-    def _answered(self, cases: Iterable[Numbered]) -> Iterator[Answered]:
-        target = self._target
-        if isinstance(target, Recorded):
-            yield from ((n, case, target.lookup(case)) for n, case in cases)
-            return
-        for batch in ask_all(target, cases, self._task.asking, Stop(), lambda answered: None):
-            yield from batch
 
     def close(self) -> None:
         with suppress(Exception):
