@@ -122,11 +122,11 @@ def _select(given: str, largest: int) -> tuple[str, int | None]:
         raise SettingsError(f"[retrieval] select: {error}") from None
 
 
-def variants_of(plan: SweepPlan, setup: int = 0) -> list[Variant]:
+def variants_of(plan: SweepPlan, setup: int) -> list[Variant]:
     """A variant per α, ascending, and reciprocal rank fusion where it is asked for."""
     names = {alpha: name for name, alpha in NAMED.items()}
     found = [Variant(names.get(alpha, f"Hybrid_{alpha:g}"), alpha, "", setup) for alpha in plan.alphas]
-    return [*found, Variant(RRF, None, "", setup)] if plan.rrf else found
+    return [*found, *([Variant(RRF, None, "", setup)] if plan.rrf else ())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,21 +139,17 @@ class Labels:
     grade: Floats
     ideal: Places
 
-    @property
-    def labelled(self) -> np.ndarray:
-        return np.bincount(self.ideal.query, minlength=self.queries) > 0
-
 
 def number_labels(labels: Sequence[Mapping[str, float]], pages: Sequence[str]) -> Labels:
     numbers = {page: number for number, page in enumerate(pages)}
-    pairs = sorted(
-        (query * len(pages) + numbers[page], grade)
+    grades = {
+        query * len(pages) + numbers[page]: grade
         for query, row in enumerate(labels)
         for page, grade in row.items()
         if grade > 0 and page in numbers
-    )
-    code = np.array([pair[0] for pair in pairs], np.int64)
-    return Labels(len(labels), len(pages), code, np.array([pair[1] for pair in pairs]), ideal_places(labels))
+    }
+    code = np.array(sorted(grades), np.int64)
+    return Labels(len(labels), len(pages), code, np.array([grades[n] for n in sorted(grades)]), ideal_places(labels))
 
 
 def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:

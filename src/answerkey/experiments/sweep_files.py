@@ -99,15 +99,15 @@ def _named(sweep: Sweep, place: Place) -> dict[str, object]:
 
 
 def _best(sweep: Sweep, best: Best) -> dict[str, object]:
-    test, unseen = best.test, best.unseen
+    test, interval = best.test, best.unseen_interval
     return {
         **_named(sweep, best.winner),
         "metric": sweep.plan.select_name,
         "value": best.value,
         "f1": float(sweep.mean("f1")[best.winner]),
         "queries": best.queries,
-        "unseen": unseen and unseen.value,
-        "unseen_ci95": [unseen.interval.low, unseen.interval.high] if unseen and unseen.interval else None,
+        "unseen": best.unseen,
+        "unseen_ci95": [interval.low, interval.high] if interval else None,
         "runner_up": _named(sweep, best.runner_up) if best.runner_up else None,
         "difference": test.diff if test else None,
         "ci95": [test.interval.low, test.interval.high] if test and test.interval else None,
