@@ -20,19 +20,20 @@ CellReader = Callable[[object, str, Place], Any]
 _CRITERIA = {field.name for field in fields(AnswerCriteria)}
 _RECORDED = frozenset(RESPONSE_COLUMNS)
 _CELLS = ("question", "answer", "expected")
-_PROMPT_TOKENS = ("prompt_tokens", "prompt", "input_tokens")
-_COMPLETION_TOKENS = ("completion_tokens", "completion", "output_tokens")
+_TOKENS = {
+    "prompt_tokens": ("prompt_tokens", "prompt", "input_tokens"),
+    "completion_tokens": ("completion_tokens", "completion", "output_tokens"),
+}
 
 
 def case_of_row(row: Cells, place: Place, default_id: str) -> Case:
     """The case of a row with canonical names; what the row says of an answer becomes its recorded response."""
     row = spread(row, place)
-    question = values.as_text(row.get("question"), "question", place)
-    if not question and "question" not in row:
+    if "question" not in row:
         near, names = did_you_mean("question", [name for name in row if name not in COLUMNS]), ", ".join(row) or "none"
         raise InputError(f'{place}: no column "question" among {names}{near}; rename the column to "question"')
-    if not question:
-        raise place.error("question", row.get("question"), "a question", "fill it in or remove the row")
+    if not (question := values.as_text(row["question"], "question", place)):
+        raise place.error("question", row["question"], "a question", "fill it in or remove the row")
     extra = {key: value for key, value in row.items() if key not in COLUMNS}
     own_id = values.as_text(row.get("id"), "id", place)
     if own_id and (setup := extra.get("config_name")):  # the same query under several configurations
@@ -55,28 +56,17 @@ def response_of_row(row: Cells, place: Place) -> Response:
         raise InputError("the answer is not valid text: it has half a character (a lone surrogate)")
     found = row.get("usage")
     usage = table_of(literal(found, "usage", place) if isinstance(found, str) else found)
-    tokens = {
-        "prompt_tokens": next((usage[name] for name in _PROMPT_TOKENS if name in usage), None),
-        "completion_tokens": next((usage[name] for name in _COMPLETION_TOKENS if name in usage), None),
-    }
-    return Response(
-        answer=None if answer is None else values.as_text(answer, "answer", place),
-        **_read(_RESPONSE_FIELDS, {**tokens, **row}, place),
-    )
+    tokens = {kind: next((usage[name] for name in names if name in usage), None) for kind, names in _TOKENS.items()}
+    text = None if answer is None else values.as_text(answer, "answer", place)
+    return Response(text, **_read(_RESPONSE_FIELDS, {**tokens, **row}, place))
 
 
 def response_of_reply(reply: Mapping[str, object]) -> Response:
     """The response of a live bot's dict, whatever it calls things; what has no name of ours goes into `extra`."""
     given = {str(key): value for key, value in reply.items()}
     known = canonical_columns(list(given))
-    row: dict[str, object] = {}
-    rest: dict[str, object] = {}
-    for written, value in given.items():
-        column = known[written]
-        if column in RESPONSE_COLUMNS and value is not None:
-            row[column] = value
-        elif column not in RESPONSE_COLUMNS:
-            rest[written] = value
+    row = {known[name]: value for name, value in given.items() if known[name] in _RECORDED and value is not None}
+    rest = {name: value for name, value in given.items() if known[name] not in _RECORDED}
     for name in LIVE_ANSWERS:
         if "answer" not in row and isinstance(rest.get(name), (str, int, float)):
             row["answer"] = rest.pop(name)
@@ -92,7 +82,12 @@ def _read(readers: Mapping[str, CellReader], row: Cells, place: Place) -> dict[s
 def as_criteria(value: object, column: str, place: Place) -> AnswerCriteria:
     """`answer_criteria` of a row, every key checked."""
     kept: dict[str, Any] = {}
-    for key, cell in values.as_mapping(value, column, place).items():
+    given: object = literal(value, column, place) if isinstance(value, str) else value
+    if given == "":
+        return AnswerCriteria()
+    if not is_mapping(given):
+        raise place.error(column, given, "an object with named values")
+    for key, cell in given.items():
         if key not in _CRITERIA:
             hint = did_you_mean(key, _CRITERIA).strip("; ")
             raise place.error(f"{column}.{key}", cell, "a known criterion", hint)

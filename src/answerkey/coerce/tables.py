@@ -90,12 +90,11 @@ def _rows_by_column(data: Mapping[str, object]) -> list[dict[str, object]]:
     """The rows of `{"question": […], "answer": […]}` and of `{"question": {"0": …}}`, as data frames are written."""
     question = next((key for key, column in canonical_columns(list(data)).items() if column == "question"), None)
     cells = data.get(question) if question else None
+    keys: Iterable[str | int] = ()
     if is_mapping(cells) and all(is_mapping(value) and value.keys() == cells.keys() for value in data.values()):
-        keys = list[str | int](cells) if len(data) > 1 and all(key.isdecimal() for key in cells) else []
+        keys = cells if len(data) > 1 and all(key.isdecimal() for key in cells) else ()
     elif is_list(cells) and all(is_list(value) and len(value) == len(cells) for value in data.values()):
-        keys = list[str | int](range(len(cells))) if all(isinstance(cell, str) for cell in cells) else []
-    else:
-        keys = []
+        keys = range(len(cells)) if all(isinstance(cell, str) for cell in cells) else ()
     columns: Mapping[str, Any] = data
     return [{name: values[key] for name, values in columns.items()} for key in keys]
 
@@ -205,9 +204,12 @@ def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None)
     failures: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError)
     try:
         file = pyarrow.parquet.ParquetFile(path)
-        _check_size(file, path, name)
+        data, size = file.metadata, path.stat().st_size
+        claimed = sum(data.row_group(group).total_byte_size for group in range(data.num_row_groups))
+        if claimed > max(_MOST_BYTES, 1000 * size):
+            raise InputError(f"{name}: a file of {size:,} bytes that claims {claimed / 1e9:.1f} GB is not read")
         columns = _columns(tuple(file.schema_arrow.names), Place(name, 1, "row"))
-        end = file.metadata.num_rows if stop is None else stop
+        end = data.num_rows if stop is None else stop
         groups, number = _row_groups(file, start, end)
         for batch in file.iter_batches(batch_size=_PARQUET_BATCH, row_groups=groups):
             first = max(start - number, 0)
@@ -228,14 +230,6 @@ def import_pyarrow() -> ModuleType:
     except ImportError:
         raise MissingPackage("pyarrow", "parquet") from None
     return import_module("pyarrow")
-
-
-def _check_size(file: Any, path: Path, name: str) -> None:
-    data = file.metadata
-    claimed = sum(data.row_group(group).total_byte_size for group in range(data.num_row_groups))
-    size = path.stat().st_size
-    if claimed > max(_MOST_BYTES, 1000 * size):
-        raise InputError(f"{name}: a file of {size:,} bytes that claims {claimed / 1e9:.1f} GB is not read")
 
 
 def _row_groups(file: Any, start: int, end: int) -> tuple[list[int], int]:

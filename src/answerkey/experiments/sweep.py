@@ -280,7 +280,7 @@ def time_searches(
         start = time.perf_counter()
         dense = timed.search_dense([question], pool)
         searched = time.perf_counter()
-        sparse = index.sparse.search([question], pool)
+        sparse = index.sparse([question], pool)
         found = time.perf_counter()
         weighted_sum(pool_candidates(dense, sparse), [0.5])
         fusing = time.perf_counter() - found

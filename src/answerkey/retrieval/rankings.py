@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import TypeGuard, TypeVar, cast
+from typing import TypeVar, cast
 
 from answerkey.coerce.columns import canonical_columns
 from answerkey.coerce.decode import encoding_of, read_lines
@@ -65,13 +65,11 @@ def labels_of(given: object) -> Labels:
 
 def has_pages(given: object, *, labels: bool = False) -> bool | None:
     """Whether `{query: {id: number}}` has the id of a page, `manual.pdf#34`; None for data that must be read first."""
-    found = False
-    for query, ids in cast("Mapping[object, object]", given).items() if type(given) is dict else [(None, None)]:
-        if (
-            type(query) is not str
-            or not _is_dict(ids)
-            or not ids.keys().isdisjoint(_NOT_LABELS if labels else _OF_PASSAGE)
-        ):
+    found, others = False, _NOT_LABELS if labels else _OF_PASSAGE
+    if type(given) is not dict:
+        return None
+    for query, ids in cast("dict[object, dict[str, object]]", given).items():
+        if type(query) is not str or type(ids) is not dict or not ids.keys().isdisjoint(others):
             return None
         if labels and not _NUMBERS.issuperset(map(type, ids.values())):
             return None
@@ -83,10 +81,6 @@ def has_pages(given: object, *, labels: bool = False) -> bool | None:
             return None
         found = found or names_pages(text)
     return found
-
-
-def _is_dict(value: object) -> TypeGuard[dict[str, object]]:
-    return type(value) is dict
 
 
 def _of_mapping(given: object, what: str, column: str, parse: Parse[T], read: Read[T]) -> dict[str, T]:

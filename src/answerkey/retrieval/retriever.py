@@ -6,11 +6,11 @@ import inspect
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -145,18 +145,17 @@ class FunctionRetriever:
 
     def search(self, questions: Sequence[str], k: int) -> list[list[Passage]]:
         """For each question its first `k` passages, in the order in which the function gives them."""
-        return [list(self._passages(question, k)[:k]) for question in questions]
+        passages: list[list[Passage]] = []
+        for question in questions:
+            found: object = self._function(question, k) if self._takes_k else self._function(question)
+            if inspect.isawaitable(found):
+                found = call_on(event_loop(), _awaited, cast("Awaitable[object]", found))
+            passages.append(list(as_passages(found, "passages", Place(f'retriever "{self._name}"'))[:k]))
+        return passages
 
-    def _passages(self, question: str, k: int) -> tuple[Passage, ...]:
-        found = self._function(question, k) if self._takes_k else self._function(question)
-        if inspect.isawaitable(found):
-            waiting = found
 
-            async def result() -> object:
-                return await waiting
-
-            found = call_on(event_loop(), result)
-        return as_passages(found, "passages", Place(f'retriever "{self._name}"'))
+async def _awaited(begun: Awaitable[object]) -> object:
+    return await begun
 
 
 def _takes_k(function: Callable[..., object]) -> bool:
@@ -193,23 +192,20 @@ def classify(question: str) -> QuestionType:
     'comparison'
     """
     text = fold(question).strip(" ¿\"'")
-    scores = {kind: _score(text, *rules, alone=kind == "factual") for kind, rules in _rules().items()}
+    scores: dict[str, float] = {}
+    for kind, rules in _rules().items():
+        sure, perhaps = (sum(bool(one.search(text)) for one in patterns) for patterns in rules)
+        # Weak patterns alone count half, except of a factual question: `or` does not make a comparison.
+        scores[kind] = _STRONG * sure + (_WEAK if sure or kind == "factual" else _WEAK / 2) * perhaps
     best = max(_ORDER, key=lambda kind: scores[kind])
     if scores[best] == 0.0:
         return QuestionType("factual", _NOTHING_FOUND)
     return QuestionType(best, round(scores[best] / (sum(scores.values()) + _DOUBT), 3))
 
 
-def _score(text: str, strong: Patterns, weak: Patterns, alone: bool) -> float:
-    """Weak patterns alone count half, except of a factual question: `or` does not make a comparison."""
-    sure, perhaps = (sum(bool(one.search(text)) for one in patterns) for patterns in (strong, weak))
-    return _STRONG * sure + (_WEAK if sure or alone else _WEAK / 2) * perhaps
-
-
 @cache
-def _rules() -> dict[str, tuple[Patterns, Patterns]]:
-    def compiled(patterns: list[str]) -> Patterns:
-        return tuple(re.compile(one) for one in patterns)
-
+def _rules() -> dict[str, tuple[Patterns, ...]]:
     read = tomllib.loads(_RULES.read_text(encoding="utf-8"))
-    return {kind: (compiled(rules["strong"]), compiled(rules["weak"])) for kind, rules in read.items()}
+    return {
+        kind: tuple(tuple(map(re.compile, rules[name])) for name in ("strong", "weak")) for kind, rules in read.items()
+    }
