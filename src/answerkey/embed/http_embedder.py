@@ -79,7 +79,14 @@ class HttpEmbedder:
     def _vectors(self, texts: Sequence[str]) -> Vectors:
         # An empty text, which servers reject, is a blank.
         body = {"model": self.name, "input": [valid_text(text) or " " for text in texts]}
-        rows = self._rows(self._ask(json.dumps(body).encode()), len(texts))
+        try:
+            items = msgspec.convert(self._ask(json.dumps(body).encode()), _Reply).data
+        except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half a character
+            raise EndpointError(f'{self._shown} answered without "data": [{{"embedding": …}}]') from None
+        if len(items) != len(texts):
+            raise EndpointError(f"{self._shown} returned {len(items)} vectors for {len(texts)} texts")
+        places = sorted((n if item.index is None else item.index, n) for n, item in enumerate(items))
+        rows = [items[n].embedding for _, n in places]
         with self._lock:
             vectors = unit_rows(rows, len(texts), self._dimension, self._shown)
             self._dimension = vectors.shape[1]
@@ -114,16 +121,6 @@ class HttpEmbedder:
             return json.loads(reply.body)
         except (ValueError, RecursionError):
             raise EndpointError(f"{self._shown} did not answer with JSON: {self._short(reply)}") from None
-
-    def _rows(self, reply: object, count: int) -> list[object]:
-        try:
-            items = msgspec.convert(reply, _Reply).data
-        except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half a character
-            raise EndpointError(f'{self._shown} answered without "data": [{{"embedding": …}}]') from None
-        if len(items) != count:
-            raise EndpointError(f"{self._shown} returned {len(items)} vectors for {count} texts")
-        places = sorted((n if item.index is None else item.index, n) for n, item in enumerate(items))
-        return [items[n].embedding for _, n in places]
 
     @property
     def _shown(self) -> str:

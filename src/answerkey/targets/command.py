@@ -58,7 +58,14 @@ class CommandTarget:
 
     def _exchange(self, process: Process, line: bytes, question_id: str) -> Response:
         try:
-            reply = _parse(process.exchange(line, self._timeout))
+            given = process.exchange(line, self._timeout)
+            try:
+                reply: object = json.loads(given.decode("utf-8"))
+            except UnicodeDecodeError as error:
+                raise FailedExchange(content_error("the reply is not valid UTF-8", str(error))) from None
+            except (ValueError, RecursionError):
+                detail = f'"{_start(given)}"; print anything else to standard error'
+                raise FailedExchange(content_error("the reply is not JSON", detail)) from None
             if is_mapping(reply):
                 if reply.get("id") not in (None, question_id):
                     detail = f"id {reply['id']!r}, expected {question_id!r}"
@@ -68,16 +75,6 @@ class CommandTarget:
             process.kill()  # a late line would be taken for the answer to the next question
             return failed.response
         return self._fields.read(reply)
-
-
-def _parse(line: bytes) -> object:
-    try:
-        return json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise FailedExchange(content_error("the reply is not valid UTF-8", str(error))) from None
-    except (ValueError, RecursionError):
-        detail = f'"{_start(line)}"; print anything else to standard error'
-        raise FailedExchange(content_error("the reply is not JSON", detail)) from None
 
 
 def _start(line: bytes) -> str:

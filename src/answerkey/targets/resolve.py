@@ -142,11 +142,14 @@ class Live:
         self._target, self._settings = target, settings
         self._turn = threading.Semaphore(settings.concurrency) if settings.concurrency else nullcontext()
         self._warming = threading.Lock()
-        self._cold = settings.warmup > 0
+        self._cold = settings.warmup
 
     def ask(self, question: Question) -> Response:
-        if self._cold:
-            self._warm_up()
+        # With questions that are in no suite, so that no case is answered from a cache; what comes back is dropped.
+        with self._warming:
+            for number in range(self._cold):
+                self._target.ask(Question(f"warmup-{number + 1}", self._settings.warmup_question))
+            self._cold = 0
         with self._turn:
             response = self._target.ask(question)
             tries = 1
@@ -159,11 +162,3 @@ class Live:
 
     def close(self) -> None:
         self._target.close()
-
-    def _warm_up(self) -> None:
-        """A question that is in no suite, so that no case is answered from a cache; what comes back is dropped."""
-        with self._warming:
-            while self._cold:
-                for number in range(self._settings.warmup):
-                    self._target.ask(Question(f"warmup-{number + 1}", self._settings.warmup_question))
-                self._cold = False
