@@ -48,13 +48,8 @@ def agreement(decided: NumberArray, positive: NumberArray) -> Agreement:
     accuracy = (hits + rejections) / n
     above = int(decided.sum())
     by_chance = (above * positives + (n - above) * (n - positives)) / n**2
-    return Agreement(
-        n,
-        accuracy,
-        hits / positives if positives else None,
-        rejections / (n - positives) if n > positives else None,
-        (accuracy - by_chance) / (1 - by_chance) if by_chance < 1 else None,
-    )
+    tpr, tnr = hits / positives if positives else None, rejections / (n - positives) if n > positives else None
+    return Agreement(n, accuracy, tpr, tnr, (accuracy - by_chance) / (1 - by_chance) if by_chance < 1 else None)
 
 
 def spearman(values: NumberArray, labels: NumberArray) -> float | None:

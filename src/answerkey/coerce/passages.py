@@ -157,7 +157,11 @@ def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
     if isinstance(value, str) and value.strip().startswith("{"):
         value = values.literal(value, column, place)
     grades: dict[str, float] = {}
-    if is_mapping(value) and not _is_page_of_document(value):
+    if (
+        is_mapping(value)
+        and not any(key in value for key in (*PAGE_KEYS, "pages"))  # else the page of a document
+        and not any(isinstance(value.get(key), str) for key in (*DOCUMENT_KEYS, *_ID_KEYS))
+    ):
         for key, given in value.items():
             if is_list(given):  # {document: [pages]}
                 grades |= {place_id(str(key).strip(), one): 1.0 for one in as_ids(given, column, place)}
@@ -169,12 +173,6 @@ def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
         grades |= dict.fromkeys(_ids(item, column, place), 1.0 if grade is None else grade)
     grades.pop("", None)
     return grades
-
-
-def _is_page_of_document(item: Mapping[str, object]) -> bool:
-    return any(key in item for key in (*PAGE_KEYS, "pages")) or any(
-        isinstance(item.get(key), str) for key in (*DOCUMENT_KEYS, *_ID_KEYS)
-    )
 
 
 def _ids(item: object, column: str, place: Place) -> list[str]:

@@ -169,7 +169,11 @@ def spread(row: Cells, place: Place) -> Cells:
         return row
     made = {**row, **cells}
     if is_mapping(answer := cells.get("answer")):
-        made |= _columns_in(_first_choice(answer), "answer", made, RESPONSE_COLUMNS)
+        # The reply of a chat endpoint, as Inspect and OpenAI write it, by its first choice.
+        choices = answer.get("choices")
+        if is_list(choices) and choices and (message := table_of(table_of(choices[0]).get("message"))):
+            answer = {**answer, "answer": values.message_text(message.get("content"))}
+        made |= _columns_in(answer, "answer", made, RESPONSE_COLUMNS)
     expected = cells.get("expected")
     if is_list(expected):
         made["expected"] = [item.get("text", item) if is_mapping(item) else item for item in expected]
@@ -178,8 +182,11 @@ def spread(row: Cells, place: Place) -> Cells:
         made["expected"] = expected.get("text") or found.get("expected") or found.get("answer", expected)
     if is_mapping(question):
         made |= _columns_in(question, "question", made, tuple(COLUMNS))
-    elif is_list(question):
-        made |= _columns_in_chat(question, made, place)
+    elif is_list(question) and (turns := values.as_turns(question, "question", place)):
+        # The last message of the user as the question, those before it as history, a reply after it as the answer.
+        history = [{"user": turn.user, "answer": turn.answer} for turn in turns[:-1]]
+        found = {"question": turns[-1].user, "history": history, "answer": turns[-1].answer}
+        made |= {name: value for name, value in found.items() if name == "question" or (value and name not in made)}
     return made
 
 
@@ -190,13 +197,6 @@ def _object_in(value: object, place: Place) -> object:
     return value
 
 
-def _first_choice(reply: Mapping[str, object]) -> Mapping[str, object]:
-    """The reply of a chat endpoint, as Inspect and OpenAI write it, by its first choice."""
-    choices = reply.get("choices")
-    message = table_of(table_of(choices[0]).get("message")) if is_list(choices) and choices else None
-    return {**reply, "answer": values.message_text(message.get("content"))} if message else reply
-
-
 def _columns_in(data: Cells, column: str, row: Cells, wanted: Sequence[str]) -> dict[str, object]:
     """The values that have the name of a column; a single text, whatever its name, is that of `column`."""
     names = canonical_columns([str(key) for key in data])
@@ -204,13 +204,3 @@ def _columns_in(data: Cells, column: str, row: Cells, wanted: Sequence[str]) -> 
     if column not in made and len(texts := [value for value in data.values() if isinstance(value, str)]) == 1:
         made[column] = texts[0]
     return {name: value for name, value in made.items() if name == column or name not in row}
-
-
-def _columns_in_chat(messages: Sequence[object], row: Cells, place: Place) -> dict[str, object]:
-    """The last message of the user as the question, those before it as history, and a reply after it as the answer."""
-    *earlier, last = values.as_turns(messages, "question", place) or (None,)
-    if last is None:
-        return {}
-    history = [{"user": turn.user, "answer": turn.answer} for turn in earlier if turn]
-    found = {"question": last.user, "history": history or None, "answer": last.answer or None}
-    return {name: value for name, value in found.items() if name == "question" or (value and name not in row)}

@@ -123,15 +123,11 @@ def from_suite(path: Path, step: Step = lambda _: None, collection: str | None =
     labels = dict(prepared.check.labels)
     if any(prepared.quotes):  # the pages whose chunks hold the quote
         held = find_quotes(prepared.quotes, index.chunks, prepared.settings.quote_share).share
-        pages = [{index.chunks[n].page: 1.0 for n in found} for found in held]
-        labels |= {case.id: row for case, row in zip(cases, pages, strict=True) if row}
-    return RetrievalEvidence(
-        labels,
-        {case.id: row for case, row in zip(cases, found, strict=True)},
-        [chunk.page for chunk in index.chunks],
-        [chunk.text for chunk in index.chunks],
-        {case.id: case.question for case in cases},
-    )
+        holding = [{index.chunks[n].page: 1.0 for n in found} for found in held]
+        labels |= {case.id: row for case, row in zip(cases, holding, strict=True) if row}
+    rankings = {case.id: row for case, row in zip(cases, found, strict=True)}
+    pages, texts = [chunk.page for chunk in index.chunks], [chunk.text for chunk in index.chunks]
+    return RetrievalEvidence(labels, rankings, pages, texts, {case.id: case.question for case in cases})
 
 
 def from_run(folder: Path) -> RetrievalEvidence:

@@ -103,23 +103,17 @@ def plan_of(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
         asked_alphas = (0.0,)
     asked_alphas = tuple(round(alpha, 6) for alpha in asked_alphas)
     more = [*(NAMED.values() if named else ()), *(() if topk_alpha is None else (round(topk_alpha, 6),))]
-    select = _select(settings.select, STANDARD_K if standard else asked_ks[-1])
+    select: tuple[str, int | None] = ("ndcg", STANDARD_K if standard else asked_ks[-1])
+    if settings.select:
+        try:
+            select = (settings.select, None) if settings.select in METRICS else parse_name(settings.select)
+        except SettingsError as error:
+            raise SettingsError(f"[retrieval] select: {error}") from None
     return SweepPlan(
         tuple(sorted({*asked_alphas, *more})), tuple(sorted({*asked_ks, *((STANDARD_K,) if named else ())})),
         asked_alphas, asked_ks, rrf=with_dense and (settings.rrf or standard), named=named, standard=standard,
         topk_alpha=topk_alpha, select=select,
     )  # fmt: skip
-
-
-def _select(given: str, largest: int) -> tuple[str, int | None]:
-    if not given:
-        return "ndcg", largest
-    if given in METRICS:
-        return given, None
-    try:
-        return parse_name(given)
-    except SettingsError as error:
-        raise SettingsError(f"[retrieval] select: {error}") from None
 
 
 def variants_of(plan: SweepPlan, setup: int) -> list[Variant]:

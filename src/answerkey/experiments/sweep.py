@@ -163,24 +163,18 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
         (), {}, replace(prepared.check, lost_quotes=tuple(sorted(lost))), tuple(prepared.quotes), settings,
         {name: sum(one.seconds[name] for one in measured) for name in measured[0].seconds},
     )  # fmt: skip
-    topk = _topk_rows(sweep)
+    # For each index the variant of the top-K analysis: the α that was given, or the best one at the main K.
+    means, topk = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1), dict[int, int]()
+    for setup in range(len(sweep.setups)):
+        rows = sweep.alpha_rows(setup)
+        given = [n for n, v in enumerate(variants) if v.setup == setup and v.alpha == plan.topk_alpha]
+        topk[setup] = given[0] if plan.topk_alpha is not None and given else rows[int(np.argmax(means[rows]))]
     places = [
         (row, plan.ks.index(k))
         for row, variant in enumerate(variants)
         for k in plan.cut_offs(variant, topk=row in topk.values() or len(sweep.alpha_rows(variant.setup)) == 1)
     ]
     return replace(sweep, places=tuple(places), topk=topk)
-
-
-def _topk_rows(sweep: Sweep) -> dict[int, int]:
-    """For each index the variant of the top-K analysis: the α that was given, or the best one at the main K."""
-    means = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1)
-    found: dict[int, int] = {}
-    for setup in range(len(sweep.setups)):
-        rows = sweep.alpha_rows(setup)
-        given = [n for n, v in enumerate(sweep.variants) if v.setup == setup and v.alpha == sweep.plan.topk_alpha]
-        found[setup] = given[0] if sweep.plan.topk_alpha is not None and given else rows[int(np.argmax(means[rows]))]
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,6 @@ def _figure(score: float | None) -> str:
 
 
 def _sums(values: Mapping[str, float], gains: list[float], ideal: list[float], k: int) -> dict[str, str]:
-    """The arithmetic of each metric."""
     hits = [rank for rank, gain in enumerate(gains, start=1) if gain > 0]
     found, relevant = len(hits), len(ideal)
     first = f"1 / {hits[0]}" if hits else "no relevant page"

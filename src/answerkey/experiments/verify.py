@@ -88,7 +88,7 @@ class PdfPages:
     """Which runs of words stand on which page, and which go from a page to the next."""
 
     def __init__(self, pages: Mapping[PageKey, str]) -> None:
-        self.words = {key: words(_joined(text)) for key, text in pages.items()}
+        self.words = {key: _whole_words(text) for key, text in pages.items()}
         self.held: dict[Run, list[PageKey]] = defaultdict(list)
         self.crossing: dict[PageKey, set[Run]] = {}
         for key, found in self.words.items():
@@ -101,7 +101,7 @@ class PdfPages:
 
     def shares(self, text: str) -> dict[PageKey, float]:
         """What share of the text each page holds; a text of a few words is on the pages that hold them all."""
-        asked = _runs(words(_joined(text)))
+        asked = _runs(_whole_words(text))
         if not asked:
             few = set(words(text))
             return {key: 1.0 for key, found in self.words.items() if few and few <= set(found)}
@@ -113,15 +113,13 @@ class PdfPages:
         own, following = shares.get(key, 0.0), shares.get((key[0], key[1] + 1), 0.0)
         if own >= _HELD or not words(text):
             return True
-        return own + following >= _HELD and not self.crossing[key].isdisjoint(_runs(words(_joined(text))))
+        return own + following >= _HELD and not self.crossing[key].isdisjoint(_runs(_whole_words(text)))
 
 
 def verify(chunks: Sequence[Chunk], pages: Mapping[PageKey, str]) -> Verification:
     """Each chunk against the page it names. A text on several pages is right on each of them."""
     known = PdfPages(pages)
-    wrong: list[WrongPage] = []
-    lost: list[WrongPage] = []
-    unreadable: list[WrongPage] = []
+    wrong, lost, unreadable = list[WrongPage](), list[WrongPage](), list[WrongPage]()
     shifts: Counter[int] = Counter()
     for chunk in chunks:
         key, shares = _key(chunk, known.only), known.shares(chunk.text)
@@ -155,9 +153,9 @@ def _key(chunk: Chunk, only: str | None) -> PageKey | None:
     return (only if only is not None and not document else stem), int(page)
 
 
-def _joined(text: str) -> str:
+def _whole_words(text: str) -> Run:
     """Words that were hyphenated at the end of a line are one word again."""
-    return _HYPHENATED.sub("", text)
+    return words(_HYPHENATED.sub("", text))
 
 
 def _runs(found: Run) -> list[Run]:

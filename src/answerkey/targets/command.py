@@ -82,13 +82,9 @@ def _start(line: bytes) -> str:
 
 
 def make(table: Mapping[str, object], folder: Path, timeout: float) -> CommandTarget:
+    """A path in the first word of the command line is relative to the suite's folder."""
     settings = read_table(CommandTable, table, "[target]")
-    program = _program(settings.run, folder)
-    return CommandTarget(program, folder, settings.processes, timeout, read_fields(settings))
-
-
-def _program(given: str | list[str], folder: Path) -> list[str]:
-    """The command line; a path in its first word is relative to the suite's folder."""
+    given = settings.run
     try:
         run = shlex.split(given) if isinstance(given, str) else given
     except ValueError as error:
@@ -100,7 +96,7 @@ def _program(given: str | list[str], folder: Path) -> list[str]:
     if found is None:
         hint = "not executable: chmod +x it" if Path(name).is_file() else "no such program"
         raise SettingsError(f'[target] run: "{run[0]}": {hint} ({name})')
-    return [found, *run[1:]]
+    return CommandTarget([found, *run[1:]], folder, settings.processes, timeout, read_fields(settings))
 
 
 def kill_all() -> None:

@@ -273,15 +273,12 @@ def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, W
     if "@" in address.split("/")[2]:
         raise SettingsError(f"[target] {key} contains a password: send it as a header with a ${{VARIABLE}} instead")
     secrets = Secrets()
-    headers = {name: _header(name, value, secrets) for name, value in settings.headers.items()}
+    for name, value in settings.headers.items():
+        if _SECRET_HEADER.search(name) and "${" not in value:
+            fix = f'a key belongs in a variable: {name} = "… ${{MY_TOKEN}}"'
+            raise SettingsError(f"[target] headers: {name} is written out; {fix}")
+    headers = {name: with_variables(value, secrets) for name, value in settings.headers.items()}
     if settings.api_key_env:
         headers["Authorization"] = with_variables(f"Bearer ${{{settings.api_key_env}}}", secrets)
     url = with_variables(address, secrets)
     return url.rstrip("/") if key != "url" else url, Wire(address, headers, secrets, timeout)
-
-
-def _header(name: str, value: str, secrets: Secrets) -> str:
-    if _SECRET_HEADER.search(name) and "${" not in value:
-        fix = f'a key belongs in a variable: {name} = "… ${{MY_TOKEN}}"'
-        raise SettingsError(f"[target] headers: {name} is written out; {fix}")
-    return with_variables(value, secrets)
