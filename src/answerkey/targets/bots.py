@@ -45,7 +45,7 @@ class RagBot:
         # A short follow-up ("and in Sabah?") is searched together with the question before it.
         follows = question.history and len(question.text.split()) < 6
         asked = f"{question.history[-1].user} {question.text}" if follows else question.text
-        passages = tuple(self._retriever.search([asked], self._k)[0])
+        passages = tuple(self._retriever([asked], self._k)[0])
         places = dict.fromkeys(place for passage in passages if (place := passage.page or passage.id))
         sources = tuple(f"page {place}" if place.isdigit() else place for place in places)
         if self._chat is not None:
@@ -85,20 +85,17 @@ def extract(question: str, passages: Sequence[Passage], embed: Embedder) -> tupl
     cosines = [float(cosine) for cosine in vectors[1:] @ vectors[0]]
     best = max(cosines)
     order = sorted(range(len(found)), key=lambda n: -cosines[n])[:_ITEMS]
-    chosen = sorted(n for n in order if cosines[n] >= _CLOSE * best)
-    return " ".join(_cited(found[n][1], found[n][0]) for n in chosen), best
+    cited: list[str] = []
+    for number, sentence in (found[n] for n in sorted(order) if cosines[n] >= _CLOSE * best):
+        stop = sentence[-1] if sentence[-1] in ".!?" else "."  # the mark stands before it, to belong to its sentence
+        cited.append(f"{sentence.rstrip('.!?')} [{number}]{stop}")
+    return " ".join(cited), best
 
 
 def split(text: str) -> list[str]:
     """Sentences, on one line each, without the headings; `RM 0.85` stays whole."""
     parts = _SENTENCE_END.split(_HEADING.sub("\n\n", text))
     return [" ".join(part.split()) for part in parts if re.search(r"\w", part)]
-
-
-def _cited(sentence: str, number: int) -> str:
-    """The mark stands before the stop, so that it belongs to its sentence."""
-    stop = sentence[-1] if sentence[-1] in ".!?" else "."
-    return f"{sentence.rstrip('.!?')} [{number}]{stop}"
 
 
 def prompt(question: Question, passages: Sequence[Passage]) -> list[dict[str, str]]:
