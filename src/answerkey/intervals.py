@@ -127,8 +127,7 @@ def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bo
 def cluster_error(sizes: NumberArray, residuals: NumberArray) -> float:
     """The cluster-robust standard error of a mean, from the residuals summed per cluster."""
     groups = len(sizes)
-    squares = float((residuals * residuals).sum())
-    return math.sqrt(groups / (groups - 1) * squares) / float(sizes.sum())
+    return math.sqrt(groups / (groups - 1) * float((residuals * residuals).sum())) / float(sizes.sum())
 
 
 def _resampled_clusters(sizes: NumberArray, totals: NumberArray) -> tuple[NumberArray, NumberArray]:

@@ -102,10 +102,9 @@ def by_type(sweep: Sweep) -> list[TypeChoice]:
     types = np.array(sweep.types)
     found: list[TypeChoice] = []
     for kind in sorted({*types[sweep.labelled].tolist()}):
-        mask = types == kind
-        n = int((mask & sweep.labelled).sum())
-        note = f"only {counted(n, 'query', 'queries')}: too few to choose by" if n < FEW_QUERIES else ""
-        found.append(TypeChoice(kind, best_setting(sweep, queries=mask), note))
+        best = best_setting(sweep, queries=types == kind)
+        few = f"only {counted(best.queries, 'query', 'queries')}: too few to choose by"
+        found.append(TypeChoice(kind, best, few if best.queries < FEW_QUERIES else ""))
     return found if len(found) > 1 else []
 
 

@@ -198,7 +198,7 @@ class Wire:
     def __init__(self, shown: str, headers: Mapping[str, str], secrets: Secrets, timeout: float) -> None:
         self._shown, self.secrets, self._timeout = shown.partition("?")[0], secrets, timeout
         self._client = HttpClient(shown, {**_HEADERS, **headers}, timeout=timeout, secrets=secrets, most_bytes=MAX_SIZE)
-        self.begin, self.close = self._client.begin, self._client.close
+        self.begin, self.close, self.chunks = self._client.begin, self._client.close, self._client.chunks
 
     def json(self, method: str, url: str, params: Mapping[str, object] | None = None, body: object = None) -> object:
         """The JSON value of a reply with status 2xx in UTF-8 (or its stated charset), without any key in it."""
@@ -210,10 +210,6 @@ class Wire:
         except (UnicodeDecodeError, LookupError) as error:
             raise FailedExchange(content_error("the reply is not valid UTF-8", str(error))) from None
         return self.secrets.hide_in(parse(self.secrets.hide(text)))
-
-    def chunks(self, reply: httpcore2.Response) -> Iterator[bytes]:
-        """The body of a streamed reply, piece by piece."""
-        return self._client.chunks(reply)
 
     @contextmanager
     def stream(

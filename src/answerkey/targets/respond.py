@@ -131,11 +131,8 @@ def _reported(response: Response) -> Response:
 
 def _cleaned(given: Response) -> Response:
     """A `Response` that the bot itself made, with only what strict JSON in UTF-8 can hold."""
-    named = {
-        "answer": given.answer, "contexts": given.passages, "route": given.route, "sources": given.sources,
-        "retrieved": given.retrieved, "response_time": given.seconds, "prompt_tokens": given.prompt_tokens,
-        "completion_tokens": given.completion_tokens, "cost": given.cost,
-    }  # fmt: skip
+    same = ("answer", "route", "sources", "retrieved", "prompt_tokens", "completion_tokens", "cost")
+    named = {name: getattr(given, name) for name in same} | {"contexts": given.passages, "response_time": given.seconds}
     clean = response_of_reply({name: value for name, value in named.items() if value is not None})
     error = None if given.error is None else valid_text(str(given.error)).strip() or "no reason given"
     extra, kind, name = plain_json(given.extra), given.error_kind, given.error_name
