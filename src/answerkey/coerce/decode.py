@@ -19,6 +19,7 @@ from answerkey.errors import InputError, SettingsError
 
 log = logging.getLogger("answerkey.cases")
 
+_BLOCK = 1 << 20
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DEEPEST = 100
 _TOO_DEEP = f"nested more than {_DEEPEST} levels deep"
@@ -28,9 +29,9 @@ _LARGE_NUMBER = re.compile(r"[0-9](?:[0-9]{18}|[eE]\+?[0-9]{3})")
 
 
 def encoding_of(path: Path) -> str:
-    """The file's encoding, from a pass over its lines: UTF-8, UTF-16 with its mark, else cp1252, which is announced. A file
+    """The file's encoding, from a pass over it: UTF-8, UTF-16 with its mark, else cp1252, which is announced. A file
     with other UTF-8 characters in it, or with bytes that cp1252 has not, is UTF-8 with a bad byte."""
-    bad = before = 0
+    bad = before = number = 0
     is_utf8 = False
     try:
         with path.open("rb") as file:
@@ -39,18 +40,19 @@ def encoding_of(path: Path) -> str:
                     deque(text, maxlen=0)
                 return "utf-16"
             file.seek(0)
-            for number, line in enumerate(file, start=1):
-                if (byte := line.find(0)) >= 0:
+            while lines := file.readlines(_BLOCK):
+                block = b"".join(lines)
+                if (byte := block.find(0)) >= 0:
                     raise InputError(f"{path}: byte {before + byte} is NUL, so this is not text; save it as UTF-8 text")
-                before += len(line)
                 try:
-                    line.decode()
-                    is_utf8 = is_utf8 or not line.isascii()
-                except UnicodeDecodeError:
-                    bad = bad or number
-                    rest = [c for c in line.decode("utf-8", "surrogateescape") if not "\udc80" <= c <= "\udcff"]
-                    western = line.decode("cp1252", "ignore").encode("cp1252") == line
+                    block.decode()
+                    is_utf8 = is_utf8 or not block.isascii()
+                except UnicodeDecodeError as error:
+                    bad = bad or number + block.count(b"\n", 0, error.start) + 1
+                    rest = [c for c in block.decode("utf-8", "surrogateescape") if not "\udc80" <= c <= "\udcff"]
+                    western = block.decode("cp1252", "ignore").encode("cp1252") == block
                     is_utf8 = is_utf8 or not western or not "".join(rest).isascii()
+                before, number = before + len(block), number + len(lines)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeError:
