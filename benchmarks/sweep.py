@@ -20,7 +20,7 @@ from rank_bm25 import BM25Okapi
 from answerkey.experiments.grid import METRICS, Labels, hits_in_pages, measure_grid, number_labels
 from answerkey.retrieval.bm25 import Bm25, Formula, build_bm25
 from answerkey.retrieval.fuse import pool_candidates, weighted_sum
-from answerkey.retrieval.search_index import Exact
+from answerkey.retrieval.search_index import exact_search
 
 ALPHAS = [step / 10 for step in range(11)]
 KS = (3, 5, 7, 10, 15, 20)
@@ -81,7 +81,7 @@ class World:
 
     def sweep(self) -> np.ndarray:
         questions = [" ".join(question) for question in self.questions]
-        candidates = pool_candidates(Exact(self.vectors).search(self.asked, POOL), self.bm25.search(questions, POOL))
+        candidates = pool_candidates(exact_search(self.vectors, self.asked, POOL), self.bm25.search(questions, POOL))
         hits = hits_in_pages(weighted_sum(candidates, ALPHAS)[..., : max(KS)], self.labels)
         return measure_grid(hits, KS, len(questions))
 

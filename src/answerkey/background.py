@@ -107,7 +107,12 @@ class Patience:
     def call(self, work: Callable[[], T], seconds: float) -> T:
         """What `work` returns or raises, if it does so in time; else TookTooLong."""
         done: Future[T] = Future()
-        self._worker().put(lambda: _settle(done, work))
+        try:
+            jobs = self._idle.pop()
+        except IndexError:
+            jobs = Jobs()
+            threading.Thread(target=self._serve, args=(jobs,), daemon=True, name="answerkey-ask").start()
+        jobs.put(lambda: _settle(done, work))
         try:
             done.exception(seconds)
         except TimeoutError:
@@ -118,14 +123,6 @@ class Patience:
         self._closed = True
         while self._idle:
             self._idle.pop().put(None)
-
-    def _worker(self) -> Jobs:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            jobs: Jobs = SimpleQueue()
-            threading.Thread(target=self._serve, args=(jobs,), daemon=True, name="answerkey-ask").start()
-            return jobs
 
     def _serve(self, jobs: Jobs) -> None:
         while (job := jobs.get()) is not None:
@@ -146,9 +143,15 @@ class Loop:
         """What the coroutine that `begin` makes returns or raises, in time; else it is cancelled: TookTooLong."""
         loop, done, tasks = self.running(), Future[T](), list[asyncio.Task[None]]()
 
+        async def contained() -> None:
+            try:
+                done.set_result(await begin())
+            except BaseException as error:  # a bot's SystemExit ends its question, not the loop
+                done.set_exception(error)
+
         def start() -> None:
             if done.set_running_or_notify_cancel():
-                tasks.append(loop.create_task(_contained(begin, done)))
+                tasks.append(loop.create_task(contained()))
 
         loop.call_soon_threadsafe(start)
         try:
@@ -185,14 +188,6 @@ class Loop:
 
 
 _OURS = Loop()
-
-
-async def _contained(begin: Callable[[], Awaitable[T]], done: Future[T]) -> None:
-    """Everything ends up in `done`: a bot's SystemExit ends its question, not the loop."""
-    try:
-        done.set_result(await begin())
-    except BaseException as error:
-        done.set_exception(error)
 
 
 def _serve(loop: EventLoop) -> None:

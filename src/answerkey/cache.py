@@ -85,8 +85,15 @@ class DiskCache:
         rows = [(key, _sum(value) + value) for key, value in values.items()]
         self._run("INSERT OR REPLACE INTO entries (key, value) VALUES (?, ?)", rows, many=True)
         self._unchecked += sum(len(value) for _, value in rows)
-        if self._unchecked > self.limit_bytes // 64:
-            self._trim()
+        if self._unchecked <= self.limit_bytes // 64:
+            return
+        # Past the limit the oldest quarter goes; its pages are used again, so the file stops growing.
+        self._unchecked = 0
+        pages = "(SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)"
+        size = self._run(f"SELECT ({pages}) * page_size FROM pragma_page_size", ())
+        if size and size[0][0] > self.limit_bytes:
+            oldest = "SELECT id FROM entries ORDER BY id LIMIT (SELECT count(*) / 4 + 1 FROM entries)"
+            self._run(f"DELETE FROM entries WHERE id IN ({oldest})", ())
 
     def drop(self, key: bytes) -> None:
         self._run("DELETE FROM entries WHERE key = ?", (key,))
@@ -96,15 +103,6 @@ class DiskCache:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
-
-    def _trim(self) -> None:
-        """Past the limit the oldest quarter goes; its pages are used again, so the file stops growing."""
-        self._unchecked = 0
-        pages = "(SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)"
-        size = self._run(f"SELECT ({pages}) * page_size FROM pragma_page_size", ())
-        if size and size[0][0] > self.limit_bytes:
-            oldest = "SELECT id FROM entries ORDER BY id LIMIT (SELECT count(*) / 4 + 1 FROM entries)"
-            self._run(f"DELETE FROM entries WHERE id IN ({oldest})", ())
 
     def _run(self, sql: str, values: Sequence[Any], many: bool = False) -> list[tuple[Any, ...]]:
         """The rows; none where the cache cannot be used at the moment."""
@@ -117,8 +115,14 @@ class DiskCache:
                     return (connection.executemany if many else connection.execute)(sql, values).fetchall()
             except sqlite3.OperationalError:  # locked, full, read-only: it may work next time
                 return []
-            except sqlite3.DatabaseError:  # not a database, or a damaged one
-                self._delete()
+            except sqlite3.DatabaseError:  # not a database, or a damaged one: it is deleted
+                if self._connection is not None:
+                    with suppress(sqlite3.Error):
+                        self._connection.close()
+                    self._connection = None
+                for ending in ("", "-wal", "-shm"):
+                    with suppress(OSError):
+                        Path(f"{self.path}{ending}").unlink(missing_ok=True)
                 return []
 
     def _open(self) -> sqlite3.Connection | None:
@@ -135,15 +139,6 @@ class DiskCache:
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(_SCHEMA)
         return self._connection
-
-    def _delete(self) -> None:
-        if self._connection is not None:
-            with suppress(sqlite3.Error):
-                self._connection.close()
-            self._connection = None
-        for ending in ("", "-wal", "-shm"):
-            with suppress(OSError):
-                Path(f"{self.path}{ending}").unlink(missing_ok=True)
 
 
 def _sum(value: bytes) -> bytes:

@@ -6,7 +6,6 @@ scipy itself would be a third of the installation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -115,21 +114,16 @@ def noncentrality(freedom: int, p: float, t: float) -> float:
     def below(delta: float) -> float:
         return sum(share * normal_cdf(t * s - delta) for share, s in zip(shares, scales, strict=True))
 
-    return _root(lambda delta: p - below(delta), t)
-
-
-def _root(rising: Callable[[float], float], near: float) -> float:
-    """Where a rising function crosses 0, by bisection."""
-    low, high = near - 1, near + 1
-    while rising(low) > 0:
+    low, high = t - 1, t + 1  # a bisection: `below` falls as δ grows
+    while below(low) < p:
         low -= high - low
-    while rising(high) < 0:
+    while below(high) > p:
         high += high - low
     for _ in range(80):
         middle = (low + high) / 2
         if middle in (low, high):  # there is no number between them
             break
-        low, high = (middle, high) if rising(middle) < 0 else (low, middle)
+        low, high = (middle, high) if below(middle) > p else (low, middle)
     return (low + high) / 2
 
 

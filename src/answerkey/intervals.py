@@ -55,21 +55,15 @@ def mean_interval(values: Iterable[float]) -> Interval | None:
 def _bootstrap_interval(numbers: bytes) -> Interval:
     import numpy as np
 
-    low, high = np.percentile(bootstrap_means(np.frombuffer(numbers)), [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
-    return Interval(float(low), float(high), "bootstrap")
-
-
-def bootstrap_means(numbers: NumberArray) -> NumberArray:
-    """Means of samples with replacement, each as large as `numbers`."""
-    import numpy as np
-
+    values = np.frombuffer(numbers)
     random, means = np.random.default_rng(SEED), np.empty(DRAWS)
-    at_once = max(1, _NUMBERS_AT_ONCE // numbers.size)
-    for start in range(0, DRAWS, at_once):
+    at_once = max(1, _NUMBERS_AT_ONCE // values.size)
+    for start in range(0, DRAWS, at_once):  # means of samples with replacement
         rows = min(at_once, DRAWS - start)
-        picked = random.integers(0, numbers.size, size=(rows, numbers.size))
-        means[start : start + rows] = numbers.take(picked).mean(axis=1)
-    return means
+        picked = random.integers(0, values.size, size=(rows, values.size))
+        means[start : start + rows] = values.take(picked).mean(axis=1)
+    low, high = np.percentile(means, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
+    return Interval(float(low), float(high), "bootstrap")
 
 
 def interval_from_moments(n: int, mean: float, sd: float) -> Interval | None:
@@ -86,8 +80,7 @@ def rate_interval(successes: int, n: int) -> Interval | None:
         return None
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")
-    z = _Z
-    rate = successes / n
+    z, rate = _Z, successes / n
     middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
     low = 0.0 if successes == 0 else max(0.0, middle - half)
@@ -134,8 +127,7 @@ def cluster_interval(counts: Sequence[float], sums: Sequence[float], *, rate: bo
 def cluster_error(sizes: NumberArray, residuals: NumberArray) -> float:
     """The cluster-robust standard error of a mean, from the residuals summed per cluster."""
     groups = len(sizes)
-    squares = float((residuals * residuals).sum())
-    return math.sqrt(groups / (groups - 1) * squares) / float(sizes.sum())
+    return math.sqrt(groups / (groups - 1) * float((residuals * residuals).sum())) / float(sizes.sum())
 
 
 def _resampled_clusters(sizes: NumberArray, totals: NumberArray) -> tuple[NumberArray, NumberArray]:
@@ -198,24 +190,19 @@ def ppi_rate(labels: Sequence[float], passed: Sequence[bool], rest: Sequence[boo
     power = _ppi_power(covariance, spread, n / others)
     rate = power * float(unseen.mean()) + float((truth - power * verdicts).mean())
     error = math.sqrt(power**2 * float(unseen.var()) / others + float((truth - power * verdicts).var()) / n)
-    half = _Z * error
-    more = _labels_to_halve(error, float(truth.var()), covariance, spread, n, others)
-    return CorrectedRate(rate, rate - half, rate + half, n, others, more, "PPI++")
-
-
-def _ppi_power(covariance: float, spread: float, ratio: float) -> float:
-    """How far the verdicts are used, from 0 (not at all) to 1: the value with the smallest variance."""
-    return min(max(covariance / ((1 + ratio) * spread), 0.0), 1.0) if spread else 0.0
-
-
-def _labels_to_halve(
-    error: float, variance: float, covariance: float, spread: float, n: int, others: int
-) -> int | None:
-    """The smallest number of further labels that halves the error, if labels and verdicts stay as they are."""
+    half, variance = _Z * error, float(truth.var())
+    # The smallest number of further labels that halves the error, if labels and verdicts stay as they are.
+    to_halve = others if variance / (n + others) <= error**2 / 4 else None
     for more in range(1, others):
         known, left = n + more, others - more
         power = _ppi_power(covariance, spread, known / left)
         residual = variance - 2 * power * covariance + power**2 * spread
         if power**2 * spread / left + residual / known <= error**2 / 4:
-            return more
-    return others if others and variance / (n + others) <= error**2 / 4 else None
+            to_halve = more
+            break
+    return CorrectedRate(rate, rate - half, rate + half, n, others, to_halve, "PPI++")
+
+
+def _ppi_power(covariance: float, spread: float, ratio: float) -> float:
+    """How far the verdicts are used, from 0 (not at all) to 1: the value with the smallest variance."""
+    return min(max(covariance / ((1 + ratio) * spread), 0.0), 1.0) if spread else 0.0

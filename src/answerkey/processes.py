@@ -92,7 +92,13 @@ class Processes:
                 to.write(message + json_line(item) + b"\n")
                 to.flush()
                 message = b""
-                done.set_result(_result(read_json(back.readline() or b"null"), process))
+                reply: Any = read_json(back.readline() or b"null")
+                if reply is None:
+                    raise _lost(process)
+                if "code" in reply:
+                    kinds = {EXIT_INPUT: SettingsError, EXIT_INCOMPLETE: IncompleteError}
+                    raise kinds.get(reply["code"], RuntimeError)(reply["message"])
+                done.set_result(reply["result"])
             except OSError:
                 done.set_exception(_lost(process))
             except BaseException as error:
@@ -101,15 +107,6 @@ class Processes:
             to.close()
         process.wait()
         back.close()
-
-
-def _result(reply: Any, process: subprocess.Popen[bytes]) -> Any:
-    if reply is None:
-        raise _lost(process)
-    if "code" not in reply:
-        return reply["result"]
-    kinds = {EXIT_INPUT: SettingsError, EXIT_INCOMPLETE: IncompleteError}
-    raise kinds.get(reply["code"], RuntimeError)(reply["message"])
 
 
 def _lost(process: subprocess.Popen[bytes]) -> IncompleteError:

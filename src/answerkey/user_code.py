@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
 from functools import cache
 from importlib import import_module, invalidate_caches
 from importlib.util import cache_from_source
@@ -23,6 +22,7 @@ from answerkey.secrets import Secrets
 _LONGEST = 300
 _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD)(?:_|$)", re.IGNORECASE)
 _SHORTEST_VALUE = 12  # shorter values are words that an answer may contain
+_secrets = cache(Secrets)
 
 
 def import_user_module(name: str, what: str) -> ModuleType:
@@ -30,14 +30,17 @@ def import_user_module(name: str, what: str) -> ModuleType:
     known = set(sys.modules)
     try:
         module = import_module(name)
-        _remember(sys.modules.keys() - known)
-        return module
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             raise SettingsError(f"{what}: no module {name} next to the suite nor installed") from None
         raise SettingsError(f"{what}: its module needs {error.name}, which is not installed") from error
     except (Exception, SystemExit) as error:
         raise SettingsError(f"{what}: importing it failed: {error_text(error)}") from error
+    for new in sys.modules.keys() - known:
+        file = getattr(sys.modules.get(new), "__file__", None)
+        if file and file.endswith(".py") and "site-packages" not in file:
+            _IMPORTED[Path(file)] = _stamp(Path(file))
+    return module
 
 
 def load_object(spec: str, folder: Path, setting: str) -> Any:
@@ -48,8 +51,15 @@ def load_object(spec: str, folder: Path, setting: str) -> Any:
     module_name, colon, name = spec.partition(":")
     if not colon or not module_name or not name:
         raise SettingsError(f'{setting} = "{spec}": expected "module:function"')
-    module = _import_module(module_name, folder, f'{setting} = "{spec}"')
-    found: Any = module
+    top = module_name.partition(".")[0]
+    if any((folder / entry).exists() for entry in (f"{top}.py", top)) and top not in sys.stdlib_module_names:
+        # A module of the same name from another suite's folder is not the one that is meant.
+        origin = getattr(sys.modules.get(top), "__file__", None)
+        if not origin or not Path(origin).resolve().is_relative_to(folder.resolve()):
+            for loaded in [n for n in sys.modules if n == top or n.startswith(f"{top}.")]:
+                del sys.modules[loaded]
+        import_from(folder)
+    found: Any = (module := import_user_module(module_name, f'{setting} = "{spec}"'))
     for part in name.split("."):
         if not hasattr(found, part):
             public = [n for n in dir(found) if not n.startswith("_")]
@@ -57,15 +67,6 @@ def load_object(spec: str, folder: Path, setting: str) -> Any:
             raise SettingsError(f'{setting} = "{spec}": no "{part}" in {where}{did_you_mean(part, public)}')
         found = getattr(found, part)
     return found
-
-
-def _import_module(name: str, folder: Path, what: str) -> Any:
-    top = name.partition(".")[0]
-    beside = any((folder / entry).exists() for entry in (f"{top}.py", top)) and top not in sys.stdlib_module_names
-    if beside:
-        _forget_other(top, folder)
-        import_from(folder)
-    return import_user_module(name, what)
 
 
 def import_from(folder: Path) -> None:
@@ -76,25 +77,8 @@ def import_from(folder: Path) -> None:
     invalidate_caches()
 
 
-def _forget_other(top: str, folder: Path) -> None:
-    """A module of the same name from another suite's folder is not the one that is meant."""
-    loaded = sys.modules.get(top)
-    origin = getattr(loaded, "__file__", None)
-    if loaded is None or (origin and Path(origin).resolve().is_relative_to(folder.resolve())):
-        return
-    for name in [n for n in sys.modules if n == top or n.startswith(f"{top}.")]:
-        del sys.modules[name]
-
-
 # The files of the user's modules, with their time and size when they were imported.
 _IMPORTED: dict[Path, tuple[int, int] | None] = {}
-
-
-def _remember(names: Iterable[str]) -> None:
-    for name in names:
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if file and file.endswith(".py") and "site-packages" not in file:
-            _IMPORTED[Path(file)] = _stamp(Path(file))
 
 
 def _forget_edited(folder: Path) -> None:
@@ -137,8 +121,3 @@ def environment_secrets() -> Secrets:
     """The values of variables such as OPENAI_API_KEY: what a client library puts into its messages."""
     named = (value for name, value in os.environ.items() if _SECRET_NAME.search(name))
     return _secrets(frozenset(v for value in named if len(v := value.strip()) >= _SHORTEST_VALUE and " " not in v))
-
-
-@cache
-def _secrets(values: frozenset[str]) -> Secrets:
-    return Secrets(values)

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from tests.support.made_documents import WordEmbedder, page_texts, question_rows, write_suite
 
 from answerkey.cli.retrieval import diagnose_command as command
-from answerkey.experiments.diagnose import Diagnosis, diagnose, sentence
-from answerkey.experiments.evidence import RetrievalEvidence, RetrievalFinding, from_suite
+from answerkey.experiments.diagnose import diagnose
+from answerkey.experiments.evidence import Diagnosis, RetrievalEvidence, RetrievalFinding, from_suite, sentence
 
 
 @pytest.fixture(autouse=True)

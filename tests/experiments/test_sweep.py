@@ -145,7 +145,7 @@ def test_the_default_is_kept_where_nothing_is_better_and_a_winner_is_called_one(
     assert kept.keep_default
     assert kept.sentence.startswith("keep the default, Balanced_Hybrid (α = 0.5)")
     assert kept.unseen is not None
-    assert kept.unseen.value < kept.value
+    assert kept.unseen < kept.value
     noise[3, 1] += 0.4
     clear = with_chosen(sweep, noise).best
     assert clear.winner == (3, 1)

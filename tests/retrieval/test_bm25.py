@@ -21,7 +21,7 @@ def test_bm25_reaches_its_known_figure_by_default(shared_data: Path, name: str, 
     index = open_index(RetrievalTable(documents=shared_data / name / "corpus.jsonl"), None)
     assert (len(index.chunks), index.language) == (documents, "en")
     cases = list(load_cases([shared_data / name / "dev.jsonl"]))
-    found = index.sparse.search([case.question for case in cases], 100)
+    found = index.sparse([case.question for case in cases], 100)
     rows: list[list[int]] = found.chunk.tolist()
     run = {case.id: [index.chunks[n].page for n in row if n >= 0] for case, row in zip(cases, rows, strict=True)}
     result = rank(run, {case.id: dict(case.relevant or {}) for case in cases}, ["ndcg@10"])

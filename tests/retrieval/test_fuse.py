@@ -10,7 +10,7 @@ from rank_bm25 import BM25Okapi
 
 from answerkey.retrieval.bm25 import Formula, build_bm25
 from answerkey.retrieval.fuse import Top, collapse, pool_candidates, reciprocal_ranks, select_top, weighted_sum
-from answerkey.retrieval.search_index import Exact
+from answerkey.retrieval.search_index import exact_search
 
 LETTERS = [f"w{n}" for n in range(8)]
 texts = st.lists(st.lists(st.sampled_from(LETTERS), max_size=12).map(" ".join), min_size=1, max_size=12)
@@ -62,7 +62,7 @@ def test_dense_equals_faiss() -> None:
     index = faiss.IndexFlatIP(16)
     index.add(vectors)
     score, row = index.search(vectors[:20], 10)
-    found = Exact(vectors).search(vectors[:20], 10)
+    found = exact_search(vectors, vectors[:20], 10)
     assert (found.chunk == row).all()
     assert found.score == pytest.approx(score, abs=1e-6)
 
@@ -126,9 +126,9 @@ def test_of_equal_vectors_the_first_wins_alone_and_in_a_batch() -> None:
     random = np.random.default_rng(0)
     once = random.normal(size=(500, 384)).astype(np.float32)
     once /= np.linalg.norm(once, axis=1, keepdims=True)
-    exact, asked = Exact(np.vstack([once, once])), once[:64] + once[64:128]
-    together = exact.search(asked, 11).chunk
-    alone = np.vstack([exact.search(asked[n : n + 1], 11).chunk for n in range(len(asked))])
+    stored, asked = np.vstack([once, once]), once[:64] + once[64:128]
+    together = exact_search(stored, asked, 11).chunk
+    alone = np.vstack([exact_search(stored, asked[n : n + 1], 11).chunk for n in range(len(asked))])
     assert (together == alone).all()
     assert (together[:, 0:10:2] + 500 == together[:, 1:11:2]).all()
     assert (together[:, 10] < 500).all()  # the edge parts a pair: its first is kept

@@ -92,10 +92,10 @@ def test_a_bot_takes_the_alpha_of_the_kind(tmp_path: Path) -> None:
     write_suite(tmp_path)
     settings = {"documents": str(tmp_path / "docs"), "alpha": 1.0, "route": {"comparison": 0.0}}
     retriever = open_retriever(settings, WordEmbedder())
-    routed, plain = retriever.search(["compare the price of the engine", "the price of the engine"], 3)
+    routed, plain = retriever(["compare the price of the engine", "the price of the engine"], 3)
     by_words = open_retriever({"documents": str(tmp_path / "docs"), "alpha": 0.0}, None)
-    assert routed == by_words.search(["compare the price of the engine"], 3)[0]
+    assert routed == by_words(["compare the price of the engine"], 3)[0]
     dense = open_retriever({"documents": str(tmp_path / "docs"), "alpha": 1.0}, WordEmbedder())
-    assert [one.id for one in plain] == [one.id for one in dense.search(["the price of the engine"], 3)[0]]
+    assert [one.id for one in plain] == [one.id for one in dense(["the price of the engine"], 3)[0]]
     with pytest.raises(SettingsError, match=r"route\.factual = 2"):
         open_retriever({**settings, "route": {"factual": 2.0}}, WordEmbedder())

@@ -56,10 +56,10 @@ def faiss_file(folder: Path, kind: str, dimension: int = 32) -> Path:
 @pytest.mark.parametrize("kind", ["ip", "l2"])
 def test_a_faiss_file_gives_what_the_documents_give(tmp_path: Path, chunks: Path, kind: str) -> None:
     table = {"index": str(faiss_file(tmp_path, kind)), "chunks": str(chunks), "ks": [2]}
-    stored = open_retriever(table, Tiny()).search(["red fox", "whale"], 2)
+    stored = open_retriever(table, Tiny())(["red fox", "whale"], 2)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "all.txt").write_text("\f".join(PAGES.values()))
-    built = open_retriever({"documents": str(tmp_path / "docs")}, Tiny()).search(["red fox", "whale"], 2)
+    built = open_retriever({"documents": str(tmp_path / "docs")}, Tiny())(["red fox", "whale"], 2)
     assert [[p.page for p in row] for row in stored] == [[p.page for p in row] for row in built]
     assert stored[0][0].page == "1"
     assert [p.score for p in stored[0]] == pytest.approx([p.score for p in built[0]], abs=1e-5)
@@ -99,7 +99,7 @@ def langchain_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, extra: objec
 def test_a_folder_that_langchain_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = langchain_folder(tmp_path, monkeypatch)
     for given in (folder, folder / "index.faiss"):
-        found = open_retriever({"index": str(given)}, Tiny()).search(["red fox", "whale sings"], 2)
+        found = open_retriever({"index": str(given)}, Tiny())(["red fox", "whale sings"], 2)
         assert [row[0].page for row in found] == ["1", "2"]  # page_number, not the 0-based page
 
 
@@ -124,7 +124,7 @@ def test_chunks_with_text_and_page_alone(tmp_path: Path) -> None:
     rows = [{"text": text, "page": page} for page, text in PAGES.items()]
     (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
     table = {"index": str(faiss_file(tmp_path, "ip")), "chunks": str(tmp_path / "c.jsonl")}
-    assert open_retriever(table, Tiny()).search(["red fox"], 1)[0][0].page == "1"
+    assert open_retriever(table, Tiny())(["red fox"], 1)[0][0].page == "1"
 
 
 def test_qdrant_collection_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_qdrant_collection_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setattr("answerkey.retrieval.stores.qdrant._connect", lambda settings: client)
     table = {"qdrant_url": "http://127.0.0.1:6333", "qdrant_collection": "docs"}
-    found = open_retriever(table, Tiny()).search(["red fox", "whale sings"], 2)
+    found = open_retriever(table, Tiny())(["red fox", "whale sings"], 2)
     assert [row[0].page for row in found] == ["1", "2"]
     with pytest.raises(InputError, match="text_field"):
         open_retriever({**table, "text_field": "body"}, Tiny())
@@ -210,7 +210,7 @@ def test_bad_settings_are_one_clear_line(tmp_path: Path, table: dict[str, object
 @pytest.mark.parametrize("setting", [{"alpha": 0.0}, {"alpha": 0.5}, {"alpha": 1.0}, {"fusion": "rrf"}], ids=str)
 def test_passages_carry_the_score_that_ranked_them(tmp_path: Path, setting: dict[str, object]) -> None:
     (tmp_path / "all.txt").write_text("\f".join(PAGES.values()))
-    found = open_retriever({"documents": str(tmp_path), **setting}, Tiny()).search(["red fox whale apples"], 4)[0]
+    found = open_retriever({"documents": str(tmp_path), **setting}, Tiny())(["red fox whale apples"], 4)[0]
     scores = [passage.score for passage in found if passage.score is not None]
     assert len(scores) == len(found) > 1
     assert scores == sorted(scores, reverse=True)
@@ -227,6 +227,6 @@ def test_rewriter_and_reranker_of_the_suite(tmp_path: Path, monkeypatch: pytest.
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     table = {"documents": str(tmp_path / "docs"), "rewriter": "own_stages:rewrite", "reranker": "own_stages:rerank"}
-    found = open_retriever(table, Tiny()).search(["rouge fox"], 2)[0]
+    found = open_retriever(table, Tiny())(["rouge fox"], 2)[0]
     assert [(passage.page, passage.score) for passage in found] == [("4", 1.0), ("1", 0.0)]
-    assert open_retriever(table, Tiny()).search([], 2) == []
+    assert open_retriever(table, Tiny())([], 2) == []

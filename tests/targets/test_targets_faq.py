@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.errors import InputError, SettingsError
-from answerkey.targets.bots import NO_MATCH, faq_tokens, make_faq, token_cosine
+from answerkey.targets.bots import NO_MATCH, faq_tokens, make_faq
+from answerkey.targets.bots import token_cosine as cosine_of_tokens
 from answerkey.types import Question, Response
 
 ROWS = """question,answer
@@ -19,6 +20,10 @@ What is the PSoC?,A programmable chip.
 How do I return goods?,Bring them to any store.
 How do I return a gift?,Bring the gift receipt.
 """
+
+
+def token_cosine(a: str, b: str) -> float:
+    return cosine_of_tokens(faq_tokens(a), faq_tokens(b))
 
 
 def ask(folder: Path, question: str, **settings: object) -> Response:

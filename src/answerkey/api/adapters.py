@@ -18,7 +18,7 @@ from answerkey.cases import load_cases
 from answerkey.cases.loader import checked
 from answerkey.cases.shapes import cases_of_rows
 from answerkey.coerce.tables import renamed
-from answerkey.coerce.values import Place, is_mapping
+from answerkey.coerce.values import Place, is_list, is_mapping
 from answerkey.config.declare import read_table
 from answerkey.config.tables import JudgeTable
 from answerkey.config.target_tables import LiveTable
@@ -85,22 +85,17 @@ def metrics_of(given: Iterable[object]) -> tuple[list[str], list[Metric]]:
     for item in given:
         name = item if isinstance(item, str) else registered_name(item)
         if name is None:
-            made = _metric_of(item, len(own))
-            own.append(made)
-            name = made.name
+            if not callable(item):
+                kind = type(item).__name__
+                raise SettingsError(f"metrics: found {kind}, expected a name or a function of (case, response)")
+            name = name_of(item) if name_of(item) != "<lambda>" else f"lambda_{len(own) + 1}"
+            if is_metric(name):
+                raise SettingsError(f'metrics: the function "{name}" has the name of a built-in metric; rename it')
+            summary = (getattr(item, "__doc__", None) or "").strip().split("\n")[0]
+            facts = Facts(name, summary, low=None, high=None, needs=("answer",))
+            own.append(Metric(facts, item, "single", "your code"))
         names.append(name)
     return names, own
-
-
-def _metric_of(function: object, number: int) -> Metric:
-    if not callable(function):
-        kind = type(function).__name__
-        raise SettingsError(f"metrics: found {kind}, expected a name or a function of (case, response)")
-    name = name_of(function) if name_of(function) != "<lambda>" else f"lambda_{number + 1}"
-    if is_metric(name):
-        raise SettingsError(f'metrics: the function "{name}" has the name of a built-in metric; rename it')
-    summary = (getattr(function, "__doc__", None) or "").strip().split("\n")[0]
-    return Metric(Facts(name, summary, low=None, high=None, needs=("answer",)), function, "single", "your code")
 
 
 def _awaited(function: Callable[..., object]) -> Callable[..., object]:
@@ -123,18 +118,16 @@ def cases_of(data: object, limit: int | None = None) -> list[Case]:
     """
     if isinstance(data, (str, Path)):
         return list(islice(load_cases([data]), limit))
-    rows = islice(_rows(data), limit)
-    return list(checked(_cases(rows), NAME))
 
+    def cases() -> Iterator[Case]:
+        for number, row in enumerate(islice(_rows(data), limit), start=1):
+            if isinstance(row, Case):
+                yield row
+            else:
+                place = Place(NAME, number, "row")
+                yield from cases_of_rows(renamed([(_plain_row(row, place), place)]), Path(NAME), number - 1)
 
-def _cases(rows: Iterator[object]) -> Iterator[Case]:
-    """Cases as they are, and everything else row by row."""
-    for number, row in enumerate(rows, start=1):
-        if isinstance(row, Case):
-            yield row
-        else:
-            place = Place(NAME, number, "row")
-            yield from cases_of_rows(renamed([(_plain_row(row, place), place)]), Path(NAME), number - 1)
+    return list(checked(cases(), NAME))
 
 
 def _plain_row(row: object, place: Place) -> dict[str, object]:
@@ -157,7 +150,6 @@ def _cell(value: object) -> object:
 
 
 def _rows(data: Any) -> Iterator[object]:
-    """The rows of anything that has them."""
     if is_mapping(data):
         return _rows_of_mapping(data)
     if hasattr(data, "collect") and hasattr(data, "collect_schema"):  # a lazy frame of polars
@@ -182,14 +174,10 @@ def _rows_of_mapping(data: Mapping[str, object]) -> Iterator[object]:
     if values and all(hasattr(value, "column_names") for value in values):
         names = ", ".join(map(str, data))
         raise InputError(f'{NAME}: found several data sets ({names}); choose one, as in data["{next(iter(data))}"]')
-    columns: dict[object, Sequence[object]] = {
-        name: cast("Sequence[object]", value)
-        for name, value in data.items()
-        if isinstance(value, (list, tuple)) or hasattr(value, "tolist")
-    }
-    if len(columns) < len(data) or not columns or not isinstance(data.get("question", []), (list, tuple)):
+    columns = [cast("Sequence[object]", value) for value in values if is_list(value) or hasattr(value, "tolist")]
+    if len(columns) < len(data) or not columns or not is_list(data.get("question", [])):
         return iter([data])
-    lengths = {str(name): len(value) for name, value in columns.items()}
+    lengths = {str(name): len(value) for name, value in zip(data, columns, strict=True)}
     if len(set(lengths.values())) > 1:
         raise InputError(f"{NAME}: columns of different lengths: {lengths}")
-    return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return (dict(zip(data, row, strict=True)) for row in zip(*columns, strict=True))

@@ -48,13 +48,8 @@ def agreement(decided: NumberArray, positive: NumberArray) -> Agreement:
     accuracy = (hits + rejections) / n
     above = int(decided.sum())
     by_chance = (above * positives + (n - above) * (n - positives)) / n**2
-    return Agreement(
-        n,
-        accuracy,
-        hits / positives if positives else None,
-        rejections / (n - positives) if n > positives else None,
-        (accuracy - by_chance) / (1 - by_chance) if by_chance < 1 else None,
-    )
+    tpr, tnr = hits / positives if positives else None, rejections / (n - positives) if n > positives else None
+    return Agreement(n, accuracy, tpr, tnr, (accuracy - by_chance) / (1 - by_chance) if by_chance < 1 else None)
 
 
 def spearman(values: NumberArray, labels: NumberArray) -> float | None:
@@ -78,22 +73,16 @@ def best_threshold(values: NumberArray, positive: NumberArray, aim: Aim = "balan
     if len(cuts) == 0 or positives in (0, n):
         return None
     below = np.cumsum(labels)[cuts - 1]
-    hits, rejections = positives - below, cuts - below
-    gain = _gain(aim, hits, rejections, positives, n)
+    hits, rejections, negatives = positives - below, cuts - below, n - positives
+    gain = (hits + rejections) / n
+    if aim == "balanced":
+        gain = hits / positives + rejections / negatives
+    elif aim == "kappa":
+        above = hits + negatives - rejections
+        by_chance = (above * positives + (n - above) * negatives) / n**2
+        gain = (gain - by_chance) / (1 - by_chance)
     best = cuts[int(np.argmax(gain))]
     return float((ordered[best - 1] + ordered[best]) / 2)
-
-
-def _gain(aim: Aim, hits: NumberArray, rejections: NumberArray, positives: int, n: int) -> NumberArray:
-    negatives = n - positives
-    if aim == "balanced":
-        return hits / positives + rejections / negatives
-    accuracy = (hits + rejections) / n
-    if aim == "accuracy":
-        return accuracy
-    above = hits + negatives - rejections
-    by_chance = (above * positives + (n - above) * negatives) / n**2
-    return (accuracy - by_chance) / (1 - by_chance)
 
 
 def cross_validated(
@@ -172,12 +161,19 @@ def draws_for(n: int) -> int:
 
 
 def auroc_draws(columns: Sequence[NumberArray], positive: NumberArray, groups: Groups) -> list[NumberArray]:
-    """AUROC of every column over the same draws; a draw with only one class is NaN."""
-    blocks = [_Blocks(values, positive) for values in columns]
+    """AUROC of every column over the same draws; a draw with only one class is NaN. Rows are sorted by value once, so that
+    a draw costs one pass: values tied with each other form a block."""
+    orders = [np.argsort(values, kind="stable") for values in columns]
     parts: list[list[NumberArray]] = [[] for _ in columns]
     for weights in _weights(len(positive), groups):
-        for n, block in enumerate(blocks):
-            parts[n].append(block.auroc(weights))
+        for values, order, part in zip(columns, orders, parts, strict=True):
+            starts = np.flatnonzero(np.concatenate([[True], np.diff(values[order]) != 0]))
+            drawn, labels = weights[:, order], positive[order]
+            above = np.add.reduceat(drawn * labels, starts, axis=1)
+            below = np.add.reduceat(drawn * ~labels, starts, axis=1)
+            won = (above * (np.cumsum(below, axis=1) - below / 2)).sum(axis=1)
+            pairs = above.sum(axis=1) * below.sum(axis=1)
+            part.append(np.divide(won, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0))
     return [np.concatenate(part) for part in parts]
 
 
@@ -187,25 +183,6 @@ def interval95(draws: NumberArray) -> list[float] | None:
     if len(usable) < 0.5 * len(draws):
         return None
     return [float(end) for end in np.percentile(usable, [2.5, 97.5])]
-
-
-class _Blocks:
-    """Rows sorted by value once, so that a draw costs one pass: values tied with each other form a block."""
-
-    def __init__(self, values: NumberArray, positive: NumberArray) -> None:
-        self.order = np.argsort(values, kind="stable")
-        ordered = values[self.order]
-        self.starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        self.positive = positive[self.order]
-
-    def auroc(self, weights: NumberArray) -> NumberArray:
-        ordered = weights[:, self.order]
-        above = np.add.reduceat(ordered * self.positive, self.starts, axis=1)
-        below = np.add.reduceat(ordered * ~self.positive, self.starts, axis=1)
-        beaten = np.cumsum(below, axis=1) - below / 2
-        pairs = above.sum(axis=1) * below.sum(axis=1)
-        won = (above * beaten).sum(axis=1)
-        return np.divide(won, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
 
 
 def _weights(n: int, groups: Groups) -> Iterator[NumberArray]:

@@ -78,7 +78,11 @@ def corrected_pass_rate(scores: Scores, passed: Passed, labels: Mapping[int, flo
     strata = strata_of(scores, passed)
     if len(labels) < 2:
         return None
-    if _spread_evenly([(len(cases), sum(n in labels for n in cases)) for cases in strata]):
+    # Whether the labels per stratum could be those of a random sample: a χ² test at 1 %.
+    given = [sum(n in labels for n in cases) for cases in strata]
+    expected = [len(cases) * sum(given) / len(passed) for cases in strata]
+    statistic = sum((count - want) ** 2 / want for count, want in zip(given, expected, strict=True))
+    if len(strata) < 2 or chi2_tail(len(strata) - 1, statistic) > 0.01:
         rest = [passed[n] for n in range(len(passed)) if n not in labels]
         return ppi_rate([labels[n] >= 0.5 for n in labels], [passed[n] for n in labels], rest)
     return stratified_rate(strata, passed, labels)
@@ -89,14 +93,6 @@ def rate_of_cases(
 ) -> CorrectedRate | None:
     """As `corrected_pass_rate`, with labels by case id."""
     return corrected_pass_rate(scores, passed, {n: labels[case] for n, case in enumerate(ids) if case in labels})
-
-
-def _spread_evenly(counts: Sequence[tuple[int, int]]) -> bool:
-    """Whether the labels per stratum could be those of a random sample: a χ² test at 1 %."""
-    total, given = sum(size for size, _ in counts), sum(labels for _, labels in counts)
-    expected = [size * given / total for size, _ in counts]
-    statistic = sum((labels - want) ** 2 / want for (_, labels), want in zip(counts, expected, strict=True))
-    return len(counts) < 2 or (chi2_tail(len(counts) - 1, statistic)) > 0.01
 
 
 def stratified_rate(strata: Sequence[Sequence[int]], passed: Passed, labels: Mapping[int, float]) -> CorrectedRate:

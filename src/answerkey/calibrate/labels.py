@@ -206,12 +206,9 @@ def add_label(run: Path, case: str, label: float | None, note: str = "", by: str
     record = {"id": case, "label": None if label is None else int(label), "note": note, "at": at}
     line = json.dumps(record | ({"by": by} if by else {})) + "\n"
     try:
-        file = os.open(run / LABELS_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            os.write(file, line.encode("ascii"))
-            os.fsync(file)
-        finally:
-            os.close(file)
+        with (run / LABELS_FILE).open("ab", buffering=0) as file:
+            file.write(line.encode("ascii"))
+            os.fsync(file.fileno())
     except OSError as error:
         raise StorageError(f"{run / LABELS_FILE}: cannot be written: {error.strerror or error}") from None
 
@@ -246,7 +243,8 @@ _Given = tuple[Pair, Any, dict[str, float]]
 
 
 def _file_rows(path: Path, label: str) -> Iterator[_Given]:
-    for case in _cases(path):
+    reader = ROW_READERS.get(path.suffix.lower()) if path.is_file() else None
+    for case in checked(_tolerant(reader(path, path.name), path), path.name) if reader else load_cases([path]):
         if case.recorded is None:
             raise InputError(f'{path}: case "{case.id}" has no answer to measure; add an "answer" column')
         if label not in case.extra and label != "label":
@@ -254,13 +252,8 @@ def _file_rows(path: Path, label: str) -> Iterator[_Given]:
         yield (replace(case, recorded=None), case.recorded), case.extra.get(label), {}
 
 
-def _cases(path: Path) -> Iterator[Case]:
-    """As everywhere, but labelled data may lack questions: claims, replies and summaries are labelled too."""
-    reader = ROW_READERS.get(path.suffix.lower()) if path.is_file() else None
-    return checked(_tolerant(reader(path, path.name), path), path.name) if reader else load_cases([path])
-
-
 def _tolerant(rows: Iterator[Row], path: Path) -> Iterator[Case]:
+    """As everywhere, but labelled data may lack questions: claims, replies and summaries are labelled too."""
     for number, (row, place) in enumerate(rows, start=1):
         asked = bool(str(row.get("question") or "").strip())
         case = case_of_row(row if asked else {**row, "question": "-"}, place, default_id=f"{path.stem}#{number}")

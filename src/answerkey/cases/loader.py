@@ -56,24 +56,19 @@ def _joined(cases: Iterable[Case], truth: Mapping[str, Path]) -> Iterator[Case]:
         for row, place in ROW_READERS[path.suffix.lower()](path, name):
             known[as_text(row.get("id"), "id", place)] = ({**row, "question": "-"}, place)
     for case in cases:
-        found = known.pop(case.id, None)
-        if found is not None:
-            case = _with(case, case_of_row(*found, case.id))
-        yield case
+        if (found := known.pop(case.id, None)) is None:
+            yield case
+            continue
+        other, empty, own = case_of_row(*found, case.id), Case("", ""), ("id", "question", "source_file", "extra")
+        lacking = [each.name for each in fields(Case) if getattr(case, each.name) == getattr(empty, each.name)]
+        added = {name: getattr(other, name) for name in lacking if name not in own}
+        yield replace(case, **added, extra={**other.extra, **case.extra})
     if known:
         row, place = next(iter(known.values()))
         raise InputError(
             f'{place}, column "id": {len(known)} ids have no case with a question, such as "{row["id"]}"; '
             "correct the ids, or add a question column"
         )
-
-
-def _with(case: Case, known: Case) -> Case:
-    empty = Case("", "")
-    own = ("id", "question", "source_file", "extra")
-    lacking = [each.name for each in fields(Case) if getattr(case, each.name) == getattr(empty, each.name)]
-    added = {name: getattr(known, name) for name in lacking if name not in own}
-    return replace(case, **added, extra={**known.extra, **case.extra})
 
 
 def read_responses(path: Path) -> Iterator[tuple[str, Response]]:

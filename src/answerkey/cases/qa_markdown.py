@@ -50,7 +50,10 @@ def read_qa_markdown(path: Path, name: str) -> Iterator[Case]:
     for block in _blocks(read_text(path).split("\n"), name):
         at = f"{name}, line {block.line}: Q{block.number}"
         question = " ".join(part.strip() for part in block.question if part.strip())
-        answer = "\n".join(_trimmed(block.answer)).strip()
+        lines = block.answer  # without the blank lines, rules and headings at the end, which lead to the next question
+        while lines and (not lines[-1].strip() or _RULE.match(lines[-1]) or _HEADING.match(lines[-1])):
+            lines.pop()
+        answer = "\n".join(lines).strip()
         if not question:
             raise InputError(f"{at} has no text; write the question after the colon")
         if not block.answered or not answer:
@@ -82,12 +85,20 @@ def _blocks(lines: list[str], name: str) -> list[_Block]:
         elif current is None or layout is None:
             continue
         elif not current.answered and (given := _ANSWER_LINE.match(line)):
-            _begin_answer(current, given, at)
-        elif not fenced:
-            _refuse_other_layout(line, current, layout, at)
-            _add_line(current, line, _LEVEL[layout])
+            if (answer_number := _plain_number(given[1] or given[2] or given[3])) != current.number:
+                raise InputError(
+                    f"{at}: found A{answer_number}, expected A{current.number} for the question at line {current.line}; "
+                    "give each answer the number of its question"
+                )
+            current.answered = True
+            current.answer.append(given[4])
         else:
-            _add_line(current, line, 0)
+            heading = None if fenced else _HEADING.match(line)
+            if not fenced:
+                _refuse_other_layout(line, current, layout, at)
+            current.closed = current.closed or bool(heading and len(heading[1]) < _LEVEL[layout])
+            if not current.closed:
+                (current.answer if current.answered else current.question).append(line)
     if fenced and swallowed:
         begins = f"{name}, line {fenced}: a code block begins here and does not end"
         raise InputError(f"{begins}; close it before line {swallowed}")
@@ -105,24 +116,6 @@ def _layout(lines: list[str]) -> str | None:
         if layout and not fenced:
             return layout
     return None
-
-
-def _begin_answer(block: _Block, given: re.Match[str], at: str) -> None:
-    answer_number = _plain_number(given[1] or given[2] or given[3])
-    if answer_number != block.number:
-        raise InputError(
-            f"{at}: found A{answer_number}, expected A{block.number} for the question at line {block.line}; "
-            "give each answer the number of its question"
-        )
-    block.answered = True
-    block.answer.append(given[4])
-
-
-def _add_line(block: _Block, line: str, level: int) -> None:
-    heading = _HEADING.match(line)
-    block.closed = block.closed or bool(heading and len(heading[1]) < level)
-    if not block.closed:
-        (block.answer if block.answered else block.question).append(line)
 
 
 def _refuse_other_layout(line: str, block: _Block, layout: str, at: str) -> None:
@@ -157,11 +150,3 @@ def _plain_number(written: str) -> str:
 def _comes_next(written: str, block: _Block) -> bool:
     (number, more), (before, last) = _order(written), _order(block.number)
     return before < number <= before + 3 or (number == before and more > last)
-
-
-def _trimmed(lines: list[str]) -> list[str]:
-    """Without the blank lines, rules and headings at the end, which lead to the next question."""
-    end = len(lines)
-    while end and (not lines[end - 1].strip() or _RULE.match(lines[end - 1]) or _HEADING.match(lines[end - 1])):
-        end -= 1
-    return lines[:end]

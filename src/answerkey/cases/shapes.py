@@ -68,7 +68,11 @@ def _without_categories(data: object) -> object:
 def _conversation(row: Mapping[str, object], place: Place, stem: str) -> Iterator[Case]:
     """Each turn is a case with the earlier turns as its history; what the row says counts for every turn."""
     kind = next(key for key in CONVERSATIONS if is_list(row.get(key)))
-    turns = list(_messages(row, place) if kind == "messages" else _turns(row, kind, place))
+    if kind == "messages":  # a turn per message of the user; what the assistant replied is its recorded answer
+        chat = as_turns(row["messages"], "messages", place)
+        turns = [{"question": turn.user, **({"answer": turn.answer} if turn.answer else {})} for turn in chat]
+    else:
+        turns = list(_turns(row, kind, place))
     if not turns:
         raise place.error(kind, row[kind], "a list of turns")
     shared = {
@@ -114,9 +118,3 @@ def _turns(row: Mapping[str, object], kind: str, place: Place) -> Iterator[dict[
         if any(criteria.values()) and "answer_criteria" not in made:
             made["answer_criteria"] = criteria
         yield made
-
-
-def _messages(row: Mapping[str, object], place: Place) -> Iterator[dict[str, object]]:
-    """Chat messages: a turn per message of the user; what the assistant replied is its recorded answer."""
-    for turn in as_turns(row["messages"], "messages", place):
-        yield {"question": turn.user, **({"answer": turn.answer} if turn.answer else {})}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from answerkey.experiments.choice import Conclusions
-    from answerkey.experiments.diagnose import Diagnosis
+    from answerkey.experiments.evidence import Diagnosis
     from answerkey.experiments.sweep import Sweep
     from answerkey.experiments.verify import WrongPage
 
@@ -140,8 +140,7 @@ def diagnose_command(suite_or_run: Path | None, qrels: Path | None, run_file: Pa
 
 
 def _lines(diagnosis: Diagnosis) -> Iterator[str]:
-    from answerkey.experiments.diagnose import gain, sentence
-    from answerkey.experiments.evidence import MEASURE
+    from answerkey.experiments.evidence import MEASURE, gain, sentence
 
     yield sentence(diagnosis)
     for number, finding in enumerate(diagnosis.findings, start=1):

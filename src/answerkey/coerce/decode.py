@@ -8,6 +8,7 @@ import logging
 import math
 import re
 import tomllib
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -32,53 +33,41 @@ _LARGE_NUMBER = re.compile(r"[0-9](?:[0-9]{18}|[eE]\+?[0-9]{3})")
 
 
 def encoding_of(path: Path) -> str:
-    """The file's encoding, from a pass over it in blocks: UTF-8, UTF-16 with its mark, else cp1252, which is announced."""
-    encoding, before, valid = "utf-8", 0, True
-    decoder = codecs.getincrementaldecoder(encoding)()
+    """The file's encoding, from a pass over it: UTF-8, UTF-16 with its mark, else cp1252, which is announced. A file
+    with other UTF-8 characters in it, or with bytes that cp1252 has not, is UTF-8 with a bad byte."""
+    bad = before = number = 0
+    is_utf8 = False
     try:
         with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                if before == 0 and block.startswith(_UTF16_MARKS):
-                    encoding = "utf-16"
-                    decoder = codecs.getincrementaldecoder(encoding)()
-                if encoding == "utf-8" and b"\0" in block:
-                    byte = before + block.index(0)
-                    raise InputError(f"{path}: byte {byte} is NUL, so this is not text; save it as UTF-8 text")
-                before += len(block)
-                valid = valid and _decodes(decoder, block)
+            if file.read(2) in _UTF16_MARKS:
+                with path.open(encoding="utf-16") as text:
+                    deque(text, maxlen=0)
+                return "utf-16"
+            file.seek(0)
+            while lines := file.readlines(_BLOCK):
+                block = b"".join(lines)
+                if (byte := block.find(0)) >= 0:
+                    raise InputError(f"{path}: byte {before + byte} is NUL, so this is not text; save it as UTF-8 text")
+                try:
+                    block.decode()
+                    is_utf8 = is_utf8 or not block.isascii()
+                except UnicodeDecodeError as error:
+                    bad = bad or number + block.count(b"\n", 0, error.start) + 1
+                    rest = [c for c in block.decode("utf-8", "surrogateescape") if not "\udc80" <= c <= "\udcff"]
+                    western = block.decode("cp1252", "ignore").encode("cp1252") == block
+                    is_utf8 = is_utf8 or not western or not "".join(rest).isascii()
+                before, number = before + len(block), number + len(lines)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    valid = valid and _decodes(decoder, b"", final=True)
-    if encoding == "utf-16" and not valid:
-        raise InputError(f"{path}: starts as UTF-16 but is not valid UTF-16; save it as UTF-8 text")
-    return ("utf-8-sig" if encoding == "utf-8" else encoding) if valid else _other_encoding(path)
-
-
-def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> bool:
-    try:
-        decoder.decode(block, final)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _other_encoding(path: Path) -> str:
-    """cp1252 where the whole file reads well so; a file with other UTF-8 characters in it is UTF-8 with a bad byte."""
-    bad = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            text = line.decode("utf-8", "surrogateescape")
-            escaped = [char for char in text if "\udc80" <= char <= "\udcff"]
-            bad = bad or (number if escaped else 0)
-            undefined = bool(escaped) and line.decode("cp1252", "ignore").encode("cp1252") != line
-            if undefined or sum(not char.isascii() for char in text) > len(escaped):
-                break
-        else:
-            warn_once(f"{path.name} is not UTF-8; it is read as cp1252 (Western European)", path.resolve())
-            return "cp1252"
-        new = codecs.getincrementaldecoder("utf-8")
-        bad = bad or next(n for n, rest in enumerate(file, number + 1) if not _decodes(new(), rest, True))
-    raise InputError(f"{path}, line {bad}: a byte is not valid UTF-8; correct the character, or save the file as UTF-8")
+    except UnicodeError:
+        raise InputError(f"{path}: starts as UTF-16 but is not valid UTF-16; save it as UTF-8 text") from None
+    if not bad:
+        return "utf-8-sig"
+    if is_utf8:
+        fix = "correct the character, or save the file as UTF-8"
+        raise InputError(f"{path}, line {bad}: a byte is not valid UTF-8; {fix}")
+    warn_once(f"{path.name} is not UTF-8; it is read as cp1252 (Western European)", path.resolve())
+    return "cp1252"
 
 
 @cache  # a run reads its cases more than once

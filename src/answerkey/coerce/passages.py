@@ -156,30 +156,23 @@ def as_labels(value: object, column: str, place: Place) -> dict[str, float]:
     """The grade of each relevant id: from a list (each 1), `{id: grade}`, `{"doc", "pages"}`, or a list of these."""
     if isinstance(value, str) and value.strip().startswith("{"):
         value = values.literal(value, column, place)
-    if is_mapping(value) and not _is_page_of_document(value):
-        return _grades(value, column, place)
     grades: dict[str, float] = {}
+    if (
+        is_mapping(value)
+        and not any(key in value for key in (*PAGE_KEYS, "pages"))  # else the page of a document
+        and not any(isinstance(value.get(key), str) for key in (*DOCUMENT_KEYS, *_ID_KEYS))
+    ):
+        for key, given in value.items():
+            if is_list(given):  # {document: [pages]}
+                grades |= {place_id(str(key).strip(), one): 1.0 for one in as_ids(given, column, place)}
+            elif (grade := as_number(given, column, place)) is not None:
+                grades[str(key).strip()] = grade
+        return {key: grade for key, grade in grades.items() if not values.has_no_value(key)}
     for item in values.items_of(value, column, place):
         grade = as_number(item.get("grade", 1), column, place) if is_mapping(item) else 1.0
         grades |= dict.fromkeys(_ids(item, column, place), 1.0 if grade is None else grade)
     grades.pop("", None)
     return grades
-
-
-def _grades(value: Mapping[str, object], column: str, place: Place) -> dict[str, float]:
-    grades: dict[str, float] = {}
-    for key, given in value.items():
-        if is_list(given):  # {document: [pages]}
-            grades |= {place_id(str(key).strip(), one): 1.0 for one in as_ids(given, column, place)}
-        elif (grade := as_number(given, column, place)) is not None:
-            grades[str(key).strip()] = grade
-    return {key: grade for key, grade in grades.items() if not values.has_no_value(key)}
-
-
-def _is_page_of_document(item: Mapping[str, object]) -> bool:
-    return any(key in item for key in (*PAGE_KEYS, "pages")) or any(
-        isinstance(item.get(key), str) for key in (*DOCUMENT_KEYS, *_ID_KEYS)
-    )
 
 
 def _ids(item: object, column: str, place: Place) -> list[str]:
@@ -246,24 +239,20 @@ def aligned(labels: Mapping[str, float], retrieved: Iterable[str]) -> Mapping[st
     places = {one: page_parts(one) for one in found if one}
     wanted = {label: page_parts(label) for label in labels if label not in found}
     single = len({document_stem(document) for document, _ in (*places.values(), *wanted.values()) if document}) <= 1
-    renamed: dict[str, float] = {}
-    for label, grade in labels.items():
-        same = label if label in found else _same_place(wanted[label], places, single)
-        renamed[same or label] = grade
-    return renamed
+
+    def name(label: str) -> str:
+        document, page = wanted[label]
+        for one, (other, number) in places.items():
+            if page == number and (document_stem(document) == document_stem(other) if document and other else single):
+                return one
+        return label
+
+    return {label if label in found else name(label): grade for label, grade in labels.items()}
 
 
 def names_pages(joined: str) -> bool:
     """Whether one of these ids may be that of a page. They are joined, as a look at each of them takes ten times as long."""
     return "#" in joined or ":" in joined
-
-
-def _same_place(wanted: Where, places: Mapping[str, Where], single: bool) -> str | None:
-    document, page = wanted
-    for name, (other, number) in places.items():
-        if page == number and (document_stem(document) == document_stem(other) if document and other else single):
-            return name
-    return None
 
 
 def page_parts(name: str) -> Where:

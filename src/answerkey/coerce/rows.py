@@ -20,19 +20,20 @@ CellReader = Callable[[object, str, Place], Any]
 _CRITERIA = {field.name for field in fields(AnswerCriteria)}
 _RECORDED = frozenset(RESPONSE_COLUMNS)
 _CELLS = ("question", "answer", "expected")
-_PROMPT_TOKENS = ("prompt_tokens", "prompt", "input_tokens")
-_COMPLETION_TOKENS = ("completion_tokens", "completion", "output_tokens")
+_TOKENS = {
+    "prompt_tokens": ("prompt_tokens", "prompt", "input_tokens"),
+    "completion_tokens": ("completion_tokens", "completion", "output_tokens"),
+}
 
 
 def case_of_row(row: Cells, place: Place, default_id: str) -> Case:
     """The case of a row with canonical names; what the row says of an answer becomes its recorded response."""
     row = spread(row, place)
-    question = values.as_text(row.get("question"), "question", place)
-    if not question and "question" not in row:
+    if "question" not in row:
         near, names = did_you_mean("question", [name for name in row if name not in COLUMNS]), ", ".join(row) or "none"
         raise InputError(f'{place}: no column "question" among {names}{near}; rename the column to "question"')
-    if not question:
-        raise place.error("question", row.get("question"), "a question", "fill it in or remove the row")
+    if not (question := values.as_text(row["question"], "question", place)):
+        raise place.error("question", row["question"], "a question", "fill it in or remove the row")
     extra = {key: value for key, value in row.items() if key not in COLUMNS}
     own_id = values.as_text(row.get("id"), "id", place)
     if own_id and (setup := extra.get("config_name")):  # the same query under several configurations
@@ -55,28 +56,17 @@ def response_of_row(row: Cells, place: Place) -> Response:
         raise InputError("the answer is not valid text: it has half a character (a lone surrogate)")
     found = row.get("usage")
     usage = table_of(literal(found, "usage", place) if isinstance(found, str) else found)
-    tokens = {
-        "prompt_tokens": next((usage[name] for name in _PROMPT_TOKENS if name in usage), None),
-        "completion_tokens": next((usage[name] for name in _COMPLETION_TOKENS if name in usage), None),
-    }
-    return Response(
-        answer=None if answer is None else values.as_text(answer, "answer", place),
-        **_read(_RESPONSE_FIELDS, {**tokens, **row}, place),
-    )
+    tokens = {kind: next((usage[name] for name in names if name in usage), None) for kind, names in _TOKENS.items()}
+    text = None if answer is None else values.as_text(answer, "answer", place)
+    return Response(text, **_read(_RESPONSE_FIELDS, {**tokens, **row}, place))
 
 
 def response_of_reply(reply: Mapping[str, object]) -> Response:
     """The response of a live bot's dict, whatever it calls things; what has no name of ours goes into `extra`."""
     given = {str(key): value for key, value in reply.items()}
     known = canonical_columns(list(given))
-    row: dict[str, object] = {}
-    rest: dict[str, object] = {}
-    for written, value in given.items():
-        column = known[written]
-        if column in RESPONSE_COLUMNS and value is not None:
-            row[column] = value
-        elif column not in RESPONSE_COLUMNS:
-            rest[written] = value
+    row = {known[name]: value for name, value in given.items() if known[name] in _RECORDED and value is not None}
+    rest = {name: value for name, value in given.items() if known[name] not in _RECORDED}
     for name in LIVE_ANSWERS:
         if "answer" not in row and isinstance(rest.get(name), (str, int, float)):
             row["answer"] = rest.pop(name)
@@ -92,7 +82,12 @@ def _read(readers: Mapping[str, CellReader], row: Cells, place: Place) -> dict[s
 def as_criteria(value: object, column: str, place: Place) -> AnswerCriteria:
     """`answer_criteria` of a row, every key checked."""
     kept: dict[str, Any] = {}
-    for key, cell in values.as_mapping(value, column, place).items():
+    given: object = literal(value, column, place) if isinstance(value, str) else value
+    if given == "":
+        return AnswerCriteria()
+    if not is_mapping(given):
+        raise place.error(column, given, "an object with named values")
+    for key, cell in given.items():
         if key not in _CRITERIA:
             hint = did_you_mean(key, _CRITERIA).strip("; ")
             raise place.error(f"{column}.{key}", cell, "a known criterion", hint)
@@ -174,7 +169,11 @@ def spread(row: Cells, place: Place) -> Cells:
         return row
     made = {**row, **cells}
     if is_mapping(answer := cells.get("answer")):
-        made |= _columns_in(_first_choice(answer), "answer", made, RESPONSE_COLUMNS)
+        # The reply of a chat endpoint, as Inspect and OpenAI write it, by its first choice.
+        choices = answer.get("choices")
+        if is_list(choices) and choices and (message := table_of(table_of(choices[0]).get("message"))):
+            answer = {**answer, "answer": values.message_text(message.get("content"))}
+        made |= _columns_in(answer, "answer", made, RESPONSE_COLUMNS)
     expected = cells.get("expected")
     if is_list(expected):
         made["expected"] = [item.get("text", item) if is_mapping(item) else item for item in expected]
@@ -183,8 +182,11 @@ def spread(row: Cells, place: Place) -> Cells:
         made["expected"] = expected.get("text") or found.get("expected") or found.get("answer", expected)
     if is_mapping(question):
         made |= _columns_in(question, "question", made, tuple(COLUMNS))
-    elif is_list(question):
-        made |= _columns_in_chat(question, made, place)
+    elif is_list(question) and (turns := values.as_turns(question, "question", place)):
+        # The last message of the user as the question, those before it as history, a reply after it as the answer.
+        history = [{"user": turn.user, "answer": turn.answer} for turn in turns[:-1]]
+        found = {"question": turns[-1].user, "history": history, "answer": turns[-1].answer}
+        made |= {name: value for name, value in found.items() if name == "question" or (value and name not in made)}
     return made
 
 
@@ -195,13 +197,6 @@ def _object_in(value: object, place: Place) -> object:
     return value
 
 
-def _first_choice(reply: Mapping[str, object]) -> Mapping[str, object]:
-    """The reply of a chat endpoint, as Inspect and OpenAI write it, by its first choice."""
-    choices = reply.get("choices")
-    message = table_of(table_of(choices[0]).get("message")) if is_list(choices) and choices else None
-    return {**reply, "answer": values.message_text(message.get("content"))} if message else reply
-
-
 def _columns_in(data: Cells, column: str, row: Cells, wanted: Sequence[str]) -> dict[str, object]:
     """The values that have the name of a column; a single text, whatever its name, is that of `column`."""
     names = canonical_columns([str(key) for key in data])
@@ -209,13 +204,3 @@ def _columns_in(data: Cells, column: str, row: Cells, wanted: Sequence[str]) -> 
     if column not in made and len(texts := [value for value in data.values() if isinstance(value, str)]) == 1:
         made[column] = texts[0]
     return {name: value for name, value in made.items() if name == column or name not in row}
-
-
-def _columns_in_chat(messages: Sequence[object], row: Cells, place: Place) -> dict[str, object]:
-    """The last message of the user as the question, those before it as history, and a reply after it as the answer."""
-    *earlier, last = values.as_turns(messages, "question", place) or (None,)
-    if last is None:
-        return {}
-    history = [{"user": turn.user, "answer": turn.answer} for turn in earlier if turn]
-    found = {"question": last.user, "history": history or None, "answer": last.answer or None}
-    return {name: value for name, value in found.items() if name == "question" or (value and name not in row)}

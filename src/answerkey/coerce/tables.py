@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
@@ -90,12 +91,11 @@ def _rows_by_column(data: Mapping[str, object]) -> list[dict[str, object]]:
     """The rows of `{"question": […], "answer": […]}` and of `{"question": {"0": …}}`, as data frames are written."""
     question = next((key for key, column in canonical_columns(list(data)).items() if column == "question"), None)
     cells = data.get(question) if question else None
+    keys: Iterable[str | int] = ()
     if is_mapping(cells) and all(is_mapping(value) and value.keys() == cells.keys() for value in data.values()):
-        keys = list[str | int](cells) if len(data) > 1 and all(key.isdecimal() for key in cells) else []
+        keys = cells if len(data) > 1 and all(key.isdecimal() for key in cells) else ()
     elif is_list(cells) and all(is_list(value) and len(value) == len(cells) for value in data.values()):
-        keys = list[str | int](range(len(cells))) if all(isinstance(cell, str) for cell in cells) else []
-    else:
-        keys = []
+        keys = range(len(cells)) if all(isinstance(cell, str) for cell in cells) else ()
     columns: Mapping[str, Any] = data
     return [{name: values[key] for name, values in columns.items()} for key in keys]
 
@@ -123,22 +123,31 @@ def csv_rows(path: Path, name: str) -> Iterator[Row]:
     csv.field_size_limit(1 << 30)
     with path.open(encoding=encoding_of(path), newline="") as file:
         separator, skipped = separator_of(file)
-        lines = _Lines(file)
-        reader = csv.reader(lines, delimiter=separator)
+        lines: list[str] = []  # of the row that is read
+
+        def read() -> Iterator[str]:
+            for line in chain(file, [_END]):  # a quote that is never closed swallows the last line, which is our own
+                lines.append(line)
+                yield line
+
+        reader = csv.reader(read(), delimiter=separator)
         header = _unique(next(reader, [_END]))
         if header == (_END,):
             return
         columns = list(_columns(header, Place(name, 1 + skipped)).values())
-        lines.begin(reader.line_num + skipped + 1)
+        first = reader.line_num + skipped + 1
+        lines.clear()
         try:
             for cells in reader:
                 if cells == [_END]:
                     return
                 if cells and cells[-1].endswith(_END):
-                    begins = f"{name}, line {lines.open_quote}"
+                    quotes = [n for n, line in enumerate(lines, first) for _ in range(line.count('"'))]
+                    begins = f"{name}, line {(quotes[::2] or [first])[-1]}"  # every second quote opens a cell
                     raise InputError(f"{begins}: a quoted cell begins here and does not end; close the quote")
                 place = Place(name, reader.line_num + skipped)
-                lines.begin(place.line + 1)
+                first = place.line + 1
+                lines.clear()
                 if not any(cell.strip() for cell in cells):
                     continue
                 if not any(cell.strip() for cell in cells[len(columns) :]):  # separators at the end of a row
@@ -171,44 +180,21 @@ def _filled(columns: Iterable[str], cells: Iterable[str]) -> Iterator[tuple[str,
             yield column, None if text in _NULLS else cell
 
 
-class _Lines:
-    """The lines of a CSV file and a last one of our own, which a quote that is never closed swallows."""
-
-    def __init__(self, file: Iterable[str]) -> None:
-        self._file, self._first, self._row = file, 1, list[str]()
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._file:
-            self._row.append(line)
-            yield line
-        yield _END
-
-    def begin(self, number: int) -> None:
-        """A row begins at this line."""
-        self._first = number
-        self._row.clear()
-
-    @property
-    def open_quote(self) -> int:
-        """The line of the quote that opened last in the row that was begun."""
-        opened, inside = self._first, False
-        for number, line in enumerate(self._row, start=self._first):
-            for _ in range(line.count('"')):
-                inside = not inside
-                opened = number if inside else opened
-        return opened
-
-
 def parquet_rows(path: Path, name: str, start: int = 0, stop: int | None = None) -> Iterator[Row]:
     """The rows from `start` up to `stop`; of the rest only what shares a row group with them is read."""
     pyarrow = import_pyarrow()
     failures: tuple[type[Exception], ...] = (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError)
     try:
         file = pyarrow.parquet.ParquetFile(path)
-        _check_size(file, path, name)
+        data, size = file.metadata, path.stat().st_size
+        claimed = sum(data.row_group(group).total_byte_size for group in range(data.num_row_groups))
+        if claimed > max(_MOST_BYTES, 1000 * size):
+            raise InputError(f"{name}: a file of {size:,} bytes that claims {claimed / 1e9:.1f} GB is not read")
         columns = _columns(tuple(file.schema_arrow.names), Place(name, 1, "row"))
-        end = file.metadata.num_rows if stop is None else stop
-        groups, number = _row_groups(file, start, end)
+        end = data.num_rows if stop is None else stop
+        ends = list(accumulate((data.row_group(group).num_rows for group in range(data.num_row_groups)), initial=0))
+        groups = [n for n, (first, last) in enumerate(pairwise(ends)) if first < end and last > start]
+        number = ends[groups[0]] if groups else 0  # rows before the first group that is read
         for batch in file.iter_batches(batch_size=_PARQUET_BATCH, row_groups=groups):
             first = max(start - number, 0)
             kept = batch.slice(first, max(min(end - number, len(batch)) - first, 0))
@@ -228,27 +214,6 @@ def import_pyarrow() -> ModuleType:
     except ImportError:
         raise MissingPackage("pyarrow", "parquet") from None
     return import_module("pyarrow")
-
-
-def _check_size(file: Any, path: Path, name: str) -> None:
-    data = file.metadata
-    claimed = sum(data.row_group(group).total_byte_size for group in range(data.num_row_groups))
-    size = path.stat().st_size
-    if claimed > max(_MOST_BYTES, 1000 * size):
-        raise InputError(f"{name}: a file of {size:,} bytes that claims {claimed / 1e9:.1f} GB is not read")
-
-
-def _row_groups(file: Any, start: int, end: int) -> tuple[list[int], int]:
-    """The row groups that hold these rows, and how many rows come before the first of them."""
-    groups: list[int] = []
-    before = number = 0
-    for group in range(file.num_row_groups):
-        rows = file.metadata.row_group(group).num_rows
-        if number < end and number + rows > start:
-            before = before if groups else number
-            groups.append(group)
-        number += rows
-    return groups, before
 
 
 def renamed(rows: Iterable[tuple[object, Place]]) -> Iterator[Row]:

@@ -213,16 +213,6 @@ def as_count(value: object, column: str, place: Place) -> int | None:
     return None if amount is None else int(amount)
 
 
-def as_mapping(value: object, column: str, place: Place) -> Mapping[str, object]:
-    if value is None or value == "":
-        return {}
-    if isinstance(value, str):
-        value = literal(value, column, place)
-    if not is_mapping(value):
-        raise place.error(column, value, "an object with named values")
-    return value
-
-
 def as_truth(value: object, column: str, place: Place) -> bool:
     if isinstance(value, bool):
         return value
@@ -282,15 +272,15 @@ def literal(cell: str, column: str, place: Place) -> object:
 
 def plain_json(extra: Mapping[str, object]) -> dict[str, object]:
     """Only what strict JSON can hold; anything else, or what is huge, as the beginning of its text."""
-    return {valid_text(str(key)): _limited(value) for key, value in extra.items()}
-
-
-def _limited(value: object) -> object:
-    try:
-        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError, OverflowError):
-        return valid_text(str(text_of(value)))[:_LARGEST_EXTRA]
-    return json.loads(valid_text(text)) if len(text) <= _LARGEST_EXTRA else valid_text(text)[:_LARGEST_EXTRA]
+    plain: dict[str, object] = {}
+    for key, value in extra.items():
+        try:
+            text = valid_text(json.dumps(value, allow_nan=False, ensure_ascii=False))
+            held = json.loads(text) if len(text) <= _LARGEST_EXTRA else text[:_LARGEST_EXTRA]
+        except (TypeError, ValueError, RecursionError, OverflowError):
+            held = valid_text(str(text_of(value)))[:_LARGEST_EXTRA]
+        plain[valid_text(str(key))] = held
+    return plain
 
 
 def json_value(value: object, depth: int = 0) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -59,9 +59,9 @@ class Catalog:
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     months: tuple[tuple[str, ...], ...] = ()
 
-    @property
-    def routes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(kpi.route for kpi in self.kpis))
+    def count(self, group: str, text: str) -> int:
+        """How many of the words of a group, such as "lowest", the text has."""
+        return sum(_has(text, phrase) for phrase in self.words.get(group, ()))
 
 
 def read_catalog(path: Path) -> Catalog:
@@ -112,25 +112,22 @@ class Reader:
         text = self._spelled(text) if self.spelling else text
         scores = {kpi.name: self._score(kpi, text) for kpi in self.catalog.kpis}
         best = max(self.catalog.kpis, key=lambda kpi: scores[kpi.name])  # of equals the first in the catalogue
-        documents = 1.5 * _count(text, self.catalog.words.get("documents", ()))
+        documents = 1.5 * self.catalog.count("documents", text)
         top = scores[best.name]
         if top > documents and top >= 1:
             return self._request(best, text, _confidence(top, documents))
-        if documents == 0 and self._says("unclear", text):
+        if documents == 0 and self.catalog.count("unclear", text):
             return Request(best.route, 0.3, text, unclear=True)
         return Request(self.documents_route, _confidence(documents, top), text)
 
     def _request(self, kpi: Kpi, text: str, confidence: float) -> Request:
         filters = self._filters(kpi, text)
-        lowest = self._says("lowest", text)
-        ranks = lowest or self._says("highest", text) or re.search(r"\b(?:which|by|each|per|what)\b", text)
-        asked = [dim for dim in kpi.dimensions if dim not in filters and self._says(dim, text)] if ranks else []
+        count, lowest = self.catalog.count, self.catalog.count("lowest", text) > 0
+        ranks = lowest or count("highest", text) or re.search(r"\b(?:which|by|each|per|what)\b", text)
+        asked = [dim for dim in kpi.dimensions if dim not in filters and count(dim, text)] if ranks else []
         several = [dim for dim, values in filters.items() if len(values) > 1]
         group = next(iter(several + asked), None)
         return Request(kpi.route, confidence, text, kpi, filters, group, lowest)
-
-    def _says(self, group: str, text: str) -> bool:
-        return _count(text, self.catalog.words.get(group, ())) > 0
 
     def _score(self, kpi: Kpi, text: str) -> float:
         """A point for each word of the KPI, a half for each member named; one text counts once."""
@@ -151,20 +148,17 @@ class Reader:
 
     def _spelled(self, text: str) -> str:
         """Words that are nearly one of ours become it; short words and known ones are left alone."""
-        known = self._vocabulary()
-        return " ".join(word if len(word) < 4 or word in known else _nearest(word, known) for word in text.split())
-
-    def _vocabulary(self) -> frozenset[str]:
         texts: list[str] = [word for kpi in self.catalog.kpis for word in kpi.words]
         texts += [word for group in self.catalog.words.values() for word in group]
         texts += [name for names in self.catalog.months for name in names]
         texts += [value for dims in self.members.values() for values in dims.values() for value in values]
-        return frozenset(word for text in texts for word in words(text))
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    found = process.extractOne(word, sorted(known), scorer=fuzz.ratio, score_cutoff=_NEAR)
-    return found[0] if found else word
+        known = sorted({word for text in texts for word in words(text)})
+        spelled = text.split()
+        for n, word in enumerate(spelled):
+            if len(word) >= 4 and word not in known:
+                found = process.extractOne(word, known, scorer=fuzz.ratio, score_cutoff=_NEAR)
+                spelled[n] = found[0] if found else word
+        return " ".join(spelled)
 
 
 def _longest(phrases: list[str]) -> list[str]:
@@ -174,10 +168,6 @@ def _longest(phrases: list[str]) -> list[str]:
 
 def _has(text: str, phrase: str) -> bool:
     return re.search(rf"\b{re.escape(phrase)}\b", text) is not None
-
-
-def _count(text: str, phrases: Iterable[str]) -> int:
-    return sum(_has(text, phrase) for phrase in phrases)
 
 
 def _confidence(winner: float, other: float) -> float:

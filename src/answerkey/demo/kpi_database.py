@@ -58,7 +58,9 @@ class KpiDatabase:
         self._connection.set_authorizer(_authorize)
         for kpi in catalog.kpis:
             self._owner_sql(f'SELECT {kpi.measure} FROM "{kpi.source}" LIMIT 1', f"kpi {kpi.name}")
-        self.latest = self._latest(catalog)
+        sources = dict.fromkeys(kpi.source for kpi in catalog.kpis)
+        days = [self._rows(f'SELECT max(month) FROM "{source}"', [])[0][0] for source in sources]
+        self.latest = max(date.fromisoformat(day[:10]) for day in days if day is not None)
 
     def value(self, kpi: Kpi, period: Period, filters: Filters) -> float | None:
         """The figure; None where no row is left."""
@@ -99,11 +101,6 @@ class KpiDatabase:
         except sqlite3.Error as error:
             raise SettingsError(f"{what}: {error}") from error
 
-    def _latest(self, catalog: Catalog) -> date:
-        sources = dict.fromkeys(kpi.source for kpi in catalog.kpis)
-        days = [self._rows(f'SELECT max(month) FROM "{source}"', [])[0][0] for source in sources]
-        return max(date.fromisoformat(day[:10]) for day in days if day is not None)
-
     def _rows(self, sql: str, values: list[object]) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._connection.execute(sql, values).fetchall()
@@ -142,13 +139,9 @@ def _read_parquet(path: Path) -> tuple[list[str], Iterable[Sequence[object]]]:
         table = pyarrow.parquet.read_table(path)
     except failures as error:
         raise InputError(f"{path.name}: not readable as a table: {str(error).splitlines()[0]}") from error
-    columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+    kept = (str, int, float, type(None))  # dates as text, which sorts by time
+    columns = [[one if isinstance(one, kept) else str(one) for one in column.to_pylist()] for column in table.columns]
     return list(table.column_names), list(zip(*columns, strict=True))
-
-
-def _plain(value: object) -> object:
-    """Dates as SQLite keeps them: text that sorts by time."""
-    return value if isinstance(value, (str, int, float, type(None))) else str(value)
 
 
 @lru_cache(maxsize=4096)  # it is called for every row, and there are few days
@@ -188,11 +181,8 @@ def shifted(period: Period, months: int) -> Period:
 
 def find_period(question: str, catalog: Catalog, latest: date) -> Period | None:
     """The period the question names, None where it names none. A year alone is the whole of it."""
-    says = catalog.words
-    named_year = _YEAR.search(question)
-    year = int(named_year[1]) if named_year else latest.year
-    if _says(question, says.get("last_year", ())):
-        year = latest.year - 1
+    named_year, last_year = _YEAR.search(question), catalog.count("last_year", question)
+    year = latest.year - 1 if last_year else int(named_year[1]) if named_year else latest.year
     quarter = _QUARTER.search(question)
     if quarter:
         number = int(quarter[1] or _ORDINALS[quarter[2]])
@@ -203,9 +193,9 @@ def find_period(question: str, catalog: Catalog, latest: date) -> Period | None:
         # Without a year, the latest month of that name that is in the tables.
         known = named_year is not None or date(year, month, 1) <= latest
         return month_of(date(year if known else year - 1, month, 1))
-    if _says(question, says.get("last_month", ())):
+    if catalog.count("last_month", question):
         return month_of(latest)
-    if named_year or _says(question, says.get("last_year", ())) or _says(question, says.get("this_year", ())):
+    if named_year or last_year or catalog.count("this_year", question):
         last = date(year, 12, 31) if year < latest.year else _last_day(latest)
         return Period(date(year, 1, 1), max(last, date(year, 1, 31)), str(year))
     return None
@@ -219,10 +209,6 @@ def _month(question: str, catalog: Catalog) -> int | None:
             if re.search(pattern, question):
                 return number
     return None
-
-
-def _says(question: str, phrases: tuple[str, ...]) -> bool:
-    return any(re.search(rf"\b{re.escape(phrase)}\b", question) for phrase in phrases)
 
 
 def _plus(day: date, months: int) -> date:

@@ -88,11 +88,16 @@ class RowCache(Generic[Key]):
 
     def rows(self, keys: Sequence[Key], compute: Callable[[Sequence[Key]], Vectors], at_once: int) -> list[Vectors]:
         """A row per key; those that are not known are computed, `at_once` at a time."""
+        import numpy as np
+
         with self._lock:
             found = {key: self._memory[key] for key in keys if key in self._memory}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
         if missing and self.store:
-            found |= self._stored(self.store, missing)
+            digests = {self._digest(key): key for key in missing}
+            stored = {digests[name]: row for name, row in self.store.get(list(digests)).items() if len(row) % 4 == 0}
+            rows = {key: np.frombuffer(row, "<f4") for key, row in stored.items()}
+            found |= {key: row for key, row in rows.items() if self._is_whole(row)}
             missing = [key for key in missing if key not in found]
         for start in range(0, len(missing), at_once):
             part = missing[start : start + at_once]
@@ -107,14 +112,6 @@ class RowCache(Generic[Key]):
             while len(self._memory) > self._most:
                 self._memory.popitem(last=False)
         return [found[key] for key in keys]
-
-    def _stored(self, store: DiskCache, keys: Sequence[Key]) -> dict[Key, Vectors]:
-        import numpy as np
-
-        by_digest = {self._digest(key): key for key in keys}
-        stored = store.get(list(by_digest))
-        found = {by_digest[name]: np.frombuffer(row, "<f4") for name, row in stored.items() if len(row) % 4 == 0}
-        return {key: row for key, row in found.items() if self._is_whole(row)}
 
     def _digest(self, key: Key) -> bytes:
         named = "\0".join((self._name, *((key,) if isinstance(key, str) else key)))
@@ -146,6 +143,7 @@ class CachedEmbedder:
         return len(row) == self.dimension and abs(float(row @ row) - 1) < 1e-3
 
 
+_PREFIX = "sentence-transformers/"
 _PUBLISHERS = {  # how the names of their models begin
     "BAAI": ("bge-",),
     "intfloat": ("e5-", "multilingual-e5-"),
@@ -172,11 +170,6 @@ def load_embedder(model: str = DEFAULT_MODEL, **options: object) -> CachedEmbedd
 
 @lru_cache(maxsize=8)
 def _load(settings: EmbeddingTable, folder: Path) -> CachedEmbedder:
-    cache = DiskCache(folder / "vectors.sqlite") if settings.cache else None
-    return CachedEmbedder(_inner(settings), cache)
-
-
-def _inner(settings: EmbeddingTable) -> Embedder:
     backend = settings.backend or _guess(settings.model, settings.base_url)
     if backend == "http":
         from answerkey.embed.http_embedder import HttpEmbedder
@@ -184,10 +177,12 @@ def _inner(settings: EmbeddingTable) -> Embedder:
         if not settings.base_url:
             raise SettingsError('[embedding] backend = "http" needs base_url, such as http://127.0.0.1:8080/v1')
         key = key_from_variable(settings.api_key_env)
-        return HttpEmbedder(settings.model, settings.base_url, key, settings.timeout)
-    if backend == "sentence-transformers":
-        return load_sentence_transformer(_full(settings.model))
-    return _packaged(_short(settings.model), settings.threads)
+        inner: Embedder = HttpEmbedder(settings.model, settings.base_url, key, settings.timeout)
+    elif backend == "sentence-transformers":
+        inner = load_sentence_transformer(_full(settings.model))
+    else:
+        inner = _packaged(settings.model.removeprefix(_PREFIX), settings.threads)
+    return CachedEmbedder(inner, DiskCache(folder / "vectors.sqlite") if settings.cache else None)
 
 
 @lru_cache(maxsize=4)
@@ -202,7 +197,7 @@ def _packaged(name: str, threads: int | None) -> Embedder:
 def _guess(name: str, base_url: str | None) -> str:
     if base_url:
         return "http"
-    if _short(name) in (DEFAULT_MODEL, INT8_MODEL):
+    if name.removeprefix(_PREFIX) in (DEFAULT_MODEL, INT8_MODEL):
         return "minilm"
     if "/" in name or Path(name).is_dir() or "/" in _full(name):
         return "sentence-transformers"
@@ -219,16 +214,16 @@ def _full(name: str) -> str:
     return f"{publisher}/{name}" if publisher else name
 
 
-def _short(name: str) -> str:
-    return name.removeprefix("sentence-transformers/")
-
-
 class SentenceTransformerEmbedder:
     """Any model of sentence-transformers (the extra of that name), on torch."""
 
     def __init__(self, name: str, model: Any) -> None:
         self.name = name
-        self.digest = _weights_hash(model)
+        digest = hashlib.sha256()
+        for part, tensor in sorted(model.state_dict().items()):
+            digest.update(part.encode())
+            digest.update(tensor.detach().cpu().float().numpy().tobytes())
+        self.digest = digest.hexdigest()
         self.precision = str(next(model.parameters()).dtype).removeprefix("torch.")
         # The method was renamed; either name may be the one that is there.
         measure = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
@@ -253,11 +248,3 @@ def load_sentence_transformer(name: str) -> SentenceTransformerEmbedder:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise SettingsError(f'sentence-transformers cannot load "{name}": {why}') from error
     return SentenceTransformerEmbedder(name, model)
-
-
-def _weights_hash(model: Any) -> str:
-    digest = hashlib.sha256()
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().float().numpy().tobytes())
-    return digest.hexdigest()

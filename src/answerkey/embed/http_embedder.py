@@ -27,14 +27,6 @@ FIRST_PAUSE = 0.5
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
-class _TryAgain(EndpointError):
-    """A failure that may pass; the server may name a number of seconds to wait."""
-
-    def __init__(self, message: str, after: float = 0.0) -> None:
-        super().__init__(message)
-        self.after = after
-
-
 class _Item(msgspec.Struct):
     embedding: object
     index: int | None = None
@@ -79,7 +71,14 @@ class HttpEmbedder:
     def _vectors(self, texts: Sequence[str]) -> Vectors:
         # An empty text, which servers reject, is a blank.
         body = {"model": self.name, "input": [valid_text(text) or " " for text in texts]}
-        rows = self._rows(self._ask(json.dumps(body).encode()), len(texts))
+        try:
+            items = msgspec.convert(self._ask(json.dumps(body).encode()), _Reply).data
+        except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half a character
+            raise EndpointError(f'{self._shown} answered without "data": [{{"embedding": …}}]') from None
+        if len(items) != len(texts):
+            raise EndpointError(f"{self._shown} returned {len(items)} vectors for {len(texts)} texts")
+        places = sorted((n if item.index is None else item.index, n) for n, item in enumerate(items))
+        rows = [items[n].embedding for _, n in places]
         with self._lock:
             vectors = unit_rows(rows, len(texts), self._dimension, self._shown)
             self._dimension = vectors.shape[1]
@@ -87,24 +86,26 @@ class HttpEmbedder:
 
     def _ask(self, content: bytes) -> object:
         """The reply, tried again after a failure that may pass."""
-        for tries in range(1, ATTEMPTS):
+        problem = ""
+        for tries in range(1, ATTEMPTS + 1):
+            self._client.begin()
+            after = 0.0  # the server may name a number of seconds to wait
             try:
-                return self._post(content)
-            except _TryAgain as failure:
-                time.sleep(max(failure.after, back_off(tries, FIRST_PAUSE, 10.0)))
-        return self._post(content)
+                reply = self._client.request("POST", self.url, content)
+            except TimedOutReply:
+                problem = f"{self._shown} did not answer within {self._client.timeout:g} s"
+            except NoReply as error:
+                problem = f"{self._shown} cannot be reached: {error}; is it running?"
+            else:
+                problem = f"{self._shown} answered {reply.status}: {self._short(reply)}"
+                if reply.status not in _PASSING:
+                    return self._value(reply, problem)
+                after = min(retry_after(reply.headers) or 0.0, LONGEST_PAUSE)
+            if tries < ATTEMPTS:
+                time.sleep(max(after, back_off(tries, FIRST_PAUSE, 10.0)))
+        raise EndpointError(problem)
 
-    def _post(self, content: bytes) -> object:
-        self._client.begin()
-        try:
-            reply = self._client.request("POST", self.url, content)
-        except TimedOutReply:
-            raise _TryAgain(f"{self._shown} did not answer within {self._client.timeout:g} s") from None
-        except NoReply as error:
-            raise _TryAgain(f"{self._shown} cannot be reached: {error}; is it running?") from None
-        answered = f"{self._shown} answered {reply.status}: {self._short(reply)}"
-        if reply.status in _PASSING:
-            raise _TryAgain(answered, min(retry_after(reply.headers) or 0.0, LONGEST_PAUSE))
+    def _value(self, reply: HttpReply, answered: str) -> object:
         if reply.status in {401, 403}:
             fix = "check the variable named by api_key_env"
             raise EndpointError(f"{self._shown} refused the key ({reply.status}); {fix}")
@@ -114,16 +115,6 @@ class HttpEmbedder:
             return json.loads(reply.body)
         except (ValueError, RecursionError):
             raise EndpointError(f"{self._shown} did not answer with JSON: {self._short(reply)}") from None
-
-    def _rows(self, reply: object, count: int) -> list[object]:
-        try:
-            items = msgspec.convert(reply, _Reply).data
-        except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half a character
-            raise EndpointError(f'{self._shown} answered without "data": [{{"embedding": …}}]') from None
-        if len(items) != count:
-            raise EndpointError(f"{self._shown} returned {len(items)} vectors for {count} texts")
-        places = sorted((n if item.index is None else item.index, n) for n, item in enumerate(items))
-        return [items[n].embedding for _, n in places]
 
     @property
     def _shown(self) -> str:

@@ -181,16 +181,12 @@ class MiniLM:
         for start in range(0, len(texts), TEXTS_PER_ROUND):
             part = [tokenizable(text) for text in texts[start : start + TEXTS_PER_ROUND]]
             encodings = self._tokenizer.encode(part)
-            for batch, rows in self._run(encodings):
-                vectors[[start + n for n in batch]] = rows
+            batches = list(batches_by_length(encodings))
+            with ThreadPoolExecutor(min(self._threads, len(batches)) or 1, "embed") as pool:  # a batch per core
+                parts = ([encodings[n] for n in batch] for batch in batches)
+                for batch, rows in zip(batches, pool.map(self._run_batch, parts), strict=True):
+                    vectors[[start + n for n in batch]] = rows
         return unit_rows(vectors, len(texts), self.dimension, f"the embedding model {self.name}")
-
-    def _run(self, encodings: Sequence[Tokens]) -> Iterator[tuple[list[int], Vectors]]:
-        """Batches of text numbers, each with its part of the output; every core takes a batch of its own."""
-        batches = list(batches_by_length(encodings))
-        with ThreadPoolExecutor(min(self._threads, len(batches)) or 1, "embed") as pool:
-            parts = ([encodings[n] for n in batch] for batch in batches)
-            yield from zip(batches, pool.map(self._run_batch, parts), strict=True)
 
     def _run_batch(self, encodings: Sequence[Tokens]) -> Vectors:
         longest = max(len(encoding) for encoding in encodings)

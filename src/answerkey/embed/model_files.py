@@ -110,17 +110,10 @@ STEPS = 64
 def int8_graph(files: ModelFiles) -> Path:
     """The path of the 8-bit graph, its weights beside it; made again where they are missing or damaged."""
     folder = cache_folder() / "models" / f"{files.facts.name}-int8-{files.digest(GRAPH, WEIGHTS)[:16]}"
-    for name in (GRAPH, WEIGHTS):
-        if file_hash(folder / name) != files.facts.sha256[name]:
-            _make(files, folder)
-            break
-    return folder / GRAPH
-
-
-def _make(files: ModelFiles, folder: Path) -> None:
-    """Written aside and renamed, so that another process never sees half a file."""
+    if all(file_hash(folder / name) == files.facts.sha256[name] for name in (GRAPH, WEIGHTS)):
+        return folder / GRAPH
     graph = files.checked(GRAPH)
-    try:
+    try:  # written aside and renamed, so that another process never sees half a file
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
             (Path(aside) / WEIGHTS).write_bytes(int8_weights(files))
@@ -129,6 +122,7 @@ def _make(files: ModelFiles, folder: Path) -> None:
                 os.replace(Path(aside) / name, folder / name)
     except OSError as error:
         raise StorageError(f"cannot keep the int8 model in {folder}: {error}; set ANSWERKEY_CACHE") from error
+    return folder / GRAPH
 
 
 def int8_weights(files: ModelFiles) -> bytes:

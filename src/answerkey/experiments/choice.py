@@ -19,28 +19,21 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
-    """What the choice gives on queries that did not take part in it: cross-validated, with a 95 % interval."""
-
-    value: float
-    interval: Interval | None
-
-
-@dataclass(frozen=True, slots=True)
 class Best:
     """`winner`, `runner_up` and `default` are (variant, K) numbers; tests are of the winner against the other, by
-    query. `keep_default`: the default is among the settings, and what the choice gives on unseen queries is not clearly
-    better."""
+    query. `unseen` is what the choice gives on queries that did not take part in it: cross-validated, with a 95 %
+    interval. `keep_default`: the default is among the settings, and that is not clearly better."""
 
     winner: Place
     value: float
     queries: int
-    runner_up: Place | None
-    test: Difference | None
-    unseen: Unseen | None
-    default: Place | None
-    default_test: Difference | None
     sentence: str
+    runner_up: Place | None = None
+    test: Difference | None = None
+    unseen: float | None = None
+    unseen_interval: Interval | None = None
+    default: Place | None = None
+    default_test: Difference | None = None
 
     @property
     def keep_default(self) -> bool:
@@ -58,27 +51,24 @@ def best_setting(sweep: Sweep, places: Sequence[Place] | None = None, queries: n
     winner, value, n = order[0], float(table[0].mean()), int(asked.sum())
     if len(order) == 1:
         sentence = f"{setting_name(sweep, winner)} is the only setting: {sweep.plan.select_name} {value:.4f}"
-        return Best(winner, value, n, None, None, None, None, None, sentence)
-    others = [n for n, place in enumerate(order) if place[0] != winner[0]] or [1]
-    test = difference(table[others[0]], table[0])
+        return Best(winner, value, n, sentence)
+    other = next((n for n, place in enumerate(order) if place[0] != winner[0]), 1)
     held_out = cross_validated(table)
-    unseen = Unseen(float(held_out.mean()), mean_interval(held_out)) if n > 1 else None
-    default = _default(sweep, order, winner)
-    default_test = difference(table[order.index(default)], held_out) if default is not None and n > 1 else None
-    found = Best(winner, value, n, order[others[0]], test, unseen, default, default_test, "")
+    # The default is the α that the suite sets (0.5 otherwise) in the first index, at the winner's K or else at any.
+    rows = [n for n, v in enumerate(sweep.variants) if v.alpha == sweep.settings.alpha and not v.stage and v.setup == 0]
+    there = [place for place in order if place[0] in rows]
+    default = next((place for place in there if place[1] == winner[1]), there[0] if there else None)
+    found = Best(
+        winner, value, n, "", order[other], difference(table[other], table[0]),
+        float(held_out.mean()) if n > 1 else None, mean_interval(held_out), default,
+        difference(table[order.index(default)], held_out) if default is not None and n > 1 else None,
+    )  # fmt: skip
     return replace(found, sentence=_sentence(sweep, found))
 
 
 def _ordered(sweep: Sweep, places: Sequence[Place], asked: np.ndarray) -> list[Place]:
     means = {place: float(sweep.chosen[place[0], place[1], asked].mean()) for place in places}
     return sorted(places, key=lambda place: (-round(means[place], 9), sweep.ks[place[1]], place[0]))
-
-
-def _default(sweep: Sweep, places: Sequence[Place], winner: Place) -> Place | None:
-    """The α that the suite sets (0.5 otherwise) in the first index, at the winner's K or else at any."""
-    rows = [n for n, v in enumerate(sweep.variants) if v.alpha == sweep.settings.alpha and not v.stage and v.setup == 0]
-    there = [place for place in places if place[0] in rows]
-    return next((place for place in there if place[1] == winner[1]), there[0] if there else None)
 
 
 def cross_validated(table: Floats) -> Floats:
@@ -112,10 +102,9 @@ def by_type(sweep: Sweep) -> list[TypeChoice]:
     types = np.array(sweep.types)
     found: list[TypeChoice] = []
     for kind in sorted({*types[sweep.labelled].tolist()}):
-        mask = types == kind
-        n = int((mask & sweep.labelled).sum())
-        note = f"only {counted(n, 'query', 'queries')}: too few to choose by" if n < FEW_QUERIES else ""
-        found.append(TypeChoice(kind, best_setting(sweep, queries=mask), note))
+        best = best_setting(sweep, queries=types == kind)
+        few = f"only {counted(best.queries, 'query', 'queries')}: too few to choose by"
+        found.append(TypeChoice(kind, best, few if best.queries < FEW_QUERIES else ""))
     return found if len(found) > 1 else []
 
 
@@ -146,10 +135,9 @@ def routing(sweep: Sweep, types: Sequence[TypeChoice], overall: Best) -> Routing
     test = difference(single, routed)
     p = "" if test.p is None else f", p = {test.p:.2g}"
     figures = f"{sweep.plan.select_name} {routed.mean():.4f} against {single.mean():.4f} on unseen queries{p}"
-    if test.sure and (test.diff or 0.0) > 0:
-        sentence = f"a method per question type is better than one for all ({figures})"
-    else:
-        sentence = f"a method per question type is not measurably better: use one for all ({figures})"
+    better = test.sure and (test.diff or 0.0) > 0
+    found = "better than one for all" if better else "not measurably better: use one for all"
+    sentence = f"a method per question type is {found} ({figures})"
     routes = {choice.type: choice.best.winner if not choice.note else overall.winner for choice in types}
     return Routing(routes, float(routed.mean()), float(single.mean()), test, sentence)
 
@@ -202,7 +190,7 @@ def _sentence(sweep: Sweep, best: Best) -> str:
     metric = sweep.plan.select_name
     p = "" if best.test.p is None else f", p = {best.test.p:.2g}"
     margin = f"{metric} {best.test.mean_b:.4f} against {best.test.mean_a:.4f}{p}, {counted(best.queries, 'query', 'queries')}"
-    unseen = f"; expect {best.unseen.value:.4f} on unseen queries" if best.unseen else ""
+    unseen = "" if best.unseen is None else f"; expect {best.unseen:.4f} on unseen queries"
     if best.keep_default and best.default is not None and best.default_test is not None:
         gain = f"{metric} {best.default_test.mean_b:.4f} on unseen queries against {best.default_test.mean_a:.4f}"
         kept = setting_name(sweep, best.default)

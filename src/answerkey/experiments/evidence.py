@@ -1,10 +1,10 @@
-"""What a diagnosis looks at: labels, rankings, and as much of the index as is known."""
+"""What a diagnosis looks at (labels, rankings, and as much of the index as is known), and what it finds."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from answerkey.coerce.decode import read_text
@@ -17,6 +17,7 @@ from answerkey.metrics.ranking.rank import rank, ranking_of
 from answerkey.retrieval.fuse import weighted_sum
 from answerkey.retrieval.rankings import read_configurations, read_labels
 from answerkey.runs.suite import load_suite
+from answerkey.text import counted
 
 MEASURE_K = 5
 MEASURE = f"ndcg@{MEASURE_K}"
@@ -62,6 +63,50 @@ class RetrievalFinding:
     items: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """`notes` are no faults. `score` is the mean F1@5 over the labelled queries, pages counted once."""
+
+    queries: int
+    labelled: int
+    score: float | None
+    findings: tuple[RetrievalFinding, ...]
+    notes: tuple[RetrievalFinding, ...]
+    checked: tuple[str, ...]
+
+    @property
+    def healthy(self) -> bool:
+        """Nothing found wrong, and not because nothing relevant was retrieved at all."""
+        return not self.findings and self.labelled > 0 and self.score != 0
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "healthy": self.healthy, "sentence": sentence(self), "queries": self.queries, "labelled": self.labelled,
+            "measure": MEASURE, "score": self.score, "checked": list(self.checked),
+            "findings": [asdict(finding) for finding in self.findings], "notes": [asdict(note) for note in self.notes],
+        }  # fmt: skip
+
+
+def gain(finding: RetrievalFinding, now: float | None) -> float:
+    """How much fixing it would add to the score; 0 if that is not known."""
+    return 0.0 if finding.score_if_fixed is None else finding.score_if_fixed - (now or 0.0)
+
+
+def sentence(diagnosis: Diagnosis) -> str:
+    """The verdict in one line."""
+    score = "" if diagnosis.score is None else f"; {MEASURE} is {diagnosis.score:.3f} over {diagnosis.labelled} queries"
+    if diagnosis.labelled == 0:
+        return "no query has a relevant page: there is nothing to measure"
+    if diagnosis.healthy:
+        return f"healthy: nothing found in {', '.join(diagnosis.checked)}{score}"
+    if not diagnosis.findings:
+        return f"not one relevant page is found{score}, and no check says why: compare the ids of labels and rankings"
+    first = diagnosis.findings[0]
+    more = gain(first, diagnosis.score)
+    best = f" (would add {more:+.3f} to {MEASURE})" if more > 0 else ""
+    return f"{counted(len(diagnosis.findings), 'finding')}{score}. First: {first.title}{best}"
+
+
 def share(part: int, whole: int) -> str:
     return f"{part} of {whole} ({part / whole:.0%})" if whole else f"{part} of 0"
 
@@ -69,7 +114,7 @@ def share(part: int, whole: int) -> str:
 def from_suite(path: Path, step: Step = lambda _: None, collection: str | None = None) -> RetrievalEvidence:
     """Cases and index of the suite, searched once with its α; `collection` replaces that of its vector store."""
     prepared = prepare(load_suite(path, collection=collection), step)
-    index, cases = prepared.index, prepared.cases
+    index, cases = prepared.setups[0], prepared.cases
     step(f"searching {len(index.chunks)} chunks for {len(cases)} questions")
     candidates = index.candidates([case.question for case in cases], prepared.settings.pool)
     alpha = prepared.settings.alpha if index.dense is not None else 0.0
@@ -78,15 +123,11 @@ def from_suite(path: Path, step: Step = lambda _: None, collection: str | None =
     labels = dict(prepared.check.labels)
     if any(prepared.quotes):  # the pages whose chunks hold the quote
         held = find_quotes(prepared.quotes, index.chunks, prepared.settings.quote_share).share
-        pages = [{index.chunks[n].page: 1.0 for n in found} for found in held]
-        labels |= {case.id: row for case, row in zip(cases, pages, strict=True) if row}
-    return RetrievalEvidence(
-        labels,
-        {case.id: row for case, row in zip(cases, found, strict=True)},
-        [chunk.page for chunk in index.chunks],
-        [chunk.text for chunk in index.chunks],
-        {case.id: case.question for case in cases},
-    )
+        holding = [{index.chunks[n].page: 1.0 for n in found} for found in held]
+        labels |= {case.id: row for case, row in zip(cases, holding, strict=True) if row}
+    rankings = {case.id: row for case, row in zip(cases, found, strict=True)}
+    pages, texts = [chunk.page for chunk in index.chunks], [chunk.text for chunk in index.chunks]
+    return RetrievalEvidence(labels, rankings, pages, texts, {case.id: case.question for case in cases})
 
 
 def from_run(folder: Path) -> RetrievalEvidence:

@@ -103,7 +103,12 @@ def plan_of(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
         asked_alphas = (0.0,)
     asked_alphas = tuple(round(alpha, 6) for alpha in asked_alphas)
     more = [*(NAMED.values() if named else ()), *(() if topk_alpha is None else (round(topk_alpha, 6),))]
-    select = _select(settings.select, STANDARD_K if standard else asked_ks[-1])
+    select: tuple[str, int | None] = ("ndcg", STANDARD_K if standard else asked_ks[-1])
+    if settings.select:
+        try:
+            select = (settings.select, None) if settings.select in METRICS else parse_name(settings.select)
+        except SettingsError as error:
+            raise SettingsError(f"[retrieval] select: {error}") from None
     return SweepPlan(
         tuple(sorted({*asked_alphas, *more})), tuple(sorted({*asked_ks, *((STANDARD_K,) if named else ())})),
         asked_alphas, asked_ks, rrf=with_dense and (settings.rrf or standard), named=named, standard=standard,
@@ -111,22 +116,11 @@ def plan_of(settings: RetrievalTable, with_dense: bool = True) -> SweepPlan:
     )  # fmt: skip
 
 
-def _select(given: str, largest: int) -> tuple[str, int | None]:
-    if not given:
-        return "ndcg", largest
-    if given in METRICS:
-        return given, None
-    try:
-        return parse_name(given)
-    except SettingsError as error:
-        raise SettingsError(f"[retrieval] select: {error}") from None
-
-
-def variants_of(plan: SweepPlan, setup: int = 0) -> list[Variant]:
+def variants_of(plan: SweepPlan, setup: int) -> list[Variant]:
     """A variant per α, ascending, and reciprocal rank fusion where it is asked for."""
     names = {alpha: name for name, alpha in NAMED.items()}
     found = [Variant(names.get(alpha, f"Hybrid_{alpha:g}"), alpha, "", setup) for alpha in plan.alphas]
-    return [*found, Variant(RRF, None, "", setup)] if plan.rrf else found
+    return [*found, *([Variant(RRF, None, "", setup)] if plan.rrf else ())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,21 +133,17 @@ class Labels:
     grade: Floats
     ideal: Places
 
-    @property
-    def labelled(self) -> np.ndarray:
-        return np.bincount(self.ideal.query, minlength=self.queries) > 0
-
 
 def number_labels(labels: Sequence[Mapping[str, float]], pages: Sequence[str]) -> Labels:
     numbers = {page: number for number, page in enumerate(pages)}
-    pairs = sorted(
-        (query * len(pages) + numbers[page], grade)
+    grades = {
+        query * len(pages) + numbers[page]: grade
         for query, row in enumerate(labels)
         for page, grade in row.items()
         if grade > 0 and page in numbers
-    )
-    code = np.array([pair[0] for pair in pairs], np.int64)
-    return Labels(len(labels), len(pages), code, np.array([pair[1] for pair in pairs]), ideal_places(labels))
+    }
+    code = np.array(sorted(grades), np.int64)
+    return Labels(len(labels), len(pages), code, np.array([grades[n] for n in sorted(grades)]), ideal_places(labels))
 
 
 def hits_in_pages(rankings: Ints, labels: Labels) -> Hits:

@@ -59,14 +59,23 @@ class PageNames:
 
     def near(self, label: str) -> str:
         """What the label may mean, as advice; "" where nothing is near."""
-        if (spread := _RANGE.match(label)) and (pages := self._range(spread)):
-            return ", ".join(f'"{page}"' for page in pages)
+        if spread := _RANGE.match(label):
+            document, first, last = spread["document"].strip(" #:,"), int(spread["first"]), int(spread["last"])
+            numbers = range(first, last + 1) if first < last <= first + _LONGEST_RANGE else ()
+            pages = [self.find(f"{document}#{page}" if document else str(page)) for page in numbers]
+            if pages and all(pages):
+                return ", ".join(f'"{page}"' for page in pages)
         if (without_chunk := self.find(re.sub(r"[:_-]\d+$", "", label))) is not None:
             return f'"{without_chunk}"'
         numbers = [str(int(number)) for number in re.findall(r"(?<![.\d])\d{1,18}(?!\d)", label)]
         letters = [word for word in words(re.sub(r"[\d_]+", " ", label)) if word not in _PAGE_WORDS]
+
+        def about(one: str) -> set[str]:
+            """The words of the id's document."""
+            return set(words((page_parts(one)[0] or " ".join(self._single)).replace("_", " ")))
+
         for number in reversed(numbers):
-            if meant := [one for one in self._by_page.get(number, ()) if self._is_about(one, letters)]:
+            if meant := [one for one in self._by_page.get(number, ()) if about(one).issuperset(letters)]:
                 return " or ".join(f'"{one}"' for one in meant[:3])
         pages = self._by_document.get(document_stem(page_parts(label)[0] or label), [])
         if len(pages) == 1:
@@ -87,19 +96,6 @@ class PageNames:
     @cached_property
     def _folded(self) -> dict[str, str]:
         return {one: fold(one) for one in self.ids}
-
-    def _is_about(self, one: str, letters: Sequence[str]) -> bool:
-        """Whether the label's words, if it has any, are those of the id's document."""
-        own = set(words((page_parts(one)[0] or " ".join(self._single)).replace("_", " ")))
-        return own.issuperset(letters)
-
-    def _range(self, spread: re.Match[str]) -> list[str]:
-        first, last = int(spread["first"]), int(spread["last"])
-        if not first < last <= first + _LONGEST_RANGE:
-            return []
-        document = spread["document"].strip(" #:,")
-        pages = [self.find(f"{document}#{page}" if document else str(page)) for page in range(first, last + 1)]
-        return [page for page in pages if page] if all(pages) else []
 
 
 @dataclass(frozen=True)

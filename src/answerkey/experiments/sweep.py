@@ -28,7 +28,6 @@ from answerkey.user_code import import_from
 
 Step = Callable[[str], None]
 Place = tuple[int, int]
-QUOTE_COLUMNS = ("quote", "quotes")
 NO_MODEL = "none"
 BM25_ALONE = "Pure_Sparse_BM25"
 TIMED = 50
@@ -43,10 +42,6 @@ class PreparedSweep:
     setups: list[SearchIndex]
     check: LabelCheck
     quotes: list[tuple[str, ...]]
-
-    @property
-    def index(self) -> SearchIndex:
-        return self.setups[0]
 
 
 @dataclass(frozen=True)
@@ -131,17 +126,12 @@ def prepare(suite: Suite, step: Step = lambda _: None) -> PreparedSweep:
     plan_of(settings, any(embedders))  # a wrong setting is an error before the documents are read
     step("reading and indexing the documents (kept in the cache for the next time)")
     setups = open_indexes(settings, embedders, step)
-    quotes = [_quotes(case) for case in cases]
+    texts = (as_texts(case.extra.get("quote") or case.extra.get("quotes"), "quote", LIVE) for case in cases)
+    quotes = [tuple(filter(None, found)) for found in texts]
     with_pages = [replace(case, relevant=None) if quote else case for case, quote in zip(cases, quotes, strict=True)]
     documents = {chunk.document for chunk in setups[0].chunks}
     check = check_labels(labels_of(with_pages), setups[0].pages, documents)
     return PreparedSweep(settings, cases, setups, check, quotes)
-
-
-def _quotes(case: Case) -> tuple[str, ...]:
-    """The case's own words of the relevant text, from the column `quote`."""
-    given = next((case.extra[name] for name in QUOTE_COLUMNS if case.extra.get(name)), None)
-    return tuple(quote for quote in as_texts(given, "quote", LIVE) if quote)
 
 
 def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool = True) -> Sweep:
@@ -164,14 +154,21 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
         for index, one in zip(prepared.setups, measured, strict=True)
     ]
     lost = set(measured[0].lost).intersection(*(one.lost for one in measured))
+    grades = [prepared.check.labels[case.id].values() for case in cases]
+    labelled = [bool(q) or any(grade > 0 for grade in row) for q, row in zip(prepared.quotes, grades, strict=True)]
     sweep = Sweep(
         tuple(cases), tuple(prepared.setups), plan, tuple(variants),
         np.concatenate([one.values for one in measured]), np.concatenate([one.chosen for one in measured]),
-        np.concatenate([one.rankings for one in measured]), pages, measured[0].labelled, np.concatenate(milliseconds),
+        np.concatenate([one.rankings for one in measured]), pages, np.array(labelled), np.concatenate(milliseconds),
         (), {}, replace(prepared.check, lost_quotes=tuple(sorted(lost))), tuple(prepared.quotes), settings,
         {name: sum(one.seconds[name] for one in measured) for name in measured[0].seconds},
     )  # fmt: skip
-    topk = _topk_rows(sweep)
+    # For each index the variant of the top-K analysis: the α that was given, or the best one at the main K.
+    means, topk = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1), dict[int, int]()
+    for setup in range(len(sweep.setups)):
+        rows = sweep.alpha_rows(setup)
+        given = [n for n, v in enumerate(variants) if v.setup == setup and v.alpha == plan.topk_alpha]
+        topk[setup] = given[0] if plan.topk_alpha is not None and given else rows[int(np.argmax(means[rows]))]
     places = [
         (row, plan.ks.index(k))
         for row, variant in enumerate(variants)
@@ -180,24 +177,12 @@ def run_sweep(prepared: PreparedSweep, step: Step = lambda _: None, timed: bool 
     return replace(sweep, places=tuple(places), topk=topk)
 
 
-def _topk_rows(sweep: Sweep) -> dict[int, int]:
-    """For each index the variant of the top-K analysis: the α that was given, or the best one at the main K."""
-    means = sweep.chosen[:, sweep.main][:, sweep.labelled].mean(axis=1)
-    found: dict[int, int] = {}
-    for setup in range(len(sweep.setups)):
-        rows = sweep.alpha_rows(setup)
-        given = [n for n, v in enumerate(sweep.variants) if v.setup == setup and v.alpha == sweep.plan.topk_alpha]
-        found[setup] = given[0] if sweep.plan.topk_alpha is not None and given else rows[int(np.argmax(means[rows]))]
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Measured:
     variants: list[Variant]
     values: Floats
     chosen: Floats
     rankings: Ints
-    labelled: NDArray[np.bool_]
     lost: list[str]
     seconds: dict[str, float]
 
@@ -225,32 +210,27 @@ def _measure_setup(prepared: PreparedSweep, setup: int, plan: SweepPlan, pages: 
             variants.append(extra)
             chunks = np.concatenate([chunks, ranking[None]])
     values, chosen, rankings = _measured_rankings(index, chunks, labels, quotes, plan, settings.unit)
-    labelled = labels.labelled | np.array([bool(quote) for quote in prepared.quotes])
     numbers = {page: number for number, page in enumerate(pages)}
     shared = np.array([numbers[page] for page in index.pages], np.int64)
     rankings = np.where(rankings >= 0, shared[rankings], -1)
     missing = plan.depth - rankings.shape[2]  # an index with few chunks gives short rankings
     rankings = np.pad(rankings, ((0, 0), (0, 0), (0, max(missing, 0))), constant_values=-1)
     seconds = {"search": searched - began, "fuse_and_measure": time.perf_counter() - searched}
-    return _Measured(variants, values, chosen, rankings, labelled, quotes.lost if quotes else [], seconds)
+    return _Measured(variants, values, chosen, rankings, quotes.lost if quotes else [], seconds)
 
 
 def _measured_rankings(
     index: SearchIndex, chunks: Ints, labels: Labels, quotes: QuoteLabels | None, plan: SweepPlan, unit: str
 ) -> tuple[Floats, Floats, Ints]:
-    rankings = to_pages(index, chunks, unit, plan.depth)
+    if unit == "page" and len(index.pages) < len(index.chunks):  # each page once
+        rankings = collapse(chunks, index.page_of)[..., : plan.depth]
+    else:
+        first = chunks[..., : plan.depth]
+        rankings = np.where(first >= 0, index.page_of[first], -1)
     hits = grid.hits_in_pages(rankings, labels)
     if quotes is not None:
         hits = grid.joined(hits, grid.hits_in_chunks(chunks[..., : plan.depth], quotes))
     return grid.measure_grid(hits, plan.ks, labels.queries), grid.measure_choice(hits, plan, labels.queries), rankings
-
-
-def to_pages(index: SearchIndex, chunks: Ints, unit: str, depth: int) -> Ints:
-    """Chunk rankings as page rankings of at most `depth`; unit "page" keeps each page once."""
-    if unit == "page" and len(index.pages) < len(index.chunks):
-        return collapse(chunks, index.page_of)[..., :depth]
-    cut = chunks[..., :depth]
-    return np.where(cut >= 0, index.page_of[cut], -1)
 
 
 def _staged(
@@ -262,8 +242,13 @@ def _staged(
     found: list[tuple[Variant, Ints]] = []
     if settings.reranker:
         step(f"reranking with {settings.reranker}")
-        named = Variant(f"{variant.name}+rerank", alpha, "rerank", variant.setup)
-        found.append((named, _reranked(index, questions, settings, ranking)))
+        function, number = load_function(settings.reranker), {chunk.id: n for n, chunk in enumerate(index.chunks)}
+        reranked = np.full_like(ranking, -1)
+        for row, question in enumerate(questions):
+            passages = [passage_of(index, chunk) for chunk in ranking[row, : settings.pool].tolist() if chunk >= 0]
+            order = [number[passage.id or ""] for passage in rerank(function, question, passages)]
+            reranked[row, : len(order)] = order
+        found.append((Variant(f"{variant.name}+rerank", alpha, "rerank", variant.setup), reranked))
     if settings.rewriter:
         step(f"rewriting with {settings.rewriter}")
         asked = rewrite(load_function(settings.rewriter), questions)
@@ -272,17 +257,6 @@ def _staged(
         fitted = np.pad(again[:, :width], ((0, 0), (0, max(width - again.shape[1], 0))), constant_values=-1)
         found.append((Variant(f"{variant.name}+rewrite", alpha, "rewrite", variant.setup), fitted))
     return found
-
-
-def _reranked(index: SearchIndex, questions: Sequence[str], settings: RetrievalTable, ranking: Ints) -> Ints:
-    function = load_function(settings.reranker or "")
-    number = {chunk.id: n for n, chunk in enumerate(index.chunks)}
-    result = np.full_like(ranking, -1)
-    for row, question in enumerate(questions):
-        passages = [passage_of(index, chunk) for chunk in ranking[row, : settings.pool].tolist() if chunk >= 0]
-        order = [number[passage.id or ""] for passage in rerank(function, question, passages)]
-        result[row, : len(order)] = order
-    return result
 
 
 def time_searches(
@@ -300,7 +274,7 @@ def time_searches(
         start = time.perf_counter()
         dense = timed.search_dense([question], pool)
         searched = time.perf_counter()
-        sparse = index.sparse.search([question], pool)
+        sparse = index.sparse([question], pool)
         found = time.perf_counter()
         weighted_sum(pool_candidates(dense, sparse), [0.5])
         fusing = time.perf_counter() - found

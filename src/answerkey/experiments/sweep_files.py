@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from answerkey.distributions import t_quantile
 from answerkey.experiments.choice import Best, Conclusions
@@ -71,7 +69,6 @@ def summary(sweep: Sweep, found: Conclusions) -> dict[str, object]:
 
 
 def _facts(sweep: Sweep) -> dict[str, object]:
-    """What shaped the result, for the record."""
     settings, index = sweep.settings, sweep.setups[0]
     models = {one.embed.name: one.embed for one in sweep.setups if one.embed is not None}
     return {
@@ -99,15 +96,15 @@ def _named(sweep: Sweep, place: Place) -> dict[str, object]:
 
 
 def _best(sweep: Sweep, best: Best) -> dict[str, object]:
-    test, unseen = best.test, best.unseen
+    test, interval = best.test, best.unseen_interval
     return {
         **_named(sweep, best.winner),
         "metric": sweep.plan.select_name,
         "value": best.value,
         "f1": float(sweep.mean("f1")[best.winner]),
         "queries": best.queries,
-        "unseen": unseen and unseen.value,
-        "unseen_ci95": [unseen.interval.low, unseen.interval.high] if unseen and unseen.interval else None,
+        "unseen": best.unseen,
+        "unseen_ci95": [interval.low, interval.high] if interval else None,
         "runner_up": _named(sweep, best.runner_up) if best.runner_up else None,
         "difference": test.diff if test else None,
         "ci95": [test.interval.low, test.interval.high] if test and test.interval else None,
@@ -161,7 +158,10 @@ def _write_statistics(sweep: Sweep, file: IO[str]) -> None:
     """A row per setting, query type and metric, over the labelled queries; and the retrieval time of each variant."""
     writer = csv.writer(file)
     writer.writerow([*_SETTING, "query_type", "metric", *NAMES, "p95", *_SETUP])
-    for kind, chosen in _types(sweep):
+    types = np.array(sweep.types)
+    kinds = sorted(set(types[sweep.labelled].tolist()))
+    chosen_by_type = {kind: (types == kind) & sweep.labelled for kind in kinds} if len(kinds) > 1 else {}
+    for kind, chosen in [("all", sweep.labelled), *chosen_by_type.items()]:
         table = np.concatenate([sweep.values[place][chosen] for place in sweep.places], axis=1)
         statistics = iter(describe(table))
         for row, column in sweep.places:
@@ -175,15 +175,6 @@ def _write_statistics(sweep: Sweep, file: IO[str]) -> None:
             first, last = _columns(sweep, row)
             cells = _cells(describe(taken[:, None])[0])
             writer.writerow([*first, "", "all", "retrieval_ms", *cells, f"{np.percentile(taken, 95):.6g}", *last])
-
-
-def _types(sweep: Sweep) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """All labelled queries, and then those of each type where there is more than one."""
-    yield "all", sweep.labelled
-    types = np.array(sweep.types)
-    kinds = sorted(set(types[sweep.labelled].tolist()))
-    for kind in kinds if len(kinds) > 1 else ():
-        yield kind, (types == kind) & sweep.labelled
 
 
 def _cells(row: np.ndarray) -> list[str]:

@@ -67,8 +67,9 @@ class Trace:
         yield f"expected {expected or 'nothing: unlabelled'}"
         yield ""
         for rank, found in enumerate(self.retrieved, start=1):
-            scores = f"dense {_figure(found.dense)}  BM25 {_figure(found.sparse)}  fused {_figure(found.fused)}"
-            yield f"  {rank:>3}. {'✓' if found.relevant else '✗'} {found.page:<20} {scores}"
+            sides = {"dense": found.dense, "BM25": found.sparse, "fused": found.fused}
+            scores = [f"{side} {'-' if value is None else f'{value:.3f}':>7}" for side, value in sides.items()]
+            yield f"  {rank:>3}. {'✓' if found.relevant else '✗'} {found.page:<20} {'  '.join(scores)}"
             yield f"         {found.text}"
         if self.not_retrieved:
             absent = (f"{page}{'' if there else ' (not in the index)'}" for page, there in self.not_retrieved.items())
@@ -126,12 +127,7 @@ def _scored(sweep: Sweep, place: Place, number: int) -> list[tuple[int, TracedPa
     return found
 
 
-def _figure(score: float | None) -> str:
-    return f"{'-':>7}" if score is None else f"{score:>7.3f}"
-
-
 def _sums(values: Mapping[str, float], gains: list[float], ideal: list[float], k: int) -> dict[str, str]:
-    """The arithmetic of each metric."""
     hits = [rank for rank, gain in enumerate(gains, start=1) if gain > 0]
     found, relevant = len(hits), len(ideal)
     first = f"1 / {hits[0]}" if hits else "no relevant page"

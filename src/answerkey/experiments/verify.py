@@ -84,61 +84,44 @@ def verify_suite(suite: Suite, originals: Path | None = None, step: Step = lambd
     return verify(open_index(settings, None, step).chunks, pages)
 
 
-class PdfPages:
-    """Which runs of words stand on which page, and which go from a page to the next."""
-
-    def __init__(self, pages: Mapping[PageKey, str]) -> None:
-        self.words = {key: words(_joined(text)) for key, text in pages.items()}
-        self.held: dict[Run, list[PageKey]] = defaultdict(list)
-        self.crossing: dict[PageKey, set[Run]] = {}
-        for key, found in self.words.items():
-            for run in set(_runs(found)):
-                self.held[run].append(key)
-            following = self.words.get((key[0], key[1] + 1), ())
-            self.crossing[key] = set(_runs(found[1 - _RUN :] + following[: _RUN - 1]))
-        stems = {stem for stem, _ in self.words}
-        self.only = next(iter(stems)) if len(stems) == 1 else None
-
-    def shares(self, text: str) -> dict[PageKey, float]:
-        """What share of the text each page holds; a text of a few words is on the pages that hold them all."""
-        asked = _runs(words(_joined(text)))
-        if not asked:
-            few = set(words(text))
-            return {key: 1.0 for key, found in self.words.items() if few and few <= set(found)}
-        counts = Counter(page for run in asked for page in self.held.get(run, ()))
-        return {key: count / len(asked) for key, count in counts.items()}
-
-    def stands(self, key: PageKey, text: str, shares: Mapping[PageKey, float]) -> bool:
-        """On its page; or it begins there and continues on the next page."""
-        own, following = shares.get(key, 0.0), shares.get((key[0], key[1] + 1), 0.0)
-        if own >= _HELD or not words(text):
-            return True
-        return own + following >= _HELD and not self.crossing[key].isdisjoint(_runs(words(_joined(text))))
-
-
 def verify(chunks: Sequence[Chunk], pages: Mapping[PageKey, str]) -> Verification:
     """Each chunk against the page it names. A text on several pages is right on each of them."""
-    known = PdfPages(pages)
-    wrong: list[WrongPage] = []
-    lost: list[WrongPage] = []
-    unreadable: list[WrongPage] = []
+    page_words = {key: _whole_words(text) for key, text in pages.items()}
+    held: dict[Run, list[PageKey]] = defaultdict(list)  # the pages on which each run of words stands
+    crossing: dict[PageKey, set[Run]] = {}  # the runs that go from a page to the next
+    for key, found in page_words.items():
+        for run in set(_runs(found)):
+            held[run].append(key)
+        following = page_words.get((key[0], key[1] + 1), ())
+        crossing[key] = set(_runs(found[1 - _RUN :] + following[: _RUN - 1]))
+    stems = {stem for stem, _ in page_words}
+    only = next(iter(stems)) if len(stems) == 1 else None
+    wrong, lost, unreadable = list[WrongPage](), list[WrongPage](), list[WrongPage]()
     shifts: Counter[int] = Counter()
     for chunk in chunks:
-        key, shares = _key(chunk, known.only), known.shares(chunk.text)
+        key, runs, few = _key(chunk, only), _runs(_whole_words(chunk.text)), set(words(chunk.text))
+        # What share of the text each page holds; a text of a few words is on the pages that hold them all.
+        counts = Counter(page for run in runs for page in held.get(run, ()))
+        shares = {page: count / len(runs) for page, count in counts.items()}
+        if not runs:
+            shares = {page: 1.0 for page, found in page_words.items() if few and few <= set(found)}
         best = max(shares, key=lambda page: shares[page], default=None)
         share = shares[best] if best is not None else 0.0
-        found = f"{best[0]}#{best[1]}" if best and share >= _HELD else ""
-        about = WrongPage(chunk.id, chunk.page, found, share, chunk.text[:120])
-        if key is None or key not in known.words:
+        place = f"{best[0]}#{best[1]}" if best and share >= _HELD else ""
+        about = WrongPage(chunk.id, chunk.page, place, share, chunk.text[:120])
+        if key is None or key not in page_words:
             unreadable.append(about)
-        elif known.stands(key, chunk.text, shares):
             continue
-        elif best is not None and share >= _HELD:
-            wrong.append(about)
-            if best[0] == key[0]:
-                shifts[best[1] - key[1]] += 1
-        else:
+        own, after = shares.get(key, 0.0), shares.get((key[0], key[1] + 1), 0.0)
+        continued = own + after >= _HELD and not crossing[key].isdisjoint(runs)  # it begins there
+        if own >= _HELD or not few or continued:
+            continue
+        if best is None or share < _HELD:
             lost.append(about)
+            continue
+        wrong.append(about)
+        if best[0] == key[0]:
+            shifts[best[1] - key[1]] += 1
     shift, often = shifts.most_common(1)[0] if shifts else (0, 0)
     constant = shift if often > 1 and often >= _MOST_SHIFTED * len(wrong) else None
     right = len(chunks) - len(wrong) - len(lost) - len(unreadable)
@@ -155,9 +138,9 @@ def _key(chunk: Chunk, only: str | None) -> PageKey | None:
     return (only if only is not None and not document else stem), int(page)
 
 
-def _joined(text: str) -> str:
+def _whole_words(text: str) -> Run:
     """Words that were hyphenated at the end of a line are one word again."""
-    return _HYPHENATED.sub("", text)
+    return words(_HYPHENATED.sub("", text))
 
 
 def _runs(found: Run) -> list[Run]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from answerkey.profiles.load import FAILED
-from answerkey.types import Band, Case, Criterion, Part, Profile, Response, Score, ScoringRules, Verdict
+from answerkey.types import Case, Criterion, Part, Profile, Response, Score, Verdict
 
 ERROR, UNSCORED = "ERROR", "UNSCORED"
 Scores = Mapping[str, Score]
@@ -23,10 +23,17 @@ def decide(profile: Profile, case: Case, response: Response, scores: Scores) -> 
         return Verdict(ERROR, justification=f"No response: {response.error}", shortfalls=("no response",))
     rules = profile.rules_for(response.route)
     route = scores.get("route_score") if profile.route_weight else None
-    error = _error(rules, scores, route)
-    if error:
+    names = [criterion.metric for criterion in rules.criteria]
+    missing = next((name for name in names if name not in scores), None)
+    needed = {name: scores[name] for name in names if name in scores} | ({"route_score": route} if route else {})
+    if error := f"{missing} was not computed" if missing is not None else describe_errors(needed):
         return Verdict(ERROR, justification=f"Could not be scored: {error}", shortfalls=(error,))
-    parts = _parts(rules.criteria, scores, profile.scale)
+    given = [(c, v) for c in rules.criteria if c.weight > 0 and (v := scores[c.metric].value) is not None]
+    total = sum(criterion.weight for criterion, _ in given)
+    parts = tuple(
+        Part(c.metric, v, c.maximum, c.weight / total, profile.scale * share_of(c, v) * c.weight / total)
+        for c, v in given
+    )
     route_score = route.value if route else None
     if not parts:
         nothing = "No criterion of the profile is applicable to this case"
@@ -38,21 +45,14 @@ def decide(profile: Profile, case: Case, response: Response, scores: Scores) -> 
     if case.min_score is not None and score + _EPSILON < case.min_score:
         failed_floor = True
         shortfalls.append(f"score {score:.2f} < {case.min_score:g}, the case's own min_score")
-    band = _band(rules, quality, route_score)
+    wrong_route = route_score is not None and route_score < 1.0
+    reached = (b for b in rules.bands if quality + _EPSILON >= b.at and not (b.needs_route and wrong_route))
+    band = next(reached, rules.bands[-1])
     if failed_floor and band.status != FAILED:
         band = next(lower for lower in rules.bands if lower.status == FAILED)
     shares = {part.metric: part.points / part.weight / profile.scale for part in parts}
     why, passed = _justify(shares, scores, route, shortfalls), band.status != FAILED
     return Verdict(band.status, score, quality, route_score, band.name, why, tuple(shortfalls), parts, passed)
-
-
-def _error(rules: ScoringRules, scores: Scores, route: Score | None) -> str:
-    names = [criterion.metric for criterion in rules.criteria]
-    missing = next((name for name in names if name not in scores), None)
-    if missing is not None:
-        return f"{missing} was not computed"
-    needed = {name: scores[name] for name in names}
-    return describe_errors({**needed, "route_score": route} if route else needed)
 
 
 def describe_errors(scores: Scores) -> str:
@@ -62,14 +62,6 @@ def describe_errors(scores: Scores) -> str:
         if score.error is not None:
             causes.setdefault(score.error, []).append(name)
     return "; ".join(f"{', '.join(names)}: {cause}" for cause, names in causes.items())
-
-
-def _parts(criteria: Sequence[Criterion], scores: Scores, scale: float) -> tuple[Part, ...]:
-    given = [(c, v) for c in criteria if c.weight > 0 and (v := scores[c.metric].value) is not None]
-    total = sum(criterion.weight for criterion, _ in given)
-    return tuple(
-        Part(c.metric, v, c.maximum, c.weight / total, scale * share_of(c, v) * c.weight / total) for c, v in given
-    )
 
 
 def share_of(criterion: Criterion, value: float) -> float:
@@ -96,16 +88,11 @@ def _shortfalls(criteria: Sequence[Criterion], scores: Scores) -> tuple[list[str
     return notes, failed
 
 
-def _band(rules: ScoringRules, quality: float, route_score: float | None) -> Band:
-    wrong_route = route_score is not None and route_score < 1.0
-    for band in rules.bands:
-        if quality + _EPSILON >= band.at and not (band.needs_route and wrong_route):
-            return band
-    return rules.bands[-1]
-
-
 def _justify(shares: Mapping[str, float], scores: Scores, route: Score | None, shortfalls: Sequence[str]) -> str:
-    low = [_described(metric, scores[metric]) for metric, share in shares.items() if share < _WEAK]
+    weak = {metric: scores[metric] for metric, share in shares.items() if share < _WEAK}
+    low = [
+        f"{metric} {score.value:.2f}{f' ({score.reason})' if score.reason else ''}" for metric, score in weak.items()
+    ]
     strong = [metric for metric, share in shares.items() if share >= _STRONG]
     sentences: list[str] = []
     if low:
@@ -117,8 +104,3 @@ def _justify(shares: Mapping[str, float], scores: Scores, route: Score | None, s
     if strong:
         sentences.append(f"Strong: {', '.join(strong)}.")
     return " ".join(sentences) or "All criteria are mid-range."
-
-
-def _described(name: str, score: Score) -> str:
-    value = f"{name} {score.value:.2f}"
-    return f"{value} ({score.reason})" if score.reason else value

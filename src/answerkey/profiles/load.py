@@ -123,7 +123,12 @@ def profile_table(given: str | TomlTable, folder: Path, chain: tuple[str, ...] =
     if not isinstance(given, str):
         table, source = dict(given), "[profile]"
     elif given.endswith(".toml") or (folder / given).is_file():
-        table, source = _read(folder / given, given), given
+        try:
+            table, source = parse_toml((folder / given).read_text(encoding="utf-8-sig"), f"profile {given}"), given
+        except OSError as error:
+            raise SettingsError(f"profile {given}: cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise SettingsError(f"profile {given}: not valid TOML: {error}") from None
     else:
         table, source = tomllib.loads(builtin_text(given)), given
     _check(table, f"profile {source}")
@@ -133,15 +138,6 @@ def profile_table(given: str | TomlTable, folder: Path, chain: tuple[str, ...] =
             raise SettingsError(f'profile {source}: base "{name}" leads back to itself')
         table = _overlaid(profile_table(name, folder, (*chain, name))[0], table)
     return table, source
-
-
-def _read(path: Path, name: str) -> TomlTable:
-    try:
-        return parse_toml(path.read_text(encoding="utf-8-sig"), f"profile {name}")
-    except OSError as error:
-        raise SettingsError(f"profile {name}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"profile {name}: not valid TOML: {error}") from None
 
 
 def _overlaid(base: TomlTable, own: TomlTable) -> TomlTable:
@@ -199,14 +195,19 @@ def _profile(table: TomlTable, source: str) -> Profile:
     for name in read.words:
         if name not in default_words():
             raise SettingsError(f'{where}: unknown word list "{name}"{did_you_mean(name, default_words())}')
-    without = _without(read, where)
+    groups = (item for rules in read.on.values() for item in rules.get("criteria", ()))
+    known = {str(item.get("metric")) for item in (*read.criteria, *groups)}  # on some route at least
+    for name in read.without:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"; its criteria are {', '.join(sorted(known))}"
+            raise SettingsError(f'{where}: without: there is no criterion "{name}"{hint}')
     profile = Profile(
         name=read.name or Path(source).stem,
         version=read.version,
         summary=read.summary,
-        rules=_rules(table, where, without),
+        rules=_rules(table, where, read.without),
         group_rules={
-            group: _rules({**table, **own}, f"{where} [on.{group}]", without) for group, own in read.on.items()
+            group: _rules({**table, **own}, f"{where} [on.{group}]", read.without) for group, own in read.on.items()
         },
         routes={"kpi": (), "documents": (), **read.routes},
         scale=read.scale,
@@ -220,18 +221,7 @@ def _profile(table: TomlTable, source: str) -> Profile:
     return replace(profile, digest=digest[:16])
 
 
-def _without(table: ProfileTable, where: str) -> frozenset[str]:
-    """The criteria to leave out; each must be in the profile, on some route at least."""
-    groups = (item for rules in table.on.values() for item in rules.get("criteria", ()))
-    known = {str(item.get("metric")) for item in (*table.criteria, *groups)}
-    for name in table.without:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"; its criteria are {', '.join(sorted(known))}"
-            raise SettingsError(f'{where}: without: there is no criterion "{name}"{hint}')
-    return frozenset(table.without)
-
-
-def _rules(table: TomlTable, where: str, without: frozenset[str]) -> ScoringRules:
+def _rules(table: TomlTable, where: str, without: Names) -> ScoringRules:
     if not table.get("criteria"):
         raise SettingsError(f"{where}: no criteria; add at least one [[criteria]] with a metric")
     for item in table["criteria"]:

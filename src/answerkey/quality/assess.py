@@ -9,9 +9,8 @@ import logging
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import cast
 
 from answerkey.coerce.passages import as_passages
@@ -77,24 +76,6 @@ class Assessment:
         return {**asdict(self), "findings": [asdict(finding) for finding in self.findings]}
 
 
-@dataclass(frozen=True, slots=True)
-class _Interaction:
-    question: str
-    answer: str
-    contexts: tuple[str, ...]
-    scores: tuple[float, ...]
-    limits: Limits
-
-    @property
-    def is_fallback(self) -> bool:
-        return has_any(self.answer, self.limits.fallbacks)
-
-    @property
-    def declines(self) -> bool:
-        """A refusal needs no citation and no list."""
-        return self.is_fallback or refusal(self.answer) == "full"
-
-
 def assess_answer(
     question: object,
     answer: object,
@@ -107,10 +88,9 @@ def assess_answer(
     """The six checks. A check that an earlier finding makes meaningless is not applicable: each fault is reported once.
     Retrieval scores are read from the contexts where they are not given and the contexts carry them."""
     passages = passages_of(contexts)
-    texts = tuple(passage.text for passage in passages if passage.text)
+    texts = [passage.text for passage in passages if passage.text]
     scores = _scores(retrieval_scores, passages)
-    interaction = _Interaction(plain_text(question), plain_text(answer), texts, scores, limits or Limits())
-    results = {name: check(interaction) for name, check in CHECKS.items()}
+    results = _results(plain_text(question), plain_text(answer), len(texts), scores, limits or Limits())
     findings = tuple(Finding(name, *fired) for name, fired in results.items() if isinstance(fired, tuple))
     checks = {name: None if fired is None else fired is True for name, fired in results.items()}
     shown = (f"{name}={'not applicable' if ok is None else 'ok' if ok else 'failed'}" for name, ok in checks.items())
@@ -118,76 +98,49 @@ def assess_answer(
     return Assessment(not findings, findings, checks, run_id)
 
 
+CHECKS = ("not_empty", "contexts_exist", "citations_valid", "no_fallback", "retrieval_scores", "list_structure")
 # A check gives True, None where it is not applicable, or what it found and what to do.
 Fired = bool | tuple[str, str] | None
 
 
-def _not_empty(it: _Interaction) -> Fired:
-    if re.search(r"\w", it.answer):
-        return True
-    return "the answer is empty", "answer the question, or say that the sources do not hold the answer"
-
-
-def _contexts_exist(it: _Interaction) -> Fired:
-    if it.contexts:
-        return True
-    return ("no context was retrieved", "check the index and the query; without contexts the answer has no source")
-
-
-def _citations_valid(it: _Interaction) -> Fired:
-    if not it.answer or not it.contexts or it.declines:
-        return None
-    cited = set(citations(it.answer))
-    if not cited:
-        return ("the answer cites no context", f"mark each statement with its source, {_markers(len(it.contexts))}")
-    wrong = sorted(number for number in cited if not 1 <= number <= len(it.contexts))
-    if wrong:
-        marks = ", ".join(f"[{number}]" for number in wrong)
-        return f"{marks} points to no context", f"cite only {_markers(len(it.contexts))}"
-    return True
-
-
-def _markers(count: int) -> str:
-    return "[1]" if count == 1 else f"[1] to [{count}]"
-
-
-def _no_fallback(it: _Interaction) -> Fired:
-    if not it.answer or not it.is_fallback:
-        return True if it.answer else None
-    lowered = it.answer.lower()
-    phrase = next(phrase for phrase in it.limits.fallbacks if phrase.lower() in lowered)
-    return f'the answer is a fallback: "{phrase}"', "answer from the contexts, or say what they do not hold"
-
-
-def _scores_high(it: _Interaction) -> Fired:
-    if not it.scores or not it.contexts:
-        return None
-    if not all(math.isfinite(score) for score in it.scores):
-        return "a retrieval score is not a number", "check the retriever: its scores must be finite"
-    best = max(it.scores)
-    if best >= it.limits.minimum_score:
-        return True
-    found = f"the best retrieval score is {best:.2f}, under {it.limits.minimum_score:.2f}"
-    return found, "widen the search or rewrite the query, or decline: the contexts may be off the topic"
-
-
-def _structured(it: _Interaction) -> Fired:
-    if not it.answer or it.declines or not is_list_question(it.question):
-        return None
-    if _LIST_ITEM.search(it.answer) or _INLINE_ITEMS.search(it.answer):
-        return True
-    fix = "put each item on its own line, as a list with - or 1. in front"
-    return "the question asks for a list, the answer is running text", fix
-
-
-CHECKS: Mapping[str, Callable[[_Interaction], Fired]] = {
-    "not_empty": _not_empty,
-    "contexts_exist": _contexts_exist,
-    "citations_valid": _citations_valid,
-    "no_fallback": _no_fallback,
-    "retrieval_scores": _scores_high,
-    "list_structure": _structured,
-}
+def _results(question: str, answer: str, contexts: int, scores: Sequence[float], limits: Limits) -> dict[str, Fired]:
+    results: dict[str, Fired] = dict.fromkeys(CHECKS, True)
+    fallback = next((phrase for phrase in limits.fallbacks if has_any(answer, [phrase])), "")
+    declines = fallback or refusal(answer) == "full"  # a refusal needs no citation and no list
+    if not re.search(r"\w", answer):
+        fix = "answer the question, or say that the sources do not hold the answer"
+        results["not_empty"] = "the answer is empty", fix
+    if not contexts:
+        fix = "check the index and the query; without contexts the answer has no source"
+        results["contexts_exist"] = "no context was retrieved", fix
+    cited, marks = set(citations(answer)), "[1]" if contexts == 1 else f"[1] to [{contexts}]"
+    if not answer or not contexts or declines:
+        results["citations_valid"] = None
+    elif not cited:
+        results["citations_valid"] = "the answer cites no context", f"mark each statement with its source, {marks}"
+    elif wrong := sorted(number for number in cited if not 1 <= number <= contexts):
+        found = ", ".join(f"[{number}]" for number in wrong)
+        results["citations_valid"] = f"{found} points to no context", f"cite only {marks}"
+    if not answer:
+        results["no_fallback"] = None
+    elif fallback:
+        fix = "answer from the contexts, or say what they do not hold"
+        results["no_fallback"] = f'the answer is a fallback: "{fallback}"', fix
+    if not scores or not contexts:
+        results["retrieval_scores"] = None
+    elif not all(math.isfinite(score) for score in scores):
+        fix = "check the retriever: its scores must be finite"
+        results["retrieval_scores"] = "a retrieval score is not a number", fix
+    elif max(scores) < limits.minimum_score:
+        found = f"the best retrieval score is {max(scores):.2f}, under {limits.minimum_score:.2f}"
+        fix = "widen the search or rewrite the query, or decline: the contexts may be off the topic"
+        results["retrieval_scores"] = found, fix
+    if not answer or declines or not is_list_question(question):
+        results["list_structure"] = None
+    elif not _LIST_ITEM.search(answer) and not _INLINE_ITEMS.search(answer):
+        fix = "put each item on its own line, as a list with - or 1. in front"
+        results["list_structure"] = "the question asks for a list, the answer is running text", fix
+    return results
 
 
 def is_list_question(question: str) -> bool:
@@ -275,28 +228,22 @@ def improve_answer(
     best = Improvement(first, assess(first))
     if model is None or attempts < 1 or not _fixable(best.assessment):
         return best
-    if not isinstance(model, str | Mapping):
-        return _rewritten(best, attempts, partial(_complete, model, asked, passages), assess)
-    with closing(load_chat(cast("str | Mapping[str, object]", model))) as chat:
-        return _rewritten(best, attempts, partial(_complete, chat, asked, passages), assess)
-
-
-def _rewritten(
-    best: Improvement, attempts: int, ask: Callable[[Improvement], str], assess: Callable[[str], Assessment]
-) -> Improvement:
-    original = best.answer
-    for number in range(1, attempts + 1):
-        try:
-            candidate = ask(best)
-        except Exception as error:  # a model of the caller's own may raise anything
-            reason = str(error) if isinstance(error, AnswerkeyError) else f"{type(error).__name__}: {error}"
-            return replace(best, rewrites=number - 1, error=reason)
-        assessment = assess(candidate)
-        if _badness(assessment) < _badness(best.assessment):
-            best = Improvement(candidate, assessment, changed=candidate != original)
-        best = replace(best, rewrites=number)
-        if not _fixable(best.assessment):
-            break
+    with ExitStack() as opened:
+        if isinstance(model, str | Mapping):
+            settings = cast("str | Mapping[str, object]", model)
+            model = opened.enter_context(closing(load_chat(settings)))
+        for number in range(1, attempts + 1):
+            try:
+                candidate = _complete(model, asked, passages, best)
+            except Exception as error:  # a model of the caller's own may raise anything
+                reason = str(error) if isinstance(error, AnswerkeyError) else f"{type(error).__name__}: {error}"
+                return replace(best, rewrites=number - 1, error=reason)
+            assessment = assess(candidate)
+            if _badness(assessment) < _badness(best.assessment):
+                best = Improvement(candidate, assessment, changed=candidate != first)
+            best = replace(best, rewrites=number)
+            if not _fixable(best.assessment):
+                break
     return best
 
 

@@ -93,7 +93,7 @@ def sweep_sections(sweep: Sweep, found: Conclusions) -> list[Section]:
 
 
 def _unseen(best: Best) -> str:
-    return f"{best.unseen.value:.4f}" if best.unseen else "-"
+    return "-" if best.unseen is None else f"{best.unseen:.4f}"
 
 
 def _methods(sweep: Sweep, found: Conclusions) -> Section:

@@ -66,23 +66,20 @@ class Bm25:
     language: str = ""
 
     def search(self, questions: Sequence[str], pool: int) -> Top:
-        """The best chunks of each question; a score of 0 is no hit."""
+        """The best chunks of each question, by the weights of its words, as often as they occur in it; 0 is no hit."""
         step = max(1, _NUMBERS_AT_ONCE // max(self.chunks, 1))
         parts: list[Top] = []
-        for start in range(0, len(questions), step):
-            scores = np.stack([self._scores(question) for question in questions[start : start + step]])
+        for first in range(0, len(questions), step):
+            asked = questions[first : first + step]
+            scores = np.zeros((len(asked), self.chunks))
+            for row, question in zip(scores, asked, strict=True):
+                for word, count in Counter(question_words(question, self.language)).items():
+                    if (number := self.vocabulary.get(word)) is not None:
+                        start, end = self.starts[number], self.starts[number + 1]
+                        row[self.places[start:end]] += count * self.weights[start:end]
             scores[scores <= 0.0] = -np.inf
             parts.append(select_top(scores, pool))
         return merge_blocks(parts, pool)
-
-    def _scores(self, question: str) -> Floats:
-        """The score of each chunk: the weights of the question's words, as often as they occur in it."""
-        scores = np.zeros(self.chunks)
-        for word, count in Counter(question_words(question, self.language)).items():
-            if (row := self.vocabulary.get(word)) is not None:
-                start, end = self.starts[row], self.starts[row + 1]
-                scores[self.places[start:end]] += count * self.weights[start:end]
-        return scores
 
 
 def search_words(text: str, language: str = "") -> list[str]:

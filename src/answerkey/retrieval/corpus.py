@@ -7,10 +7,12 @@ where in the page it stood.
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -44,7 +46,15 @@ def read_corpus(path: Path, ids: IdStyle = "auto") -> list[Page]:
     pages = [page for file in corpus_files(path) for page in _read_file(file, path)]
     if not pages:
         raise InputError(f"{path} holds no page of text")
-    return _named(pages, ids)
+    paged = {page.document for page in pages if page.number is not None and not page.id}
+    style = ids if ids != "auto" else ("page" if len(paged) == 1 else "document#page")
+
+    def name(page: Page) -> str:
+        if style == "document" or page.number is None:
+            return page.document
+        return page.number if style == "page" else f"{page.document}#{page.number}"
+
+    return [page if page.id and ids == "auto" else replace(page, id=name(page)) for page in pages]
 
 
 def corpus_files(path: Path) -> list[Path]:
@@ -78,25 +88,20 @@ def _read_file(file: Path, root: Path) -> Iterator[Page]:
             yield Page("", text, name, str(number) if len(parts) > 1 else None)
 
 
-def _records(file: Path) -> Iterator[tuple[Place, object]]:
-    """The objects of a file, one per line or in one list, with their places."""
-    if file.suffix.lower() == ".jsonl":
-        for number, line in read_lines(file):
-            place = Place(file.name, number)
-            yield place, parse_json(line, str(place), in_line=True)
-        return
-    found = parse_json(read_text(file), file.name)
-    if is_mapping(found):
-        found = next((found[name] for name in LISTS if name in found), found)
-    if not is_list(found):
-        raise InputError(f'{file.name}: expected a list of {{"id": …, "text": …}}, alone or under {", ".join(LISTS)}')
-    for number, row in enumerate(found, start=1):
-        yield Place(file.name, number, "record"), row
-
-
 def _read_records(file: Path) -> Iterator[Page]:
-    """JSON objects, each with its text, an id or a page, and optionally a title, in any of the usual shapes."""
-    for place, row in _records(file):
+    """JSON objects, one per line or in one list, in any of the usual shapes: text, id or page, and optionally a title."""
+    if file.suffix.lower() == ".jsonl":
+        lines = ((Place(file.name, number), line) for number, line in read_lines(file))
+        rows = ((place, parse_json(line, str(place), in_line=True)) for place, line in lines)
+    else:
+        found = parse_json(read_text(file), file.name)
+        if is_mapping(found):
+            found = next((found[name] for name in LISTS if name in found), found)
+        if not is_list(found):
+            under = f"alone or under {', '.join(LISTS)}"
+            raise InputError(f'{file.name}: expected a list of {{"id": …, "text": …}}, {under}')
+        rows = ((Place(file.name, number, "record"), row) for number, row in enumerate(found, start=1))
+    for place, row in rows:
         if not is_mapping(row):
             raise InputError(f'{place}: expected {{"id": …, "title": …, "text": …}}')
         if "text" not in row and "contents" in row:
@@ -109,18 +114,6 @@ def _read_records(file: Path) -> Iterator[Page]:
         yield Page(name, text, passage.document or name, passage.page)
 
 
-def _named(pages: list[Page], ids: str) -> list[Page]:
-    paged = {page.document for page in pages if page.number is not None and not page.id}
-    style = ids if ids != "auto" else ("page" if len(paged) == 1 else "document#page")
-
-    def name(page: Page) -> str:
-        if style == "document" or page.number is None:
-            return page.document
-        return page.number if style == "page" else f"{page.document}#{page.number}"
-
-    return [page if page.id and ids == "auto" else replace(page, id=name(page)) for page in pages]
-
-
 def read_pdf(file: Path) -> list[str]:
     """The text of each page, in order; empty for a page without text, an error if no page has any."""
     try:
@@ -129,32 +122,27 @@ def read_pdf(file: Path) -> list[str]:
         raise InputError(f"cannot read {file}: {error.strerror}") from None
 
     def make() -> bytes:
-        pages = _extract(file, raw)
+        from pypdf import PdfReader
+        from pypdf.errors import DependencyError, FileNotDecryptedError
+
+        logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of every oddity that it copes with
+        try:
+            reader = PdfReader(BytesIO(raw))
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise FileNotDecryptedError
+            pages = [
+                valid_text(page.extract_text() or "") for page in reader.pages
+            ]  # damaged fonts give half characters
+        except (FileNotDecryptedError, DependencyError):  # AES needs a package of its own: encrypted either way
+            raise InputError(f"{file} is encrypted: save a copy without the password") from None
+        except Exception as error:  # a damaged file can fail anywhere inside the reader
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise InputError(f"{file} is not a PDF that can be read: {reason}") from None
         if not any(page.strip() for page in pages):
             raise InputError(f"{file} has {len(pages)} pages and no text: it looks scanned; run it through OCR first")
         return json.dumps(pages).encode()
 
     return json.loads(kept_file("pages", sha256(b"pdf-pages-1" + raw).hexdigest(), make))
-
-
-def _extract(file: Path, raw: bytes) -> list[str]:
-    import logging
-    from io import BytesIO
-
-    from pypdf import PdfReader
-    from pypdf.errors import DependencyError, FileNotDecryptedError
-
-    logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of every oddity that it copes with
-    try:
-        reader = PdfReader(BytesIO(raw))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise FileNotDecryptedError
-        return [valid_text(page.extract_text() or "") for page in reader.pages]  # damaged fonts give half characters
-    except (FileNotDecryptedError, DependencyError):  # AES needs a package of its own: encrypted either way
-        raise InputError(f"{file} is encrypted: save a copy without the password") from None
-    except Exception as error:  # a damaged file can fail anywhere inside the reader
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{file} is not a PDF that can be read: {reason}") from None
 
 
 _WORD = re.compile(rf"[{UNSPACED}]{{1,2}}|[^\s{UNSPACED}]+")  # without spaces, two characters count as a word
@@ -222,8 +210,10 @@ def cut(pages: Iterable[Page], how: Chunking) -> list[Chunk]:
 def _spans(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
     if how.by == "page":
         yield 0, len(text)
-    elif how.by == "heading":
-        for start, end in _sections(text):
+    elif how.by == "heading":  # from one heading to the next; a `#` inside a code fence is no heading
+        fenced = [match.span() for match in _FENCE.finditer(text)]
+        headings = [m.start() for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in fenced)]
+        for start, end in pairwise(sorted({0, *headings, len(text)})):
             yield from _windows(text, start, end, how)
     elif how.by == "sentence":
         yield from _sentences(text, how)
@@ -251,16 +241,8 @@ def _sentences(text: str, how: Chunking) -> Iterator[tuple[int, int]]:
             shared += sizes[first]
 
 
-def _sections(text: str) -> Iterator[tuple[int, int]]:
-    """From one heading to the next; a `#` inside a code fence is no heading."""
-    fenced = [(match.start(), match.end()) for match in _FENCE.finditer(text)]
-    headings = [m.start() for m in _HEADING.finditer(text) if not any(a <= m.start() < b for a, b in fenced)]
-    yield from pairwise(sorted({0, *headings, len(text)}))
-
-
 def _windows(text: str, start: int, end: int, how: Chunking) -> Iterator[tuple[int, int]]:
-    words = [(match.start(), match.end()) for match in _WORD.finditer(text, start, end)]
-    step = how.size - how.overlap
-    for first in range(0, max(len(words) - how.overlap, 1), step):
+    words = [match.span() for match in _WORD.finditer(text, start, end)]
+    for first in range(0, max(len(words) - how.overlap, 1), how.size - how.overlap):
         if window := words[first : first + how.size]:
             yield window[0][0], window[-1][1]

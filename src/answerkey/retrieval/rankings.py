@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import TypeGuard, TypeVar, cast
+from typing import TypeVar, cast
 
 from answerkey.coerce.columns import canonical_columns
 from answerkey.coerce.decode import encoding_of, read_lines
 from answerkey.coerce.passages import PAGE_KEYS, as_ids, as_labels, names_pages
-from answerkey.coerce.tables import ROW_READERS, Row, is_table, read_json, rows_of_value, separator_of
+from answerkey.coerce.tables import ROW_READERS, is_table, read_json, rows_of_value, separator_of
 from answerkey.coerce.values import NO_VALUES, Place, as_number, as_text, is_mapping
 from answerkey.errors import InputError, did_you_mean
 
@@ -65,13 +65,11 @@ def labels_of(given: object) -> Labels:
 
 def has_pages(given: object, *, labels: bool = False) -> bool | None:
     """Whether `{query: {id: number}}` has the id of a page, `manual.pdf#34`; None for data that must be read first."""
-    found = False
-    for query, ids in cast("Mapping[object, object]", given).items() if type(given) is dict else [(None, None)]:
-        if (
-            type(query) is not str
-            or not _is_dict(ids)
-            or not ids.keys().isdisjoint(_NOT_LABELS if labels else _OF_PASSAGE)
-        ):
+    found, others = False, _NOT_LABELS if labels else _OF_PASSAGE
+    if type(given) is not dict:
+        return None
+    for query, ids in cast("dict[object, dict[str, object]]", given).items():
+        if type(query) is not str or type(ids) is not dict or not ids.keys().isdisjoint(others):
             return None
         if labels and not _NUMBERS.issuperset(map(type, ids.values())):
             return None
@@ -83,10 +81,6 @@ def has_pages(given: object, *, labels: bool = False) -> bool | None:
             return None
         found = found or names_pages(text)
     return found
-
-
-def _is_dict(value: object) -> TypeGuard[dict[str, object]]:
-    return type(value) is dict
 
 
 def _of_mapping(given: object, what: str, column: str, parse: Parse[T], read: Read[T]) -> dict[str, T]:
@@ -136,11 +130,19 @@ def in_order(pairs: Iterable[tuple[str, float]]) -> list[str]:
 
 
 def _read(path: Path, column: str, parse: Parse[T], read_trec: Read[T]) -> dict[str, dict[str, T]]:
-    if path.suffix.lower() not in ROW_READERS or path.suffix.lower() == ".tsv":
+    ending = path.suffix.lower()
+    if ending not in ROW_READERS or ending == ".tsv":
         return {"": read_trec(path)}
     found: dict[str, dict[str, T]] = {}
     seen: dict[str, None] = {}
-    for row, place in _rows(path, column):
+    if ending != ".json":
+        rows = ROW_READERS[ending](path, path.name)
+    elif is_mapping(whole := read_json(path, path.name)) and not is_table(whole):  # {query: value}
+        named = ((query, value, Place(f'{path.name}, query "{query}"')) for query, value in whole.items())
+        rows = (({"id": query, column: value}, place) for query, value, place in named)
+    else:
+        rows = rows_of_value(whole, path.name)
+    for row, place in rows:
         seen.update(dict.fromkeys(row))
         query = as_text(row.get("id"), "query_id", place) or as_text(row.get("question"), "query", place)
         if not query:
@@ -156,17 +158,6 @@ def _read(path: Path, column: str, parse: Parse[T], read_trec: Read[T]) -> dict[
         fix = "; give the labels in a file of their own: --qrels labels.csv" if column == "relevant" else ""
         raise InputError(f'{path.name}: no column "{column}" among {", ".join(seen)}{hint or fix}')
     return found
-
-
-def _rows(path: Path, column: str) -> Iterator[Row]:
-    """The rows of a table, or of a JSON object `{query: value}`."""
-    if path.suffix.lower() != ".json":
-        return ROW_READERS[path.suffix.lower()](path, path.name)
-    whole = read_json(path, path.name)
-    if is_mapping(whole) and not is_table(whole):
-        queries = ((query, value, Place(f'{path.name}, query "{query}"')) for query, value in whole.items())
-        return (({"id": query, column: value}, place) for query, value, place in queries)
-    return rows_of_value(whole, path.name)
 
 
 def _ranking(value: object, column: str, place: Place) -> list[str]:

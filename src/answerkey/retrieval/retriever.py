@@ -6,11 +6,11 @@ import inspect
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,13 +28,8 @@ from answerkey.types import Passage
 from answerkey.user_code import import_from, import_user_module, load_object
 
 Reranker = Callable[[str, list[Passage]], Iterable[float]]
+Retriever = Callable[[Sequence[str], int], list[list[Passage]]]  # for each question its best k passages, best first
 _METHODS = ("invoke", "retrieve", "get_relevant_documents", "search")
-
-
-class Retriever(Protocol):
-    def search(self, questions: Sequence[str], k: int) -> list[list[Passage]]:
-        """For each question its best `k` passages, best first."""
-        ...
 
 
 def open_retriever(
@@ -46,47 +41,45 @@ def open_retriever(
         settings = read_table(RetrievalTable, settings, "[retrieval]", folder)
     import_from(folder)
     if settings.retriever is not None:
-        return FunctionRetriever(settings.retriever, folder)
-    return HybridRetriever(open_index(settings, embed), settings)
+        return _function_retriever(settings.retriever, folder)
+    return _hybrid_retriever(open_index(settings, embed), settings)
 
 
-class HybridRetriever:
-    """The hybrid ranking of an index, with the suite's rewriter and reranker if it names them."""
+def _hybrid_retriever(index: SearchIndex, settings: RetrievalTable) -> Retriever:
+    """The hybrid ranking of an index, with the suite's rewriter and reranker if it names them. Each passage has the score
+    that it was ranked by: the reranker's, else the fused score; at α = 1 the cosine, at α = 0 BM25's."""
+    rewriter = load_function(settings.rewriter) if settings.rewriter else None
+    reranker = load_function(settings.reranker) if settings.reranker else None
 
-    def __init__(self, index: SearchIndex, settings: RetrievalTable) -> None:
-        self.index, self._settings = index, settings
-        self._rewriter = load_function(settings.rewriter) if settings.rewriter else None
-        self._reranker = load_function(settings.reranker) if settings.reranker else None
-
-    def search(self, questions: Sequence[str], k: int) -> list[list[Passage]]:
-        """For each question its best `k` passages, best first, each with the score that it was ranked by. That is the
-        reranker's where there is one, else the fused score; at α = 1 the cosine, at α = 0 BM25's."""
+    def search(questions: Sequence[str], k: int) -> list[list[Passage]]:
         if not questions:
             return []
-        asked = rewrite(self._rewriter, questions) if self._rewriter else list(questions)
-        pool = max(self._settings.pool, k)
-        candidates = self.index.candidates(asked, pool)
-        scores = self._scores(candidates, questions)
-        kept = pool if self._reranker else k
+        asked = rewrite(rewriter, questions) if rewriter else list(questions)
+        pool = max(settings.pool, k)
+        candidates = index.candidates(asked, pool)
+        scores = _fused(candidates, questions, settings, index.dense is not None)
         found: list[list[Passage]] = []
-        for row, best in enumerate(ranked(candidates.chunk, scores)[:, :kept].tolist()):
+        for row, best in enumerate(ranked(candidates.chunk, scores)[:, : pool if reranker else k].tolist()):
             score = dict(zip(candidates.chunk[row].tolist(), scores[row].tolist(), strict=True))
-            found.append([passage_of(self.index, chunk, score[chunk]) for chunk in best if chunk >= 0])
-        if self._reranker is None:
+            found.append([passage_of(index, chunk, score[chunk]) for chunk in best if chunk >= 0])
+        if reranker is None:
             return found
-        return [rerank(self._reranker, question, row)[:k] for question, row in zip(questions, found, strict=True)]
+        return [rerank(reranker, question, row)[:k] for question, row in zip(questions, found, strict=True)]
 
-    def _scores(self, candidates: Candidates, questions: Sequence[str]) -> Floats:
-        """By α; a route gives every question the α of its type."""
-        if self.index.dense is None:
-            return next(weighted_scores(candidates, [0.0]))
-        if self._settings.fusion == "rrf":
-            return reciprocal_scores(candidates)
-        route, alpha = self._settings.route, self._settings.alpha
-        alphas = [route.get(classify(text).type, alpha) if route else alpha for text in questions]
-        once = list(dict.fromkeys(alphas))
-        scores = dict(zip(once, weighted_scores(candidates, once), strict=True))
-        return np.stack([scores[alpha][row] for row, alpha in enumerate(alphas)])
+    return search
+
+
+def _fused(candidates: Candidates, questions: Sequence[str], settings: RetrievalTable, dense: bool) -> Floats:
+    """By α; a route gives every question the α of its type."""
+    if not dense:
+        return next(weighted_scores(candidates, [0.0]))
+    if settings.fusion == "rrf":
+        return reciprocal_scores(candidates)
+    route, alpha = settings.route, settings.alpha
+    alphas = [route.get(classify(text).type, alpha) if route else alpha for text in questions]
+    once = list(dict.fromkeys(alphas))
+    scores = dict(zip(once, weighted_scores(candidates, once), strict=True))
+    return np.stack([scores[alpha][row] for row, alpha in enumerate(alphas)])
 
 
 def passage_of(index: SearchIndex, chunk: int, score: float | None = None) -> Passage:
@@ -130,33 +123,30 @@ def rerank(reranker: Reranker, question: str, passages: list[Passage]) -> list[P
     return [replace(passages[n], score=scores[n]) for n in order]
 
 
-class FunctionRetriever:
+def _function_retriever(name: str, folder: Path) -> Retriever:
     """Any other store through its own client, or a retriever of LangChain or LlamaIndex. Calls `function(question, k)`,
-    or `function(question)` where it takes no second argument, plain or async."""
+    or `function(question)` where it takes no second argument, plain or async; its order is kept."""
+    found = load_object(name, folder, "retriever")
+    methods = (method for key in _METHODS if callable(method := getattr(found, key, None)))
+    function = found if inspect.isroutine(found) else next(methods, found)
+    if not callable(function) or inspect.isclass(found):
+        raise SettingsError(f'retriever = "{name}": expected a function of (question, k) that returns passages')
+    takes_k = _takes_k(function)
 
-    def __init__(self, name: str, folder: Path) -> None:
-        found = load_object(name, folder, "retriever")
-        function = found if inspect.isroutine(found) else next(
-            (method for key in _METHODS if callable(method := getattr(found, key, None))), found
-        )  # fmt: skip
-        if not callable(function) or inspect.isclass(found):
-            raise SettingsError(f'retriever = "{name}": expected a function of (question, k) that returns passages')
-        self._name, self._function, self._takes_k = name, function, _takes_k(function)
+    def search(questions: Sequence[str], k: int) -> list[list[Passage]]:
+        passages: list[list[Passage]] = []
+        for question in questions:
+            given: object = function(question, k) if takes_k else function(question)
+            if inspect.isawaitable(given):
+                given = call_on(event_loop(), _awaited, cast("Awaitable[object]", given))
+            passages.append(list(as_passages(given, "passages", Place(f'retriever "{name}"'))[:k]))
+        return passages
 
-    def search(self, questions: Sequence[str], k: int) -> list[list[Passage]]:
-        """For each question its first `k` passages, in the order in which the function gives them."""
-        return [list(self._passages(question, k)[:k]) for question in questions]
+    return search
 
-    def _passages(self, question: str, k: int) -> tuple[Passage, ...]:
-        found = self._function(question, k) if self._takes_k else self._function(question)
-        if inspect.isawaitable(found):
-            waiting = found
 
-            async def result() -> object:
-                return await waiting
-
-            found = call_on(event_loop(), result)
-        return as_passages(found, "passages", Place(f'retriever "{self._name}"'))
+async def _awaited(begun: Awaitable[object]) -> object:
+    return await begun
 
 
 def _takes_k(function: Callable[..., object]) -> bool:
@@ -193,23 +183,20 @@ def classify(question: str) -> QuestionType:
     'comparison'
     """
     text = fold(question).strip(" ¿\"'")
-    scores = {kind: _score(text, *rules, alone=kind == "factual") for kind, rules in _rules().items()}
+    scores: dict[str, float] = {}
+    for kind, rules in _rules().items():
+        sure, perhaps = (sum(bool(one.search(text)) for one in patterns) for patterns in rules)
+        # Weak patterns alone count half, except of a factual question: `or` does not make a comparison.
+        scores[kind] = _STRONG * sure + (_WEAK if sure or kind == "factual" else _WEAK / 2) * perhaps
     best = max(_ORDER, key=lambda kind: scores[kind])
     if scores[best] == 0.0:
         return QuestionType("factual", _NOTHING_FOUND)
     return QuestionType(best, round(scores[best] / (sum(scores.values()) + _DOUBT), 3))
 
 
-def _score(text: str, strong: Patterns, weak: Patterns, alone: bool) -> float:
-    """Weak patterns alone count half, except of a factual question: `or` does not make a comparison."""
-    sure, perhaps = (sum(bool(one.search(text)) for one in patterns) for patterns in (strong, weak))
-    return _STRONG * sure + (_WEAK if sure or alone else _WEAK / 2) * perhaps
-
-
 @cache
-def _rules() -> dict[str, tuple[Patterns, Patterns]]:
-    def compiled(patterns: list[str]) -> Patterns:
-        return tuple(re.compile(one) for one in patterns)
-
+def _rules() -> dict[str, tuple[Patterns, ...]]:
     read = tomllib.loads(_RULES.read_text(encoding="utf-8"))
-    return {kind: (compiled(rules["strong"]), compiled(rules["weak"])) for kind, rules in read.items()}
+    return {
+        kind: tuple(tuple(map(re.compile, rules[name])) for name in ("strong", "weak")) for kind, rules in read.items()
+    }

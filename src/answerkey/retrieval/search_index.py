@@ -6,9 +6,8 @@ import io
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
-from typing import Protocol
 
 import numpy as np
 
@@ -16,89 +15,61 @@ from answerkey.cache import digest, kept_file
 from answerkey.config.tables import RetrievalTable
 from answerkey.embed import Embedder
 from answerkey.errors import SettingsError
-from answerkey.retrieval.bm25 import AUTO, NONE, Bm25, Formula, build_bm25, detect_language
+from answerkey.retrieval.bm25 import AUTO, NONE, Formula, build_bm25, detect_language
 from answerkey.retrieval.corpus import Chunk, Chunking, chunkings, cut, read_corpus
 from answerkey.retrieval.fuse import Candidates, Ints, Top, Vectors, merge_blocks, pool_candidates, select_top
 
 Step = Callable[[str], None]  # receives the progress
+SparseSearch = Callable[[Sequence[str], int], Top]  # the best chunks for the words of questions; a score of 0 is no hit
+DenseSearch = Callable[[Vectors, int], Top]  # the best chunks for the vectors of questions, by cosine
+# A vector store: its name, its chunks ordered by page, its dense search, and its sparse one if the settings ask for it.
+OpenedStore = tuple[str, Sequence[Chunk], DenseSearch, SparseSearch | None]
 _NUMBERS_AT_ONCE = 16_000_000
 _TEXTS_AT_ONCE = 512
 _REPORT_EVERY = 5.0  # seconds
 _NOISE = 5e-7  # of a cosine in 32 bits, with room to spare
 
 
-class SparseSearch(Protocol):
-    def search(self, questions: Sequence[str], pool: int) -> Top:
-        """The best chunks for the words of each question; a score of 0 is no hit."""
-        ...
-
-
-class DenseSearch(Protocol):
-    def search(self, vectors: Vectors, pool: int) -> Top:
-        """The best chunks for each question's vector, by cosine."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedStore:
-    """A vector store: its chunks, ordered by page, its dense search, and its sparse one if the settings ask for it."""
-
-    source: str
-    chunks: Sequence[Chunk]
-    dense: DenseSearch
-    sparse: SparseSearch | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Exact:
-    """Unit vectors, one row per chunk."""
-
-    vectors: Vectors
-
-    def search(self, vectors: Vectors, pool: int) -> Top:
-        step = max(1, _NUMBERS_AT_ONCE // max(len(self.vectors), 1))
-        parts = [self._best(vectors[start : start + step], pool) for start in range(0, len(vectors), step)]
-        return merge_blocks(parts, pool)
-
-    def _best(self, asked: Vectors, pool: int) -> Top:
-        """The 7th decimal of a product depends on its place in the matrices: scores that close are computed again."""
-        scores = asked @ self.vectors.T
+def exact_search(stored: Vectors, vectors: Vectors, pool: int) -> Top:
+    """The nearest of the stored unit vectors, one row per chunk. The 7th decimal of a product depends on its place in the
+    matrices: scores that close are computed again."""
+    parts: list[Top] = []
+    step = max(1, _NUMBERS_AT_ONCE // max(len(stored), 1))
+    for start in range(0, len(vectors), step):
+        asked = vectors[start : start + step]
+        scores = asked @ stored.T
         top = select_top(scores, pool + 1)  # one more, to see a tie at the edge
         close = (np.diff(top.score, axis=1) > -_NOISE).any(axis=1)
         for row in np.flatnonzero(close):
             edge = top.score[row, :pool].min()
             near = np.flatnonzero(scores[row] >= edge - _NOISE)
-            exact = (self.vectors[near].astype(np.float64) * asked[row]).sum(axis=1)
+            exact = (stored[near].astype(np.float64) * asked[row]).sum(axis=1)
             order = np.argsort(-exact, kind="stable")[:pool]
             top.chunk[row, :pool], top.score[row, :pool] = near[order], exact[order]
-        return Top(top.chunk[:, :pool], top.score[:, :pool])
+        parts.append(Top(top.chunk[:, :pool], top.score[:, :pool]))
+    return merge_blocks(parts, pool)
 
 
 def embed_chunks(texts: Sequence[str], embed: Embedder, step: Step) -> Vectors:
-    """The vectors of the texts, cached per texts and model; `step` receives the progress."""
-    key = digest("vectors-2", embed.name, embed.digest, embed.precision, list(texts))
+    """The vectors of the texts, cached per texts and model; `step` receives the progress every few seconds."""
 
     def make() -> bytes:
+        vectors = np.empty((len(texts), embed.dimension), np.float32)
+        begin = reported = time.monotonic()
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            part = texts[start : start + _TEXTS_AT_ONCE]
+            vectors[start : start + len(part)] = embed.embed(part)
+            done, now = start + len(part), time.monotonic()
+            if now - reported >= _REPORT_EVERY and done < len(texts):
+                reported = now
+                left = (now - begin) / done * (len(texts) - done)
+                step(f"embedded {done:,} of {len(texts):,} chunks, about {left:.0f} s left")
         buffer = io.BytesIO()
-        np.save(buffer, _embedded(texts, embed, step), allow_pickle=False)
+        np.save(buffer, vectors, allow_pickle=False)
         return buffer.getvalue()
 
+    key = digest("vectors-2", embed.name, embed.digest, embed.precision, list(texts))
     return np.load(io.BytesIO(kept_file("vectors", key, make)), allow_pickle=False)
-
-
-def _embedded(texts: Sequence[str], embed: Embedder, step: Step) -> Vectors:
-    """In large batches; every few seconds `step` receives the progress and the time left."""
-    vectors = np.empty((len(texts), embed.dimension), np.float32)
-    begin = reported = time.monotonic()
-    for start in range(0, len(texts), _TEXTS_AT_ONCE):
-        part = texts[start : start + _TEXTS_AT_ONCE]
-        vectors[start : start + len(part)] = embed.embed(part)
-        done, now = start + len(part), time.monotonic()
-        if now - reported >= _REPORT_EVERY and done < len(texts):
-            reported = now
-            left = (now - begin) / done * (len(texts) - done)
-            step(f"embedded {done:,} of {len(texts):,} chunks, about {left:.0f} s left")
-    return vectors
 
 
 @dataclass(frozen=True)
@@ -113,6 +84,7 @@ class SearchIndex:
     source: str
     chunking: str = "as stored"
     dense_search: str = "exact cosine search"
+    language: str = NONE  # of BM25's stemmer and stop words
 
     @cached_property
     def pages(self) -> list[str]:
@@ -124,19 +96,14 @@ class SearchIndex:
         numbers = {page: number for number, page in enumerate(self.pages)}
         return np.array([numbers[chunk.page] for chunk in self.chunks], np.int64)
 
-    @property
-    def language(self) -> str:
-        """Of BM25's stemmer and stop words; "none" where the words stay as they are."""
-        return (self.sparse.language if isinstance(self.sparse, Bm25) else "") or NONE
-
     def candidates(self, questions: Sequence[str], pool: int) -> Candidates:
         """The best chunks of both searches, one search each for all questions."""
-        return pool_candidates(self.search_dense(questions, pool), self.sparse.search(questions, pool))
+        return pool_candidates(self.search_dense(questions, pool), self.sparse(questions, pool))
 
     def search_dense(self, questions: Sequence[str], pool: int) -> Top:
         if self.dense is None or self.embed is None:
             return Top(np.empty((len(questions), 0), np.int64), np.empty((len(questions), 0)))
-        return self.dense.search(np.asarray(self.embed.embed(questions), np.float32), pool)
+        return self.dense(np.asarray(self.embed.embed(questions), np.float32), pool)
 
 
 def open_index(settings: RetrievalTable, embed: Embedder | None, step: Step = lambda _: None) -> SearchIndex:
@@ -152,11 +119,14 @@ def open_index(settings: RetrievalTable, embed: Embedder | None, step: Step = la
     store = "faiss_file" if settings.index else "postgres" if settings.postgres_url else "qdrant"
     module = import_module(f"answerkey.retrieval.stores.{store}")
     open_store: Callable[[RetrievalTable, int | None], OpenedStore] = module.open_store
-    opened = open_store(settings, embed.dimension if embed is not None else None)
-    texts = [chunk.text for chunk in opened.chunks]
-    sparse = opened.sparse or build_bm25(texts, _formula(settings, texts))
-    dense = opened.dense if embed else None
-    return SearchIndex(tuple(opened.chunks), sparse, dense, embed, opened.source, dense_search=opened.source)
+    source, chunks, dense, sparse = open_store(settings, embed.dimension if embed is not None else None)
+    language = NONE
+    if sparse is None:
+        texts = [chunk.text for chunk in chunks]
+        formula = _formula(settings, texts)
+        sparse, language = build_bm25(texts, formula).search, formula.language or NONE
+    dense = dense if embed else None
+    return SearchIndex(tuple(chunks), sparse, dense, embed, source, dense_search=source, language=language)
 
 
 def open_indexes(settings: RetrievalTable, embedders: Sequence[Embedder | None], step: Step) -> list[SearchIndex]:
@@ -177,10 +147,11 @@ def _from_documents(
         chunks = cut(pages, how)
         chunks = tuple(chunks[n] for n in order_of([chunk.page for chunk in chunks]))
         texts = [chunk.text for chunk in chunks]
-        sparse = build_bm25(texts, formula)
+        sparse, source = build_bm25(texts, formula).search, f"documents {settings.documents.name}"
         for embed in embedders:
-            dense = Exact(embed_chunks(texts, embed, step)) if embed is not None else None
-            found.append(SearchIndex(chunks, sparse, dense, embed, f"documents {settings.documents.name}", how.name))
+            dense = partial(exact_search, embed_chunks(texts, embed, step)) if embed is not None else None
+            language = formula.language or NONE
+            found.append(SearchIndex(chunks, sparse, dense, embed, source, how.name, language=language))
     return found
 
 

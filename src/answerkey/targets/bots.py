@@ -42,8 +42,12 @@ class RagBot:
         self._extracting = threading.Lock()
 
     def ask(self, question: Question) -> Response:
-        passages = tuple(self._retriever.search([_with_context(question)], self._k)[0])
-        sources = tuple(dict.fromkeys(source for passage in passages if (source := _source(passage))))
+        # A short follow-up ("and in Sabah?") is searched together with the question before it.
+        follows = question.history and len(question.text.split()) < 6
+        asked = f"{question.history[-1].user} {question.text}" if follows else question.text
+        passages = tuple(self._retriever([asked], self._k)[0])
+        places = dict.fromkeys(place for passage in passages if (place := passage.page or passage.id))
+        sources = tuple(f"page {place}" if place.isdigit() else place for place in places)
         if self._chat is not None:
             reply = self._chat.complete(prompt(question, passages))
             return replace(_written(reply), passages=passages, sources=sources)
@@ -70,18 +74,6 @@ def make_rag(settings: Mapping[str, object], folder: Path) -> RagBot:
     return RagBot(open_retriever(read, embed, folder), embed, chat, read.k, read.minimum)
 
 
-def _with_context(question: Question) -> str:
-    """A short follow-up ("and in Sabah?") is searched together with the question before it."""
-    if question.history and len(question.text.split()) < 6:
-        return f"{question.history[-1].user} {question.text}"
-    return question.text
-
-
-def _source(passage: Passage) -> str:
-    place = passage.page or passage.id or ""
-    return f"page {place}" if place.isdigit() else place
-
-
 def extract(question: str, passages: Sequence[Passage], embed: Embedder) -> tuple[str, float]:
     """Up to three sentences, in the order of the passages, each with the number of its passage as [n]; and the cosine of
     the nearest one, 0 where there is none."""
@@ -93,20 +85,17 @@ def extract(question: str, passages: Sequence[Passage], embed: Embedder) -> tupl
     cosines = [float(cosine) for cosine in vectors[1:] @ vectors[0]]
     best = max(cosines)
     order = sorted(range(len(found)), key=lambda n: -cosines[n])[:_ITEMS]
-    chosen = sorted(n for n in order if cosines[n] >= _CLOSE * best)
-    return " ".join(_cited(found[n][1], found[n][0]) for n in chosen), best
+    cited: list[str] = []
+    for number, sentence in (found[n] for n in sorted(order) if cosines[n] >= _CLOSE * best):
+        stop = sentence[-1] if sentence[-1] in ".!?" else "."  # the mark stands before it, to belong to its sentence
+        cited.append(f"{sentence.rstrip('.!?')} [{number}]{stop}")
+    return " ".join(cited), best
 
 
 def split(text: str) -> list[str]:
     """Sentences, on one line each, without the headings; `RM 0.85` stays whole."""
     parts = _SENTENCE_END.split(_HEADING.sub("\n\n", text))
     return [" ".join(part.split()) for part in parts if re.search(r"\w", part)]
-
-
-def _cited(sentence: str, number: int) -> str:
-    """The mark stands before the stop, so that it belongs to its sentence."""
-    stop = sentence[-1] if sentence[-1] in ".!?" else "."
-    return f"{sentence.rstrip('.!?')} [{number}]{stop}"
 
 
 def prompt(question: Question, passages: Sequence[Passage]) -> list[dict[str, str]]:
@@ -144,9 +133,8 @@ def make_full_context(settings: Mapping[str, object], folder: Path) -> FullConte
     """`knowledge` a file or folder of text, `llm` a table; `template` a file with {knowledge} and {question}."""
     read = read_table(FullContextTable, settings, "[target]", folder, others=["kind"])
     knowledge = read_knowledge(existing(read.knowledge, "knowledge"))
-    template = TEMPLATE
-    if read.template:
-        template = existing(read.template, "template").read_text(encoding="utf-8")
+    own = existing(read.template, "template").read_text(encoding="utf-8") if read.template else ""
+    template = own if read.template else TEMPLATE
     for place in ("{knowledge}", "{question}"):
         if template.count(place) != 1:
             raise SettingsError(f"[target] template: expected {place} once, found {template.count(place)}")
@@ -173,12 +161,8 @@ def faq_tokens(text: str) -> frozenset[str]:
     return frozenset(word for word in stripped if word)
 
 
-def token_cosine(a: str, b: str) -> float:
+def token_cosine(a: frozenset[str], b: frozenset[str]) -> float:
     """|A ∩ B| / sqrt(|A|·|B|) over token sets: the cosine of their binary vectors; 0 when one is empty."""
-    return _cosine(faq_tokens(a), faq_tokens(b))
-
-
-def _cosine(a: frozenset[str], b: frozenset[str]) -> float:
     return len(a & b) / math.sqrt(len(a) * len(b)) if a and b else 0.0
 
 
@@ -200,16 +184,13 @@ class FaqBot:
     def ask(self, question: Question) -> Response:
         asked = faq_tokens(question.text)
         # `max` keeps the first of equals, so ties go to the first row.
-        best = max(self.rows, key=lambda row: _cosine(asked, row.tokens))
-        cosine = _cosine(asked, best.tokens)
+        best = max(self.rows, key=lambda row: token_cosine(asked, row.tokens))
+        cosine = token_cosine(asked, best.tokens)
         if cosine == 0.0 or cosine < self.minimum:
             return Response(answer=NO_MATCH, extra={"match": None, "cosine": cosine})
         passage = Passage(text=f"{best.question}\n{best.answer}", id=f"faq-{best.number}", score=cosine)
         extra = {"match": best.question, "cosine": cosine}
         return Response(answer=best.answer, passages=(passage,), sources=(best.question,), extra=extra)
-
-    def close(self) -> None:
-        """Nothing is held open."""
 
 
 def make_faq(settings: Mapping[str, object], folder: Path) -> FaqBot:

@@ -58,7 +58,14 @@ class CommandTarget:
 
     def _exchange(self, process: Process, line: bytes, question_id: str) -> Response:
         try:
-            reply = _parse(process.exchange(line, self._timeout))
+            given = process.exchange(line, self._timeout)
+            try:
+                reply: object = json.loads(given.decode("utf-8"))
+            except UnicodeDecodeError as error:
+                raise FailedExchange(content_error("the reply is not valid UTF-8", str(error))) from None
+            except (ValueError, RecursionError):
+                detail = f'"{_start(given)}"; print anything else to standard error'
+                raise FailedExchange(content_error("the reply is not JSON", detail)) from None
             if is_mapping(reply):
                 if reply.get("id") not in (None, question_id):
                     detail = f"id {reply['id']!r}, expected {question_id!r}"
@@ -70,28 +77,14 @@ class CommandTarget:
         return self._fields.read(reply)
 
 
-def _parse(line: bytes) -> object:
-    try:
-        return json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise FailedExchange(content_error("the reply is not valid UTF-8", str(error))) from None
-    except (ValueError, RecursionError):
-        detail = f'"{_start(line)}"; print anything else to standard error'
-        raise FailedExchange(content_error("the reply is not JSON", detail)) from None
-
-
 def _start(line: bytes) -> str:
     return " ".join(line.decode("utf-8", "replace").split())[:150]
 
 
 def make(table: Mapping[str, object], folder: Path, timeout: float) -> CommandTarget:
+    """A path in the first word of the command line is relative to the suite's folder."""
     settings = read_table(CommandTable, table, "[target]")
-    program = _program(settings.run, folder)
-    return CommandTarget(program, folder, settings.processes, timeout, read_fields(settings))
-
-
-def _program(given: str | list[str], folder: Path) -> list[str]:
-    """The command line; a path in its first word is relative to the suite's folder."""
+    given = settings.run
     try:
         run = shlex.split(given) if isinstance(given, str) else given
     except ValueError as error:
@@ -103,7 +96,7 @@ def _program(given: str | list[str], folder: Path) -> list[str]:
     if found is None:
         hint = "not executable: chmod +x it" if Path(name).is_file() else "no such program"
         raise SettingsError(f'[target] run: "{run[0]}": {hint} ({name})')
-    return [found, *run[1:]]
+    return CommandTarget([found, *run[1:]], folder, settings.processes, timeout, read_fields(settings))
 
 
 def kill_all() -> None:

@@ -67,7 +67,8 @@ def each_text(template: object, change: Callable[[str], object]) -> object:
 
 def check_places(template: object, key: str) -> None:
     """At least one placeholder for the question; a typo such as `{qustion}` is an error with a hint."""
-    names = set(_names(template))
+    names: set[str] = set()
+    each_text(template, lambda text: names.update(_PLACE.findall(text)))
     for name in names - set(PLACES):
         if hint := did_you_mean(name, PLACES):
             raise SettingsError(f'[target] {key}: nothing is known to fill "{{{name}}}" with{hint}')
@@ -79,12 +80,6 @@ def _text(match: re.Match[str], question: Question) -> str:
     if match[1] == "history":
         return "\n".join(f"User: {turn.user}\nAssistant: {turn.answer}" for turn in question.history)
     return {"question": question.text, "id": question.id}.get(match[1], match[0])
-
-
-def _names(template: object) -> list[str]:
-    found: list[str] = []
-    each_text(template, lambda text: found.extend(_PLACE.findall(text)))
-    return found
 
 
 FIELDS = ("answer", "passages", "route", "sources", "retrieved", "prompt_tokens", "completion_tokens", "cost", "error")
@@ -165,17 +160,11 @@ def json_path(text: str, key: str) -> JsonPath:
                 f'[target] {key} = "{text}": not a path at "{rest[position:]}"; expected such as "$.answer",'
                 ' "$.items[0].text" or "$.sources[*].text"'
             )
-        steps.append(_step(match))
+        names = (name for name in (match["single"], match["double"], match["name"]) if name is not None)
+        number = match["index"]
+        steps.append(EVERY if match["all"] or match["every"] else next(names) if number is None else int(number))
         position = match.end()
     return JsonPath(text, tuple(steps))
-
-
-def _step(match: re.Match[str]) -> object:
-    if match["all"] or match["every"]:
-        return EVERY
-    if match["index"] is not None:
-        return int(match["index"])
-    return next(name for name in (match["single"], match["double"], match["name"]) if name is not None)
 
 
 def _walk(value: object, steps: tuple[object, ...]) -> Iterator[object]:

@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
@@ -73,7 +73,15 @@ def make(table: Mapping[str, object], folder: Path, timeout: float) -> HttpTarge
         return _openai(table, timeout)
     settings = read_table(HttpTable, table, "[target]")
     url, wire = open_wire(settings, "url", timeout)
-    method, params, body = _read_sent(settings, wire.secrets)
+    # A body that is JSON text is read as JSON, so that the question is quoted right.
+    body: object = {"question": "{question}"} if settings.body is None else settings.body
+    if isinstance(body, str):
+        with suppress(ValueError):
+            body = json.loads(body)
+    by_address = settings.body is None and (settings.params or "{question}" in settings.url)
+    method = settings.method or ("GET" if by_address else "POST")
+    check_places([settings.url, settings.params, *([body] if method != "GET" else [])], "url, params or body")
+    params, body = (each_text(one, lambda text: with_variables(text, wire.secrets)) for one in (settings.params, body))
 
     def exchange(question: Question) -> object:
         address, query = fill_address(url, question), table_of(fill(params, question))
@@ -87,27 +95,6 @@ def make(table: Mapping[str, object], folder: Path, timeout: float) -> HttpTarge
     return HttpTarget(exchange, wire, read_fields(settings))
 
 
-def _read_sent(settings: HttpTable, secrets: Secrets) -> tuple[str, object, object]:
-    """The method, and the templates of the query and the body."""
-    params, body = settings.params, _body(settings.body)
-    by_address = settings.body is None and (params or "{question}" in settings.url)
-    method = settings.method or ("GET" if by_address else "POST")
-    check_places([settings.url, params, *([body] if method != "GET" else [])], "url, params or body")
-    params, body = (each_text(template, lambda text: with_variables(text, secrets)) for template in (params, body))
-    return method, params, body
-
-
-def _body(given: object) -> object:
-    """The template: a table, a list, or text (JSON text is read as JSON, so that the question is quoted right)."""
-    body = {"question": "{question}"} if given is None else given
-    if not isinstance(body, str):
-        return body
-    try:
-        return json.loads(body)
-    except ValueError:
-        return body
-
-
 def _openai(table: Mapping[str, object], timeout: float) -> HttpTarget:
     """An OpenAI-compatible chat endpoint; `body` is more of each request, such as `{temperature = 0, max_tokens = 300}`."""
     settings = read_table(OpenAiTable, table, "[target]")
@@ -118,20 +105,15 @@ def _openai(table: Mapping[str, object], timeout: float) -> HttpTarget:
     def exchange(question: Question) -> object:
         nonlocal model
         with asking:
-            model = model or _first_model(base, wire)
+            if not model:  # the first that the endpoint lists
+                model = str(_FIRST_MODEL.find(wire.json("GET", f"{base}/models")) or "")
+            if not model:
+                detail = f"{base}/models lists none; put model = … in the suite"
+                raise FailedExchange(infrastructure_error("no model", detail))
         body = {"model": model, "messages": messages(question, settings.system), **settings.body}
         return wire.json("POST", f"{base}/chat/completions", body=body)
 
     return HttpTarget(exchange, wire, read_fields(settings, _CHAT_PATHS))
-
-
-def _first_model(base: str, wire: Wire) -> str:
-    """Where the suite gives no model: the first that the endpoint lists."""
-    name = _FIRST_MODEL.find(wire.json("GET", f"{base}/models"))
-    if name is None:
-        detail = f"{base}/models lists none; put model = … in the suite"
-        raise FailedExchange(infrastructure_error("no model", detail))
-    return str(name)
 
 
 _PREFIXES = ("/gradio_api/call", "/call")  # Gradio 5 and later; Gradio 4
@@ -143,44 +125,37 @@ def _gradio(table: Mapping[str, object], timeout: float) -> HttpTarget:
     data = list(settings.data)
     check_places(data, "data")
     base, wire = open_wire(settings, "gradio", timeout)
-    app = _App(base, settings.api_name.strip("/"), wire)
-    fields = read_fields(settings, {"answer": "$[0]"})
-    return HttpTarget(lambda question: app.call([fill(item, question) for item in data]), wire, fields)
+    called, prefixes = quote(settings.api_name.strip("/")), list(_PREFIXES)
 
+    def begin(question: Question) -> object:
+        body = {"data": [fill(item, question) for item in data]}
+        for prefix in tuple(prefixes):
+            try:
+                reply = wire.json("POST", f"{base}{prefix}/{called}", body=body)
+            except FailedExchange as failed:
+                if failed.response.error_name != "HTTP 404" or prefix == prefixes[-1]:
+                    raise
+            else:
+                prefixes[:] = [prefix]  # the one that this app has
+                return reply
+        return None
 
-class _App:
-    def __init__(self, base: str, name: str, wire: Wire) -> None:
-        self._base, self._name, self._wire = base, quote(name), wire
-        self._prefix: str | None = None
-
-    def call(self, data: list[object]) -> object:
+    def exchange(question: Question) -> object:
         """The function's outputs."""
-        hide = self._wire.secrets.hide_in
-        reply = self._begin(data)
+        reply, hide = begin(question), wire.secrets.hide_in
         event = reply.get("event_id") if is_mapping(reply) else None
         if not event:
             detail = f"no event_id in its reply: {json.dumps(reply)[:150]}"
             raise FailedExchange(content_error("not a Gradio app", detail))
-        with self._wire.stream("GET", f"{self._base}{self._prefix}/{self._name}/{quote(str(event))}") as stream:
-            for name, text in events(self._wire.chunks(stream)):
+        with wire.stream("GET", f"{base}{prefixes[0]}/{called}/{quote(str(event))}") as stream:
+            for name, text in events(wire.chunks(stream)):
                 if name == "complete":
                     return hide(parse(text))
                 if name == "error":
                     raise FailedExchange(content_error("the app reported an error", hide(_event_message(text))))
         raise FailedExchange(content_error("the app ended without an answer"))
 
-    def _begin(self, data: list[object]) -> object:
-        prefixes = [self._prefix] if self._prefix else list(_PREFIXES)
-        while True:
-            prefix = prefixes.pop(0)
-            try:
-                reply = self._wire.json("POST", f"{self._base}{prefix}/{self._name}", body={"data": data})
-            except FailedExchange as failed:
-                if failed.response.error_name != "HTTP 404" or not prefixes:
-                    raise
-            else:
-                self._prefix = prefix
-                return reply
+    return HttpTarget(exchange, wire, read_fields(settings, {"answer": "$[0]"}))
 
 
 def _event_message(text: str) -> str:
@@ -252,18 +227,18 @@ class Wire:
                     raise FailedExchange(self._refused(reply))
                 yield reply
         except NoReply as error:
-            raise FailedExchange(self._failure(error)) from None
-
-    def _failure(self, error: NoReply) -> Response:
-        match error:
-            case TimedOutReply():
-                return infrastructure_error("timed out", f"no answer within {self._timeout:g} s")
-            case TooLargeReply():
-                return content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB")
-            case NoConnection():
-                return infrastructure_error("connection failed", f"{self._shown}: {error}; is the target running?")
-            case _:
-                return infrastructure_error("connection lost", f"{self._shown}: {error}")
+            match error:
+                case TimedOutReply():
+                    failure = infrastructure_error("timed out", f"no answer within {self._timeout:g} s")
+                case TooLargeReply():
+                    failure = content_error("the reply is too large", f"more than {MAX_SIZE // 1_000_000} MB")
+                case NoConnection():
+                    failure = infrastructure_error(
+                        "connection failed", f"{self._shown}: {error}; is the target running?"
+                    )
+                case _:
+                    failure = infrastructure_error("connection lost", f"{self._shown}: {error}")
+            raise FailedExchange(failure) from None
 
     def _refused(self, reply: httpcore2.Response) -> Response:
         name = f"HTTP {reply.status}"
@@ -294,15 +269,12 @@ def open_wire(settings: EndpointTable, key: str, timeout: float) -> tuple[str, W
     if "@" in address.split("/")[2]:
         raise SettingsError(f"[target] {key} contains a password: send it as a header with a ${{VARIABLE}} instead")
     secrets = Secrets()
-    headers = {name: _header(name, value, secrets) for name, value in settings.headers.items()}
+    for name, value in settings.headers.items():
+        if _SECRET_HEADER.search(name) and "${" not in value:
+            fix = f'a key belongs in a variable: {name} = "… ${{MY_TOKEN}}"'
+            raise SettingsError(f"[target] headers: {name} is written out; {fix}")
+    headers = {name: with_variables(value, secrets) for name, value in settings.headers.items()}
     if settings.api_key_env:
         headers["Authorization"] = with_variables(f"Bearer ${{{settings.api_key_env}}}", secrets)
     url = with_variables(address, secrets)
     return url.rstrip("/") if key != "url" else url, Wire(address, headers, secrets, timeout)
-
-
-def _header(name: str, value: str, secrets: Secrets) -> str:
-    if _SECRET_HEADER.search(name) and "${" not in value:
-        fix = f'a key belongs in a variable: {name} = "… ${{MY_TOKEN}}"'
-        raise SettingsError(f"[target] headers: {name} is written out; {fix}")
-    return with_variables(value, secrets)

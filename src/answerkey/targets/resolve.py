@@ -47,7 +47,15 @@ def make_target(
         answers = read_table(RecordedTable, table, "[target]").answers
         return read_recorded(folder / answers, read_responses) if answers else Recorded()
     live = read_table(LiveTable, {key: table[key] for key in table if key in _LIVE_SETTINGS}, "[target]")
-    return Live(_live_target(kind, table, folder, live.timeout or timeout), live)
+    timeout, spec = live.timeout or timeout, BOTS.get(kind, "")
+    if kind == "python" and table.get("make"):
+        others = [key for key in table if key not in settings_of(PythonTable)]
+        spec = read_table(PythonTable, table, "[target]", others=others).make
+    if spec:  # the maker checks its own settings: the table without ours
+        own = {key: value for key, value in table.items() if key not in (*_LIVE_SETTINGS, "make")}
+        return Live(object_target(load_object(spec, folder, "[target] make")(own, folder), timeout, spec), live)
+    make: Callable[[Settings, Path, float], Target] = import_module(f"answerkey.targets.{_MODULES[kind]}").make
+    return Live(make(table, folder, timeout), live)
 
 
 def check_target(table: Settings, folder: Path) -> None:
@@ -75,22 +83,6 @@ def kind_of(table: Settings) -> str:
     if kind and kind not in KINDS:
         raise SettingsError(f'[target] kind = "{kind}": expected one of {", ".join(KINDS)}{did_you_mean(kind, KINDS)}')
     return kind or "recorded"
-
-
-def _live_target(kind: str, table: Settings, folder: Path, timeout: float) -> Target:
-    if kind in BOTS:
-        return _made(BOTS[kind], table, folder, timeout)
-    if kind == "python" and table.get("make"):
-        others = [key for key in table if key not in settings_of(PythonTable)]
-        return _made(read_table(PythonTable, table, "[target]", others=others).make, table, folder, timeout)
-    make: Callable[[Settings, Path, float], Target] = import_module(f"answerkey.targets.{_MODULES[kind]}").make
-    return make(table, folder, timeout)
-
-
-def _made(spec: str, table: Settings, folder: Path, timeout: float) -> Target:
-    """The maker checks its own settings: the table without ours."""
-    settings = {key: value for key, value in table.items() if key not in (*_LIVE_SETTINGS, "make")}
-    return object_target(load_object(spec, folder, "[target] make")(settings, folder), timeout, spec)
 
 
 ReadResponses = Callable[[Path], Iterable[tuple[str, Response]]]
@@ -142,11 +134,14 @@ class Live:
         self._target, self._settings = target, settings
         self._turn = threading.Semaphore(settings.concurrency) if settings.concurrency else nullcontext()
         self._warming = threading.Lock()
-        self._cold = settings.warmup > 0
+        self._cold = settings.warmup
 
     def ask(self, question: Question) -> Response:
-        if self._cold:
-            self._warm_up()
+        # With questions that are in no suite, so that no case is answered from a cache; what comes back is dropped.
+        with self._warming:
+            for number in range(self._cold):
+                self._target.ask(Question(f"warmup-{number + 1}", self._settings.warmup_question))
+            self._cold = 0
         with self._turn:
             response = self._target.ask(question)
             tries = 1
@@ -159,11 +154,3 @@ class Live:
 
     def close(self) -> None:
         self._target.close()
-
-    def _warm_up(self) -> None:
-        """A question that is in no suite, so that no case is answered from a cache; what comes back is dropped."""
-        with self._warming:
-            while self._cold:
-                for number in range(self._settings.warmup):
-                    self._target.ask(Question(f"warmup-{number + 1}", self._settings.warmup_question))
-                self._cold = False

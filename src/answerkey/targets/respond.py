@@ -10,6 +10,7 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from answerkey.coerce.columns import COLUMNS, LIVE_ANSWERS, RESPONSE_COLUMNS
 from answerkey.coerce.rows import response_of_reply
@@ -34,17 +35,12 @@ KINDS = ("infrastructure", "content")
 _ATTRIBUTES = (*(name for column in RESPONSE_COLUMNS for name in COLUMNS[column]), *LIVE_ANSWERS)
 
 
-def infrastructure_error(name: str, detail: str = "") -> Response:
-    return _failure("infrastructure", name, detail)
-
-
-def content_error(name: str, detail: str = "") -> Response:
-    return _failure("content", name, detail)
-
-
-def _failure(kind: ErrorKind, name: str, detail: str) -> Response:
+def _failure(kind: ErrorKind, name: str, detail: str = "") -> Response:
     error = valid_text(f"{name}: {detail}" if detail else name)
     return Response(error=error, error_kind=kind, error_name=name)
+
+
+infrastructure_error, content_error = partial(_failure, "infrastructure"), partial(_failure, "content")
 
 
 class FailedExchange(Exception):
@@ -92,23 +88,18 @@ def _read(value: object) -> Response:
 
 
 def _with_chat_answer(given: Mapping[str, object], reply: object) -> Mapping[str, object]:
-    """What was given, and where it has no text of an answer that of a chat model's reply."""
+    """What was given, and where it has no text of an answer that of a chat model's reply: `choices` of OpenAI,
+    `messages` of LangGraph, `content` in parts of Anthropic."""
     if any(isinstance(given.get(name), str) for name in (*COLUMNS["answer"], *LIVE_ANSWERS)):
         return given
-    if text := _chat_answer(reply):
-        rest = {name: found for name, found in given.items() if name not in COLUMNS["answer"]}
-        return {**rest, "answer": text}
-    return given
-
-
-def _chat_answer(reply: object) -> str | None:
-    """The text of a chat model's reply: `choices` of OpenAI, `messages` of LangGraph, `content` in parts of Anthropic."""
     choices, messages = _field(reply, "choices"), _field(reply, "messages")
     message = _field(choices[0], "message") if is_list(choices) and choices else reply
     message = messages[-1] if is_list(messages) and messages else message
     content = _field(message, "content")
     text = message_text(content) if is_list(content) or message is not reply else _field(reply, "output_text")
-    return text if isinstance(text, str) and text else None
+    if not isinstance(text, str) or not text:
+        return given
+    return {**{name: found for name, found in given.items() if name not in COLUMNS["answer"]}, "answer": text}
 
 
 def _field(value: object, name: str) -> object:
@@ -140,11 +131,8 @@ def _reported(response: Response) -> Response:
 
 def _cleaned(given: Response) -> Response:
     """A `Response` that the bot itself made, with only what strict JSON in UTF-8 can hold."""
-    named = {
-        "answer": given.answer, "contexts": given.passages, "route": given.route, "sources": given.sources,
-        "retrieved": given.retrieved, "response_time": given.seconds, "prompt_tokens": given.prompt_tokens,
-        "completion_tokens": given.completion_tokens, "cost": given.cost,
-    }  # fmt: skip
+    same = ("answer", "route", "sources", "retrieved", "prompt_tokens", "completion_tokens", "cost")
+    named = {name: getattr(given, name) for name in same} | {"contexts": given.passages, "response_time": given.seconds}
     clean = response_of_reply({name: value for name, value in named.items() if value is not None})
     error = None if given.error is None else valid_text(str(given.error)).strip() or "no reason given"
     extra, kind, name = plain_json(given.extra), given.error_kind, given.error_name

@@ -6,9 +6,8 @@ import io
 import pickle
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -37,25 +36,6 @@ class FaissIndex(Protocol):
     def search(self, x: Vectors, k: int, /) -> tuple[Vectors, Ints]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class FaissSearch:
-    """`place` gives for each row of the index its place among the chunks."""
-
-    index: FaissIndex
-    place: Ints
-    by_distance: bool
-
-    def search(self, vectors: Vectors, pool: int) -> Top:
-        asked = np.ascontiguousarray(vectors, dtype=np.float32)
-        score, row = self.index.search(asked, min(pool, self.index.ntotal))
-        # The squared distance of unit vectors is 2 - 2 cos.
-        cosine = (1.0 - score / 2.0) if self.by_distance else score
-        chunk = np.where(row >= 0, self.place[row], -1)
-        cosine = np.where(row >= 0, cosine, -np.inf).astype(np.float64)
-        order = np.lexsort((chunk, -cosine), axis=1)
-        return Top(np.take_along_axis(chunk, order, 1), np.take_along_axis(cosine, order, 1))
-
-
 def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     """The chunks, ordered by page, and a search over the vectors of the file or folder."""
     path = settings.index or Path()
@@ -67,7 +47,7 @@ def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     if not file.is_file():
         raise InputError(f"no FAISS index at {file}")
     try:
-        index: FaissIndex = faiss.read_index(str(file))
+        index = cast("FaissIndex", faiss.read_index(str(file)))
     except RuntimeError:
         raise InputError(f"{file} is not a FAISS index file") from None
     if dimension is not None and index.d != dimension:
@@ -79,9 +59,19 @@ def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
     if len(passages) != index.ntotal:
         raise InputError(f"{file} has {index.ntotal} vectors and {len(passages)} chunks: expected as many")
     chunks, places = stored_chunks(passages, range(len(passages)))
-    place = np.array([places[number] for number in range(len(passages))], np.int64)
-    search = FaissSearch(index, place, index.metric_type == faiss.METRIC_L2)
-    return OpenedStore(f"FAISS index {path.name}", chunks, search)
+    place = np.array([places[number] for number in range(len(passages))], np.int64)  # of a row, among the chunks
+
+    def search(vectors: Vectors, pool: int) -> Top:
+        asked = np.ascontiguousarray(vectors, dtype=np.float32)
+        score, row = index.search(asked, min(pool, index.ntotal))
+        # The squared distance of unit vectors is 2 - 2 cos.
+        cosine = (1.0 - score / 2.0) if index.metric_type == faiss.METRIC_L2 else score
+        chunk = np.where(row >= 0, place[row], -1)
+        cosine = np.where(row >= 0, cosine, -np.inf).astype(np.float64)
+        order = np.lexsort((chunk, -cosine), axis=1)
+        return Top(np.take_along_axis(chunk, order, 1), np.take_along_axis(cosine, order, 1))
+
+    return f"FAISS index {path.name}", chunks, search, None
 
 
 def _read_chunks(path: Path) -> list[Passage]:
@@ -107,13 +97,12 @@ def _read_docstore(path: Path) -> list[Passage]:
         raise InputError(f"{path}: not read: {error}; {_EXPORT}") from None
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError, MemoryError):
         raise InputError(f"{path}: not a docstore of LangChain; {_EXPORT}") from None
-    return [_document(row, path, number) for number, row in enumerate(rows)]
-
-
-def _document(row: object, path: Path, number: int) -> Passage:
-    state = row.state if isinstance(row, _Stored) else row
-    fields = state.get("__dict__", state) if is_mapping(state) else state
-    return as_passages(fields, "index.pkl", Place(path.name, number + 1, "document"))[0]
+    passages: list[Passage] = []
+    for number, row in enumerate(rows, start=1):
+        state = row.state if isinstance(row, _Stored) else row
+        fields = state.get("__dict__", state) if is_mapping(state) else state
+        passages.append(as_passages(fields, "index.pkl", Place(path.name, number, "document"))[0])
+    return passages
 
 
 class _Stored:

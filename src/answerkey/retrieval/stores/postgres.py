@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from answerkey.config.tables import RetrievalTable
 from answerkey.errors import EndpointError, InputError, MissingPackage, SettingsError
 from answerkey.retrieval.corpus import Chunk
 from answerkey.retrieval.fuse import Top, Vectors
-from answerkey.retrieval.search_index import OpenedStore
+from answerkey.retrieval.search_index import DenseSearch, OpenedStore
 from answerkey.retrieval.stores import stored_chunks, stored_passage, top_of
 
 if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg.abc import QueryNoTemplate as Query
     from psycopg.rows import TupleRow
-    from psycopg.sql import Composable
 
-Opened = tuple[list[Chunk], "PostgresSearch"]
 _IDS = ("id", "uuid", "langchain_id", "chunk_id", "doc_id")
-
-
-@dataclass(frozen=True)
-class PostgresSearch:
-    """`place` gives for each id its place among the chunks. The connection takes the queries of all threads in turn."""
-
-    connection: Connection
-    query: Query
-    place: Mapping[Hashable, int]
-
-    def search(self, vectors: Vectors, pool: int) -> Top:
-        hits: list[list[tuple[float, int]]] = []
-        for vector in vectors:
-            given = f"[{','.join(map(str, vector.tolist()))}]"
-            found = _fetched(self.connection, self.query, (given, given, pool))
-            known = [(cosine, self.place[str(key)]) for key, cosine in found if str(key) in self.place]
-            hits.append([hit for hit in known if hit[0] == hit[0]])  # a zero vector has no cosine
-        return top_of(hits, pool)
+_COLUMNS = """SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
+    WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
 
 
 def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
@@ -58,10 +39,12 @@ def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
         connection.close()
         raise
     weakref.finalize(search, connection.close)
-    return OpenedStore(f"Postgres table {settings.postgres_table}", chunks, search)
+    return f"Postgres table {settings.postgres_table}", chunks, search, None
 
 
-def _read(connection: Connection, settings: RetrievalTable, dimension: int | None) -> Opened:
+def _read(
+    connection: Connection, settings: RetrievalTable, dimension: int | None
+) -> tuple[Sequence[Chunk], DenseSearch]:
     from psycopg import sql
     from psycopg.rows import dict_row
 
@@ -69,7 +52,9 @@ def _read(connection: Connection, settings: RetrievalTable, dimension: int | Non
     table = sql.Identifier(*name.split("."))
     # An approximate index looks at 40 rows unless it is asked for more.
     _fetched(connection, "SELECT set_config('hnsw.ef_search', %s, false)", (str(min(max(settings.pool, 40), 1000)),))
-    columns = _columns(connection, name, table)
+    columns: dict[str, str] = dict(_fetched(connection, _COLUMNS, (table.as_string(connection),)))
+    if not columns:
+        raise SettingsError(f'Postgres has no table "{name}"')
     vectors = [column for column, kind in columns.items() if "vector" in kind]
     vector = _one_of(columns, settings.vector_field, vectors, "vector_field")
     key = _one_of(columns, settings.id_field, [c for c in _IDS if c in columns], "id_field")
@@ -93,17 +78,18 @@ def _read(connection: Connection, settings: RetrievalTable, dimension: int | Non
     query = sql.SQL("SELECT {}, 1 - ({v} <=> %s::vector) FROM {t} ORDER BY {v} <=> %s::vector LIMIT %s").format(
         sql.Identifier(key), v=sql.Identifier(vector), t=table
     )
-    return chunks, PostgresSearch(connection, query, place)
 
+    def search(vectors: Vectors, pool: int) -> Top:
+        """The connection takes the queries of all threads in turn."""
+        hits: list[list[tuple[float, int]]] = []
+        for vector in vectors:
+            given = f"[{','.join(map(str, vector.tolist()))}]"
+            found = _fetched(connection, query, (given, given, pool))
+            known = [(cosine, place[str(key)]) for key, cosine in found if str(key) in place]
+            hits.append([hit for hit in known if hit[0] == hit[0]])  # a zero vector has no cosine
+        return top_of(hits, pool)
 
-def _columns(connection: Connection, name: str, table: Composable) -> dict[str, str]:
-    """The type of each column."""
-    query = """SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute
-        WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
-    found = _fetched(connection, query, (table.as_string(connection),))
-    if not found:
-        raise SettingsError(f'Postgres has no table "{name}"')
-    return dict(found)
+    return chunks, search
 
 
 def _one_of(columns: Mapping[str, str], wanted: str | None, candidates: list[str], setting: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,77 +17,11 @@ from answerkey.retrieval.stores import stored_chunks, stored_passage, top_of
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
-    from qdrant_client.models import Record, SparseVector, SparseVectorParams, VectorParams
+    from qdrant_client.models import Record, SparseVector, VectorParams
 
 T = TypeVar("T")
 _AT_ONCE = 64
 _PAGE_OF_POINTS = 1_000
-
-
-@dataclass(frozen=True)
-class Collection:
-    """`place` gives for each point id its place among the chunks."""
-
-    client: QdrantClient
-    name: str
-    place: Mapping[Hashable, int]
-
-    def search(
-        self, queries: Sequence[list[float] | SparseVector], using: str | None, pool: int, distance: str = ""
-    ) -> Top:
-        """The best points for each query: a list of numbers, or a sparse vector. Distances become cosines."""
-        from qdrant_client import models
-
-        hits: list[list[tuple[float, int]]] = []
-        for start in range(0, len(queries), _AT_ONCE):
-            part = queries[start : start + _AT_ONCE]
-            asked = [models.QueryRequest(query=query, using=using, limit=pool) for query in part]
-            for found in _asked(partial(self.client.query_batch_points, self.name, requests=asked), "search"):
-                points = [point for point in found.points if point.id in self.place]
-                hits.append([(_cosine(point.score, distance), self.place[point.id]) for point in points])
-        return top_of(hits, pool)
-
-
-@dataclass(frozen=True, slots=True)
-class QdrantDense:
-    collection: Collection
-    vector: str | None
-    distance: str
-
-    def search(self, vectors: Vectors, pool: int) -> Top:
-        return self.collection.search([vector.tolist() for vector in vectors], self.vector, pool, self.distance)
-
-
-def _cosine(score: float, distance: str) -> float:
-    """Unit vectors at the distance d have the cosine 1 - d²/2."""
-    if distance == "Euclid":
-        return 1.0 - score * score / 2.0
-    return -score if distance == "Manhattan" else score
-
-
-@dataclass(frozen=True, slots=True)
-class QdrantSparse:
-    """Questions are encoded by the suite's own function; what has no word in common is no hit."""
-
-    collection: Collection
-    vector: str
-    encode: Callable[[str], Any]
-
-    def search(self, questions: Sequence[str], pool: int) -> Top:
-        return self.collection.search([self._encoded(one) for one in questions], self.vector, pool)
-
-    def _encoded(self, question: str) -> SparseVector:
-        from qdrant_client import models
-
-        given = self.encode(question)
-        try:
-            named = hasattr(given, "keys")
-            indices, values = (given.keys(), given.values()) if named else (given.indices, given.values)
-            return models.SparseVector(indices=[int(n) for n in indices], values=[float(value) for value in values])
-        except (AttributeError, TypeError, ValueError):
-            raise InputError(
-                f"the sparse_encoder gave {type(given).__name__}, expected {{index: weight}} or indices and values"
-            ) from None
 
 
 def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
@@ -101,19 +34,74 @@ def open_store(settings: RetrievalTable, dimension: int | None) -> OpenedStore:
 
 
 def _opened(client: QdrantClient, settings: RetrievalTable, dimension: int | None) -> OpenedStore:
+    from qdrant_client import models
+
     name = settings.qdrant_collection or ""
     where = settings.qdrant_url or settings.qdrant_path or settings.qdrant_client
     params = _asked(lambda: client.get_collection(name), f'collection "{name}" at {where}').config.params
     vector, distance = _vector(params.vectors, settings, dimension)
-    points = _all_points(client, name)
-    if not points:
-        raise InputError(f'the Qdrant collection "{name}" is empty')
+    points: list[Record] = []
+    offset = None
+    while not points or offset is not None:
+        ask = partial(client.scroll, name, limit=_PAGE_OF_POINTS, offset=offset, with_payload=True)
+        page, offset = _asked(ask, "scroll")
+        points += page
+        if not points:
+            raise InputError(f'the Qdrant collection "{name}" is empty')
     passages = [stored_passage(point.payload or {}, settings, f'point {point.id} of "{name}"') for point in points]
     chunks, place = stored_chunks(passages, [point.id for point in points])
-    collection = Collection(client, name, place)
-    weakref.finalize(collection, _close, client, settings)
-    sparse = _sparse(collection, params.sparse_vectors, settings)
-    return OpenedStore(f"Qdrant collection {name}", chunks, QdrantDense(collection, vector, distance), sparse)
+
+    def search(
+        queries: Sequence[list[float] | models.SparseVector], using: str | None, pool: int, distance: str = ""
+    ) -> Top:
+        """The best points for each query: a list of numbers, or a sparse vector. Distances become cosines."""
+        hits: list[list[tuple[float, int]]] = []
+        for start in range(0, len(queries), _AT_ONCE):
+            part = queries[start : start + _AT_ONCE]
+            asked = [models.QueryRequest(query=query, using=using, limit=pool) for query in part]
+            for found in _asked(partial(client.query_batch_points, name, requests=asked), "search"):
+                known = [point for point in found.points if point.id in place]
+                hits.append([(_cosine(point.score, distance), place[point.id]) for point in known])
+        return top_of(hits, pool)
+
+    def dense(vectors: Vectors, pool: int) -> Top:
+        return search([one.tolist() for one in vectors], vector, pool, distance)
+
+    weakref.finalize(search, _close, client, settings)
+    if settings.sparse_encoder is None:
+        return f"Qdrant collection {name}", chunks, dense, None
+    names, wanted = list(params.sparse_vectors or {}), settings.qdrant_sparse_vector
+    if wanted not in names and (wanted is not None or len(names) != 1):
+        raise SettingsError(
+            f'the collection "{name}" has the sparse vectors {", ".join(names) or "(none)"}: '
+            "set qdrant_sparse_vector to one of them"
+        )
+    encode = load_function(settings.sparse_encoder)
+
+    def sparse(questions: Sequence[str], pool: int) -> Top:
+        return search([_sparse_vector(encode(one)) for one in questions], wanted or names[0], pool)
+
+    return f"Qdrant collection {name}", chunks, dense, sparse
+
+
+def _cosine(score: float, distance: str) -> float:
+    """Unit vectors at the distance d have the cosine 1 - d²/2."""
+    if distance == "Euclid":
+        return 1.0 - score * score / 2.0
+    return -score if distance == "Manhattan" else score
+
+
+def _sparse_vector(given: Any) -> SparseVector:
+    """A question as the suite's own function encodes it; what has no word in common is no hit."""
+    from qdrant_client import models
+
+    try:
+        named = hasattr(given, "keys")
+        indices, values = (given.keys(), given.values()) if named else (given.indices, given.values)
+        return models.SparseVector(indices=[int(n) for n in indices], values=[float(value) for value in values])
+    except (AttributeError, TypeError, ValueError):
+        kind = type(given).__name__
+        raise InputError(f"the sparse_encoder gave {kind}, expected {{index: weight}} or indices and values") from None
 
 
 def _vector(
@@ -137,20 +125,6 @@ def _vector(
             f"{collection} has several vectors of {dimension} numbers: set qdrant_vector to one of them, {', '.join(fitting)}"
         )
     return fitting[0] or None, str(vectors[fitting[0]].distance.value)
-
-
-def _sparse(
-    collection: Collection, held: Mapping[str, SparseVectorParams] | None, settings: RetrievalTable
-) -> QdrantSparse | None:
-    names, wanted = list(held or {}), settings.qdrant_sparse_vector
-    if settings.sparse_encoder is None:
-        return None
-    if wanted not in names and (wanted is not None or len(names) != 1):
-        raise SettingsError(
-            f'the collection "{collection.name}" has the sparse vectors {", ".join(names) or "(none)"}: '
-            "set qdrant_sparse_vector to one of them"
-        )
-    return QdrantSparse(collection, wanted or names[0], load_function(settings.sparse_encoder))
 
 
 def _connect(settings: RetrievalTable) -> QdrantClient:
@@ -183,17 +157,6 @@ def _close(client: QdrantClient, settings: RetrievalTable) -> None:
     """A folder is locked until its client is closed."""
     if settings.qdrant_path is not None:
         client.close()
-
-
-def _all_points(client: QdrantClient, collection: str) -> list[Record]:
-    points: list[Record] = []
-    offset = None
-    while True:
-        ask = partial(client.scroll, collection, limit=_PAGE_OF_POINTS, offset=offset, with_payload=True)
-        page, offset = _asked(ask, "scroll")
-        points += page
-        if offset is None:
-            return points
 
 
 def _asked(call: Callable[[], T], what: str) -> T:
