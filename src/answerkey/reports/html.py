@@ -30,11 +30,10 @@ from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.chart_style import Spec, config
 from answerkey.reports.comparison import SHOWN_CASES, case_lists, comparison_values, flip_lists, move_status
-from answerkey.reports.explain import explain
+from answerkey.reports.explain import explain, word_diff
 from answerkey.reports.rows import Rows, excerpt, read_outcome, read_rows, worst_first
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import figure, figure_notes
-from answerkey.reports.word_diff import word_diff
 from answerkey.runs.store import is_run, profile_of
 from answerkey.runs.summary import Summary
 from answerkey.text import capitalised, printable, short_label

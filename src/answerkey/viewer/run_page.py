@@ -19,11 +19,11 @@ from answerkey.files import json_line
 from answerkey.metrics.judge.card import card_lines
 from answerkey.profiles.decide import share_of
 from answerkey.reports.case_files import ResultsCsv
+from answerkey.reports.explain import marked_answer
 from answerkey.reports.html import weighed_criteria
 from answerkey.reports.rows import Rows, excerpt, read_outcome, read_outcomes_at, read_rows
 from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import figure_notes
-from answerkey.reports.word_diff import marked_answer
 from answerkey.runs.records import result_line
 from answerkey.runs.store import profile_of, read_manifest
 from answerkey.types import Outcome, Profile
