@@ -41,7 +41,7 @@ from tools.local_judge.report import Line, filled  # noqa: E402
 from tools.local_judge.written_study import written_lines  # noqa: E402
 
 from answerkey.cache import DiskCache  # noqa: E402
-from answerkey.metrics.agreement.answer_agreement import RULED  # noqa: E402
+from answerkey.metrics.agreement.answer_agreement import ruled  # noqa: E402
 from answerkey.metrics.boosted_trees import load_fitted, load_numbers  # noqa: E402
 from answerkey.metrics.entailment.model import PACKAGED, EntailmentModel  # noqa: E402
 from answerkey.metrics.grounding.groundedness import MODEL_FEATURE, probability  # noqa: E402
@@ -227,8 +227,8 @@ def correctness_lines(
     chosen = [("all", answers.real), *((name, answers.real & (models == name)) for name in systems)]
     lines: list[Line] = []
     for name, mask in [*chosen, ("answers written for it", answers.held & (models == "written"))]:
-        ruled = RULED * answers.column("by_rules")[mask]
-        labels, given, words = answers.labels[mask], _chance(scores[mask] + ruled), _chance(by_words[mask] + ruled)
+        rules = np.array([ruled(f) for f, used in zip(answers.found, mask, strict=True) if used])
+        labels, given, words = answers.labels[mask], _chance(scores[mask] + rules), _chance(by_words[mask] + rules)
         groups = [group for group, used in zip(answers.groups, mask, strict=True) if used]
         rule = np.maximum(answers.column("best_contains"), answers.column("squashed"))[mask]
         figures = {

@@ -44,7 +44,7 @@ DOWN = (
 EITHER = (
     "recall", "together", "head", "all_asked", "figures", "date_parts", "rivals", "sentence_found", "asks_who", "asks_when",
     "asks_where", "asks_count", "answer_length", "reference_length", "plain_words", "declines", "both_decline",
-    "declines_in_part", "refused", "should_refuse",
+    "declines_in_part", "asked_declined", "refused", "should_refuse",
 )  # fmt: skip
 NAMES = (*UP, *DOWN, *EITHER)
 SIGNS = [1] * len(UP) + [-1] * len(DOWN) + [0] * len(EITHER)
@@ -67,8 +67,8 @@ SECOND_TREES: dict[str, Any] = {
 TESTS = Path(__file__).resolve().parents[2] / "tests" / "profiles"
 CASES = ("rag_cases", "rag_unseen_cases", "rag_third_cases", "rag_later_cases")
 COMMON = 6  # a word that this many questions' answers share is common enough to be listed
-WRITTEN_WEIGHT = 1.5
-SHORT_WEIGHT = 0.3  # of a row of EVOUNA in the second model: all of them together count as much as the written ones
+WRITTEN_WEIGHT = 0.5
+SHORT_WEIGHT = 1.2  # of a row of EVOUNA in the second model
 
 
 @dataclass(frozen=True, slots=True)

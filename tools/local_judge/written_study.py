@@ -19,7 +19,7 @@ from tools.local_judge.report import Line
 from answerkey.metrics.agreement.answer_agreement import answer_agreement
 from answerkey.types import Case, Pair, Response
 
-SETS = ("annual_reports", "annual_reports_2", "annual_reports_3", "finance", "trivia", "quiz")
+SETS = ("annual_reports", "annual_reports_2", "annual_reports_3", "annual_reports_4", "finance", "trivia", "quiz")
 WRITTEN = Path(__file__).with_name("written")
 
 

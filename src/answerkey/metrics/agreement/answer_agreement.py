@@ -28,7 +28,10 @@ LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
 MOST = 0.7  # share of the question's words in what an answer declines: then it declines what was asked
-RULED = 0.5  # share of the rules' own log-odds that counts beside the fitted ones
+# Of the rules' own log-odds a small share counts beside the fitted ones, and more of what is beyond this. Where a rule has seen
+# another sign or bound, which the models hardly see, it overrules them.
+RULED, SURELY_RULED, FROM = 0.1, 0.6, 4.0
+OVERRULED = -3.0
 REFUSED = {"full": 1.0, "partial": 0.5, "none": 0.0}
 # What the second model uses beside the log-odds of the first and the entailment model's: when to trust which.
 BESIDE = (
@@ -48,7 +51,7 @@ _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
-    version=8,
+    version=9,
 )
 def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
@@ -84,7 +87,15 @@ def agreement_odds(found: Sequence[Mapping[str, float]], pairs: Sequence[Pair]) 
     if asked:
         second = _second()
         odds[asked] = second.log_odds(_matrix([rows[n] or {} for n in asked], second.features))
-    return (odds + RULED * np.array([f["by_rules"] for f in found])).tolist()
+    return (odds + [ruled(f) for f in found]).tolist()
+
+
+def ruled(f: Mapping[str, float]) -> float:
+    """What the rules add to the fitted log-odds."""
+    odds = f["by_rules"]
+    beyond = max(0.0, abs(odds) - FROM)
+    sure = OVERRULED if f["other_sign"] or f["other_bound"] else 0.0
+    return RULED * odds + (SURELY_RULED - RULED) * (beyond if odds > 0 else -beyond) + sure
 
 
 def second_rows(

@@ -42,10 +42,7 @@ EDIT_WEIGHT = 0.3  # of the log-odds for a small change of fact, beside those fo
 MODEL_FEATURE = "model_and_claims"  # the log-odds of the entailment model, beside the trees that use them
 MODEL_WEIGHT = 1.5
 FLAG_AT = 0.5
-SURE, LIKELY = (
-    0.9,
-    0.7,
-)  # probability that a sentence with a figure from nowhere is unsupported, and one that the model denies
+SURE, LIKELY = 0.9, 0.7  # probability that a sentence with an unknown figure is unsupported, and one the model denies
 RARE = 2.0  # log-odds: half of the sentences fitted on are unsupported, far fewer in real answers
 CONTRADICTED_FROM = 0.5  # log-odds of "contradicted" from which a flagged sentence is called that
 HOURS = 8766.0  # of a year: every 8 hours is 8 hours apart
