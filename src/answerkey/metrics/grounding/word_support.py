@@ -112,7 +112,9 @@ class Words:
 
     def share(self, grid: Grid) -> Vector:
         """The weight of the words found as a share; one number per row."""
-        return (grid @ self.weights / (float(self.weights.sum()) or 1.0)).astype(np.float32)
+        with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes of a register that it does not use
+            found = grid @ self.weights
+        return (found / (float(self.weights.sum()) or 1.0)).astype(np.float32)
 
 
 def lexical(piece: Piece, index: PassageIndex, asked: frozenset[str], rarity: Mapping[str, float]) -> Support:
