@@ -1,7 +1,8 @@
-"""Kept connections to one place, on which every read and write ends at the deadline of the calling thread.
+"""A pool of connections to one server. Every read and write ends at the deadline of the calling thread.
 
-httpcore2 makes them, but takes longer for an exchange than everything around it. Without a proxy the usual exchange is done
-here: one packet out, a reply with status 200 and a stated length in. Every other reply is left to httpcore2.
+httpcore2 opens the connections, but its HTTP parser costs more than the rest of a call. So, without a proxy, the common
+exchange is handled here: a request in one packet, a reply with status 200 and a Content-Length. httpcore2 reads every
+other reply.
 """
 
 from __future__ import annotations

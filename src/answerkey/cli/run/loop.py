@@ -67,13 +67,13 @@ def interactive(*, quiet: bool, waits: bool = False) -> Generator[tuple[Watch, S
 
 
 def _load_reports() -> None:
-    time.sleep(0.1)  # the first calls go out before
+    time.sleep(0.1)  # let the first calls go out first
     from answerkey.intervals import mean_interval
     from answerkey.reports.html import environment, packed_vega
 
     packed_vega()
     environment().get_template("report.html")
-    mean_interval([0.0, 1.0])  # brings numpy
+    mean_interval([0.0, 1.0])  # imports numpy
 
 
 def run_with_progress(suite: Suite, settings: Options, options: RunOptions) -> Finished:

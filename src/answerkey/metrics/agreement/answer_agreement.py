@@ -28,8 +28,8 @@ LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
 MOST = 0.7  # share of the question's words in what an answer declines: then it declines what was asked
-# Of the rules' own log-odds a small share counts beside the fitted ones, and more of what is beyond this. Where a rule has seen
-# another sign or bound, which the models hardly see, it overrules them.
+# A small share of the rules' log-odds is added to the fitted ones, and a larger share of the part above FROM. A different sign or
+# bound, which the models often miss, overrules them.
 RULED, SURELY_RULED, FROM = 0.1, 0.6, 4.0
 OVERRULED = -3.0
 REFUSED = {"full": 1.0, "partial": 0.5, "none": 0.0}
