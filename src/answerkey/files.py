@@ -13,14 +13,16 @@ import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import msgspec
 
 from answerkey.coerce.values import json_value, text_of
 from answerkey.errors import StorageError
 
+T = TypeVar("T")
 _ASIDE = re.compile(r"\..+\.(\d+)\.[0-9a-f]{8}")
 
 
@@ -120,6 +122,19 @@ def read_json(line: bytes | str) -> Any:
         return json.loads(line, parse_constant=_finite, parse_float=_finite)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def read_as(line: bytes, kind: type[T]) -> T:
+    """The value of a JSON text, its types checked; ValueError where they differ."""
+    try:
+        return _decoder(kind).decode(line)
+    except (ValueError, RecursionError):  # half a surrogate pair, or damage
+        return msgspec.convert(read_json(line), kind)
+
+
+@cache
+def _decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    return msgspec.json.Decoder(kind)
 
 
 def _finite(written: str) -> float:

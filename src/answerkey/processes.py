@@ -23,7 +23,8 @@ from answerkey.errors import EXIT_BUG, EXIT_INCOMPLETE, EXIT_INPUT, AnswerkeyErr
 from answerkey.files import json_line, read_json
 
 T = TypeVar("T")
-Work = Callable[[Any], Any]
+Work = Callable[[bytes], object]
+_FAILED = b"!"  # begins a reply that is an error
 _SERVE = "import sys; sys.path[:] = {path!r}; from answerkey.processes import serve; serve({entry!r})"
 # One thread per process: several would only slow each other down.
 _THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -48,12 +49,13 @@ def threads_to_use() -> int:
 class Processes:
     """`count` processes. In each, `entry`, as in `module:function`, is called with `setup` and returns the work to do.
 
-    Arguments and results are JSON. Errors of ours are raised as they were in the process.
+    The work takes a line of JSON and returns a JSON value, which arrives as a line. Errors of ours are raised as they were
+    in the process.
     """
 
     def __init__(self, count: int, entry: str, setup: Any) -> None:
         self.count = count
-        self._asked: SimpleQueue[tuple[Any, Future[Any]] | None] = SimpleQueue()
+        self._asked: SimpleQueue[tuple[object, Future[bytes]] | None] = SimpleQueue()
         program = _SERVE.format(path=[path or os.getcwd() for path in sys.path], entry=entry)
         for _ in range(count):
             process = subprocess.Popen(
@@ -62,14 +64,14 @@ class Processes:
             )  # fmt: skip
             threading.Thread(target=self._drive, args=(process, setup), daemon=True, name="answerkey-process").start()
 
-    def begin(self, item: Any) -> Future[Any]:
-        done: Future[Any] = Future()
+    def begin(self, item: object) -> Future[bytes]:
+        done: Future[bytes] = Future()
         self._asked.put((item, done))
         return done
 
-    def map(self, items: Iterable[tuple[T, Any]]) -> Iterator[tuple[T, Any]]:
+    def map(self, items: Iterable[tuple[T, object]]) -> Iterator[tuple[T, bytes]]:
         """Each item with the result for its argument, in order, as soon as it is there; a few are begun ahead."""
-        pending: deque[tuple[T, Future[Any]]] = deque()
+        pending: deque[tuple[T, Future[bytes]]] = deque()
         for item, argument in items:
             pending.append((item, self.begin(argument)))
             while pending and (pending[0][1].done() or len(pending) > self.count + 1):
@@ -92,13 +94,14 @@ class Processes:
                 to.write(message + json_line(item) + b"\n")
                 to.flush()
                 message = b""
-                reply: Any = read_json(back.readline() or b"null")
-                if reply is None:
+                reply = back.readline()
+                if not reply.endswith(b"\n"):
                     raise _lost(process)
-                if "code" in reply:
+                if reply.startswith(_FAILED):
+                    code, message = read_json(reply.removeprefix(_FAILED))
                     kinds = {EXIT_INPUT: SettingsError, EXIT_INCOMPLETE: IncompleteError}
-                    raise kinds.get(reply["code"], RuntimeError)(reply["message"])
-                done.set_result(reply["result"])
+                    raise kinds.get(code, RuntimeError)(message)
+                done.set_result(reply)
             except OSError:
                 done.set_exception(_lost(process))
             except BaseException as error:
@@ -127,13 +130,13 @@ def serve(entry: str) -> None:
     for line in asked:
         try:
             work = work or [getattr(import_module(module), name)(read_json(setup))]
-            reply = {"result": work[0](read_json(line))}
+            reply = json_line(work[0](line))
         except AnswerkeyError as error:
-            reply = {"code": error.exit_code, "message": str(error)}
+            reply = _FAILED + json_line([error.exit_code, str(error)])
         except BaseException:
-            reply = {"code": EXIT_BUG, "message": traceback.format_exc()}
+            reply = _FAILED + json_line([EXIT_BUG, traceback.format_exc()])
         try:
-            answers.write(json_line(reply) + b"\n")
+            answers.write(reply + b"\n")
             answers.flush()
         except BrokenPipeError:
             os._exit(1)  # the run has ended

@@ -166,7 +166,7 @@ class Target(Protocol):
     def close(self) -> None: ...
 
 
-class Score(msgspec.Struct, frozen=True):
+class Score(msgspec.Struct, frozen=True, omit_defaults=True):
     """A value; or "not applicable" (no value, no error); or an error with its reason."""
 
     value: Number | None = None

@@ -12,7 +12,7 @@ from answerkey.profiles import decide, load_profile
 from answerkey.reports.chart_style import titled
 from answerkey.reports.write import write_comparison, write_reports
 from answerkey.runs.journal import Journal
-from answerkey.runs.records import scores_to_json, to_json
+from answerkey.runs.records import to_json
 from answerkey.runs.store import RESPONSES, SCORES
 from answerkey.types import Case, Outcome, Passage, Response, Score
 
@@ -56,7 +56,7 @@ def make_run(folder: Path, outcomes: Iterable[Outcome], name: str, **more: Any) 
         case = outcome.case
         answered.append({"n": n, "id": case.id, "case": to_json(case), "response": to_json(outcome.response)})
         judged.append(
-            {"n": n, "id": case.id, "scores": scores_to_json(outcome.scores), "verdict": to_json(outcome.verdict)}
+            {"n": n, "id": case.id, "scores": outcome.scores, "verdict": to_json(outcome.verdict)}
         )
     responses.append(answered)
     scores.append(judged)

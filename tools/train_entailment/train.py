@@ -117,8 +117,9 @@ class Trainer:
                     f"step {self.at['step']}, pairs {self.at['pairs']}, loss {sum(recent) / len(recent):.4f}",
                     flush=True,
                 )
-            self.at["spent"] += now - began
-            self.at["seconds"] += now - began
+            seconds = min(now - began, 10.0)  # a stopped process (SIGSTOP) spends no time
+            self.at["spent"] += seconds
+            self.at["seconds"] += seconds
             began = now
             if now - logged > self.settings.every_seconds or self.at["step"] in (25, 100, 250):
                 self._log(self.at["pairs"] - pairs, now - logged)

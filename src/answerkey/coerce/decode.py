@@ -9,11 +9,11 @@ import math
 import re
 import tomllib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -130,9 +130,12 @@ def _number_of_keys(value: object) -> int:
     for _ in range(_DEEPEST):
         below = list[object]()
         for one in level:
-            if is_mapping(one):
-                keys += len(one)
-            items = one.values() if is_mapping(one) else one if is_list(one) else ()
+            items: Iterable[object] = ()
+            if isinstance(one, dict):
+                keys += len(cast("dict[str, object]", one))
+                items = cast("dict[str, object]", one).values()
+            elif is_list(one):
+                items = one
             below += [item for item in items if type(item) in _NESTED]
         if not below:
             return keys

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import TypeGuard, cast
 
+import msgspec
+
 from answerkey.errors import InputError
 from answerkey.types import LARGEST, Turn
 
 # `["a", "b` and `[1, 2` were meant as lists; `[1] See page 3`, `[Figure 3: the` and `[0, 1)` are texts.
 _UNFINISHED_LIST = re.compile(r"""\[\s*(?:["'{]|[-\d.,\s]+$)""")
+_PLAIN = (str, int, float, list, tuple, type(None))
 _SEPARATOR = re.compile(r"[;,|]")
 _DECIMAL_COMMA = re.compile(r"^\s*(-?\d+),(\d{1,2}|\d{4,})\s*$")  # three digits may be thousands
 NO_VALUES = frozenset({"", "n/a", "na", "null", "none", "nan"})
@@ -90,7 +93,7 @@ def valid_text(text: str) -> str:
 def as_text(value: object, column: str, place: Place) -> str:
     """Text, stripped; a number is written as people write it; nothing is the empty text."""
     if isinstance(value, str):
-        return valid_text(value).strip()
+        return value.strip() if value.isascii() else valid_text(value).strip()
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -165,7 +168,7 @@ def unpacked(value: object, column: str, place: Place) -> object:
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:
     # The usual types first: an abstract class takes ten times as long.
-    return not isinstance(value, str) and isinstance(value, (dict, Mapping))
+    return isinstance(value, dict) or (not isinstance(value, _PLAIN) and isinstance(value, Mapping))
 
 
 def table_of(value: object) -> Mapping[str, object]:
@@ -189,6 +192,8 @@ def is_number(value: object) -> TypeGuard[float]:
 
 def as_number(value: object, column: str, place: Place) -> float | None:
     """A finite number, also when written as text; None where there is none."""
+    if type(value) is float and abs(value) <= LARGEST:
+        return value
     if value is None or (isinstance(value, str) and has_no_value(value)):
         return None
     number = math.nan
@@ -299,6 +304,8 @@ def json_value(value: object, depth: int = 0) -> object:
         return {str(text_of(key)): json_value(item, depth + 1) for key, item in value.items()}
     if is_list(value):
         return [json_value(item, depth + 1) for item in value]
+    if isinstance(value, msgspec.Struct):
+        return json_value(msgspec.structs.asdict(value), depth + 1)
     return text_of(value)
 
 

@@ -11,7 +11,7 @@ from answerkey.calibrate.label_order import rate_of_cases
 from answerkey.calibrate.labels import read_labels
 from answerkey.comparison.comparison import Comparison, comparison_json
 from answerkey.errors import StorageError
-from answerkey.files import json_text, remove_strays, replacing, write_file
+from answerkey.files import json_text, read_as, read_json, remove_strays, replacing, write_file
 from answerkey.processes import Processes, jobs_for
 from answerkey.reports.case_files import CaseRows, JunitFile, ResultsCsv, case_rows
 from answerkey.reports.chart_style import can_draw, write_plots
@@ -114,15 +114,17 @@ def _all_rows(folder: Path, manifest: Manifest, index: JournalIndex) -> Iterator
         yield from map(work, spans)
         return
     with closing(Processes(jobs, f"{__name__}:rows_here", str(folder.resolve()))) as processes:
-        yield from (tally_from_json(CaseRows, found) for _, found in processes.map((span, span) for span in spans))
+        yield from (
+            tally_from_json(CaseRows, read_json(found)) for _, found in processes.map((span, span) for span in spans)
+        )
 
 
-def rows_here(folder: str) -> Callable[[tuple[int, int]], object]:
+def rows_here(folder: str) -> Callable[[bytes], object]:
     """In a process: the function that makes the rows of a span."""
     path = Path(folder)
     manifest = stored_manifest(path)
     work = _rows_of(manifest, JournalIndex(path, manifest.repeats))
-    return lambda span: tally_to_json(work(span))
+    return lambda span: tally_to_json(work(read_as(span, tuple[int, int])))
 
 
 def _rows_of(manifest: Manifest, index: JournalIndex) -> Callable[[tuple[int, int]], CaseRows]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Protocol, TypeVar
 
@@ -18,7 +17,7 @@ import msgspec
 from answerkey import __version__
 from answerkey.coerce.values import is_mapping, shown
 from answerkey.errors import StorageError
-from answerkey.files import json_line, read_json
+from answerkey.files import json_line, read_as, read_json
 from answerkey.runs.records import digest_of, to_json
 from answerkey.types import Case, Response, Status, Verdict
 
@@ -124,21 +123,13 @@ def _check_header(line: bytes, path: Path) -> None:
 def decoded(line: bytes, path: Path, offset: int, kind: type[RecordType]) -> RecordType:
     """The record of a line, its types checked; keys that `kind` does not name are ignored."""
     try:
-        try:
-            record: RecordType = _decoder(kind).decode(line)
-        except (ValueError, RecursionError):  # half a surrogate pair, or damage
-            record = msgspec.convert(read_json(line), kind)
+        record = read_as(line, kind)
         # Memory would be taken for every case before it.
         if record.n >= _MOST and record.n >= _MOST + path.stat().st_size:
             raise ValueError(f"no case has the position {record.n}")
         return record
     except ValueError as error:
         raise damaged_line(line, path, offset, error) from None
-
-
-@cache
-def _decoder(kind: type[RecordType]) -> msgspec.json.Decoder[RecordType]:
-    return msgspec.json.Decoder(kind)
 
 
 Position = Annotated[int, msgspec.Meta(ge=0)]

@@ -16,6 +16,7 @@ from answerkey.metrics.registry import find
 from answerkey.types import Case, Json, Outcome, Requirement, Response, Score, Verdict
 
 _VERDICT = ("status", "score", "quality", "route_score", "band", "justification", "passed")
+_PLAIN = (str, int, float, dict, type(None))
 _MODULUS = 1 << 256
 SCORING = ("profile", "metrics", "judge", "embedding")  # the parts of a fingerprint that make the scores
 
@@ -30,13 +31,12 @@ def to_json(value: Any) -> dict[str, object]:
         item = getattr(value, name)
         if item == default or (item == {} and default is MISSING):
             continue
-        if isinstance(item, (str, int, float, dict)):
-            pass
-        elif is_dataclass(item):
-            item = to_json(item)
-        elif isinstance(item, tuple):
+        if isinstance(item, tuple):
             items = cast("tuple[Any, ...]", item)
-            item = [to_json(each) for each in items] if items and is_dataclass(items[0]) else items
+            if items and not isinstance(items[0], _PLAIN):
+                item = [to_json(each) for each in items]
+        elif not isinstance(item, _PLAIN) and is_dataclass(item):
+            item = to_json(item)
         record[name] = item
     return record
 
@@ -46,24 +46,9 @@ def _shape(kind: type) -> tuple[tuple[str, Any], ...]:
     return tuple((field.name, field.default) for field in fields(kind))  # pyright: ignore[reportArgumentType]
 
 
-def scores_to_json(scores: Mapping[str, Score]) -> dict[str, object]:
-    """Without `to_json`: there are more scores than anything else, and this is faster."""
-    records: dict[str, object] = {}
-    for name, score in scores.items():
-        record: dict[str, object] = {} if score.value is None else {"value": score.value}
-        if score.reason:
-            record["reason"] = score.reason
-        if score.error is not None:
-            record["error"] = score.error
-        if score.details:
-            record["details"] = score.details
-        records[name] = record
-    return records
-
-
 def judged_json(outcome: Outcome) -> dict[str, object]:
     """The scores and the verdict; of combined attempts also each of them."""
-    record: dict[str, object] = {"scores": scores_to_json(outcome.scores), "verdict": to_json(outcome.verdict)}
+    record: dict[str, object] = {"scores": outcome.scores, "verdict": to_json(outcome.verdict)}
     if outcome.attempts:
         record["attempts"] = [{"response": to_json(each.response), **judged_json(each)} for each in outcome.attempts]
     return record

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import msgspec
 
+from answerkey.files import read_as
 from answerkey.metrics.plan import Plan
 from answerkey.metrics.registry import ENTRY_POINT_GROUP
 from answerkey.processes import Processes, jobs_for
 from answerkey.runs.ask import Answered
-from answerkey.runs.records import scores_to_json, to_json
+from answerkey.runs.records import to_json
 from answerkey.runs.score import Measured, Scorer, pairs_of, scorer_of
 from answerkey.runs.suite import Suite
 from answerkey.types import Case, Json, Requirement, Response, Score
@@ -39,7 +40,7 @@ class ScoringProcesses:
         here = Plan(tuple(step for step in plan.steps if step.metrics[0].name not in self._names))
         sent = ((chunk, [[to_json(case), to_json(response)] for _, case, response in chunk]) for chunk in chunks)
         for chunk, found in self._processes.map(sent):
-            table = msgspec.convert(found, list[dict[str, Score]])
+            table = read_as(found, list[dict[str, Score]])
             if here.steps:
                 table = [theirs | ours for theirs, ours in zip(table, here.score(pairs_of(chunk)), strict=True)]
             yield chunk, table
@@ -48,16 +49,12 @@ class ScoringProcesses:
         self._processes.close()
 
 
-def score_here(setup: Json) -> Callable[[object], list[dict[str, object]]]:
+def score_here(setup: Json) -> Callable[[bytes], list[dict[str, Score]]]:
     """In a process: the function that scores a chunk."""
     criteria = msgspec.convert(setup["criteria"], tuple[Requirement, ...])
     suite = replace(Suite(name="", cases=(), **setup), folder=Path(setup["folder"]), criteria=criteria)
     plan = scorer_of(suite, names=setup["metrics"]).plan
-
-    def score(chunk: object) -> list[dict[str, object]]:
-        return [scores_to_json(scores) for scores in plan.score(msgspec.convert(chunk, list[tuple[Case, Response]]))]
-
-    return score
+    return lambda chunk: plan.score(read_as(chunk, list[tuple[Case, Response]]))
 
 
 def start_processes(suite: Suite, scorer: Scorer, answers: int) -> ScoringProcesses | None:

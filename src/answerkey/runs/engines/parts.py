@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from answerkey.errors import StorageError
-from answerkey.files import read_json, write_file
+from answerkey.files import json_line, read_json, write_file
 from answerkey.runs.journal_index import LightCase
 from answerkey.runs.records import StoredOutcome, judged_json, result_line, to_json
 from answerkey.runs.tally import RunTally, tally_of_part, tally_to_json
@@ -65,7 +65,7 @@ def write_part(
         if isinstance(expected := line["expected_answer"], list):  # a column has one type: several are a JSON list
             line["expected_answer"] = json.dumps(expected, ensure_ascii=False)
         record = {"case": to_json(outcome.case), "response": to_json(outcome.response), **judged_json(outcome)}
-        whole.append(json.dumps(record, allow_nan=False, separators=(",", ":"), default=str))
+        whole.append(json_line(record).decode())
     columns: dict[str, list[Any]] = {name: [line[name] for line in lines] for name in lines[0]}
     columns |= {"n": [n for n, _ in outcomes], "outcome": whole}
     try:
