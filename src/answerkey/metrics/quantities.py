@@ -32,7 +32,7 @@ _PLUS = re.compile(r",?\s+(?:and\s+)?", re.IGNORECASE)  # between the parts of `
 _SPELLED = re.compile(rf"\b(?:{'|'.join(SPELLED)})\b", re.IGNORECASE)
 _ORDERED = re.compile(rf"\b({'|'.join(ORDER)})\b|\b(\d+)(?:st|nd|rd|th)\b", re.IGNORECASE)
 _RATE = re.compile(
-    r"\s*(?:(?:/|per|an?|each|every)\s?(?P<unit>hour|h|day|week|month|quarter|year|annum)\b|(?P<periodic>hourly|dai|week|month|quarter|year|annual)ly\b|p\.?\s?a\b)",
+    r"\s*(?:(?:/|per|an?|each|every)\s?(?:(?:billing|calendar|working|business|full)\s)?(?P<unit>hour|h|day|week|month|quarter|year|annum)\b|(?P<periodic>hourly|dai|week|month|quarter|year|annual)ly\b|p\.?\s?a\b)",
     re.IGNORECASE,
 )
 _FIRST = re.compile(r"\b(?:at )?first(?=\s*(?:[.,;!?]|$))", re.IGNORECASE)  # the adverb

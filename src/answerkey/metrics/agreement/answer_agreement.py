@@ -28,8 +28,8 @@ LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
 MOST = 0.7  # share of the question's words in what an answer declines: then it declines what was asked
-# A small share of the rules' log-odds is added to the fitted ones, and a larger share of the part above FROM. A different sign or
-# bound, which the models often miss, overrules them.
+# A small share of the rules' log-odds is added to the fitted ones, and a larger share of the part above FROM. What the models often
+# miss overrules them: a different sign or bound, and an answer that declines a part and lacks an expected figure.
 RULED, SURELY_RULED, FROM = 0.1, 0.6, 4.0
 OVERRULED = -3.0
 REFUSED = {"full": 1.0, "partial": 0.5, "none": 0.0}
@@ -94,7 +94,8 @@ def ruled(f: Mapping[str, float]) -> float:
     """What the rules add to the fitted log-odds."""
     odds = f["by_rules"]
     beyond = max(0.0, abs(odds) - FROM)
-    sure = OVERRULED if f["other_sign"] or f["other_bound"] else 0.0
+    lacks_figure = f["declines_in_part"] and f["figures"] and f["figures_found"] < 1
+    sure = OVERRULED if f["other_sign"] or f["other_bound"] or lacks_figure else 0.0
     return RULED * odds + (SURELY_RULED - RULED) * (beyond if odds > 0 else -beyond) + sure
 
 
