@@ -16,13 +16,15 @@ SAME = [
     ("2 hours 15 minutes", "135 minutes"), ("250 kg", "0.25 tonnes"), ("a dozen", "12"), ("second quarter", "Q2"),
     ("$0.42", "42 cents"), ("1.2 Gbit/s", "1200 Mbit/s"), ("quarterly", "every three months"), ("three times an hour", "every 20 minutes"),
     ("twice a day", "two times daily"), ("CHF 9,800", "9800 francs"),
-    ("two and a half years", "30 months"), ("1.5 million people", "1,500,000"),
+    ("two and a half years", "30 months"), ("1.5 million people", "1,500,000"), ("500 mg", "half a gram"), ("€500,000", "half a million euros"), ("6", "half a dozen"),
+    ("2.5 hours", "2½ hours"), ("150 minutes", "2 ½ hours"), ("15 GB a month", "15 GB per billing month"),
 ]  # fmt: skip
 OTHER = [
     ("8 pm", "8 in the morning"), ("17:45", "7:45 pm"), ("3.5 % per year", "3.5 percent a month"), ("twice a year", "twice a month"),
     ("20 cents per day", "20 cents per week"), ("Q1", "Q4"), ("2.4 bar", "2.4 psi"), ("CHF 50", "€50"), ("$4", "40 cents"), ("page 3", "page 4"),
     ("250 kg", "250 lbs"), ("20 %", "a quarter of it"), ("12 km", "12 miles"), ("90 minutes", "90 seconds"), ("RM 250", "USD 250"), ("€250", "$250"), ("30 days", "30 hours"),
     ("4 g", "4 mg"), ("180 °C", "180 °F"), ("12 %", "12 km"), ("$1.2 billion", "$1.2 million"), ("5 GB", "5 TB"), ("8 hours", "10 hours"),
+    ("15 GB per billing month", "15 GB a day"),
 ]  # fmt: skip
 
 

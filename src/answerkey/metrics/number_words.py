@@ -19,7 +19,12 @@ ORDER = {word: float(value) for value, word in enumerate(_ORDINALS, start=1)}
 COUNTED = {word: int(value) for word, value in {**SPELLED, **ORDER}.items()}  # `second` and `two` are both 2
 _PARTS = {"half": 2, "halve": 2, "quarter": 4} | {word: int(n) for word, n in ORDER.items() if n > 2}
 _COUNT, _UNDER_TEN = "|".join(_COUNTS), "|".join(_COUNTS[1:10])
-_MEASURES = r"(?:hour|year|day|minute|month|week|mile|pound|kilo)s?|(?:kilo)?met(?:er|re)s?|km|lit(?:er|re)s?"
+_MEASURES = (
+    r"(?:hour|year|day|minute|month|week|mile|pound|kilo|teaspoon|tablespoon|tablet|cup)s?"
+    r"|(?:kilo)?(?:met(?:er|re)|gram(?:me)?)s?|k[mg]|lit(?:er|re)s?|ton(?:ne)?s?"
+)
+_FRACTION = re.compile(r"(?:(\d+)\s?)?([½¼¾⅓⅔⅛])")
+_FRACTIONS = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3, "⅛": 0.125}
 _COMPOUND = re.compile(rf"\b({'|'.join(_TENS)})(?:[-\s]({_UNDER_TEN}|{'|'.join(_ORDINALS[:9])}))?\b", re.IGNORECASE)
 _HUNDREDS = re.compile(
     rf"\b(an?|{_UNDER_TEN}|\d) hundred\b(?!\s?(?:thousand|million))(?:(?: and)? (\d{{1,2}}|{_COUNT})\b(?!,))?",
@@ -32,14 +37,14 @@ _AND_A_HALF = re.compile(
 )
 _PART = re.compile(
     rf"\b(?P<many>an?|{_UNDER_TEN})[\s-](?P<part>{'|'.join(_PARTS)})s?(?P<of>\s+of\b)?(?P<unit>\s+an?\s+(?:{_MEASURES}))?(?=(?P<after>.?))"
-    rf"|\bhalf(?P<half>\s+an?\s+(?=(?:{_MEASURES})\b)|\s+(?=of\b|the\b|its\b|their\b|all\b))",
+    rf"|\bhalf(?P<half>\s+an?\s+(?=(?:{_MEASURES}|million|billion)\b)|\s+(?=of\b|the\b|its\b|their\b|all\b))",
     re.IGNORECASE,
 )  # fmt: skip
 _SINGLE = re.compile(
     rf"\b(than|within|for|after|least|about|over|under|last|lasts|takes?) an? (?=(?:{_MEASURES})\b(?! and\b))",
     re.IGNORECASE,
 )
-_DOZEN = re.compile(rf"\b(?:(an?|{_UNDER_TEN})\s)?dozen\b", re.IGNORECASE)
+_DOZEN = re.compile(rf"\b(?:(half an?|an?|{_UNDER_TEN})\s)?dozen\b", re.IGNORECASE)
 _QUARTER = re.compile(r"\b(?:(first|second|third|fourth|[1-4](?:st|nd|rd|th)) quarter\b|Q(?=[1-4]\b))", re.IGNORECASE)
 _POINTS = re.compile(r"(\d[\d.,]*)\s?(?:basis points?|bps)\b", re.IGNORECASE)
 _PERCENTAGE_POINTS = re.compile(r"(?<=\d)\s?(?:percentage points?|per cent|pct)\b", re.IGNORECASE)
@@ -65,6 +70,11 @@ _UNITS_ELSEWHERE = (
 _COUNT_ELSEWHERE = re.compile(rf"\b({'|'.join(_ELSEWHERE)})(?=\s(?:{_UNITS_ELSEWHERE})\b)", re.IGNORECASE)
 
 
+def without_fractions(text: str) -> str:
+    """`2½` and `2 ½` as `2.5`: no other spelling of them is read."""
+    return _FRACTION.sub(lambda m: f"{int(m[1] or 0) + _FRACTIONS[m[2]]:.3g}", text)
+
+
 @lru_cache(maxsize=4096)
 def in_digits(text: str) -> str:
     """Compound numbers, halves, fractions, dozens, quarters and basis points in digits; single words such as `two` stay.
@@ -72,7 +82,7 @@ def in_digits(text: str) -> str:
     >>> in_digits("Twenty-seven people waited an hour and a half for a fifth of the price")
     '27 people waited 1.5 hour for 20 % of the price'
     """
-    text = _COUNT_ELSEWHERE.sub(lambda m: str(_ELSEWHERE[m[1].lower()]), text)
+    text = _COUNT_ELSEWHERE.sub(lambda m: str(_ELSEWHERE[m[1].lower()]), without_fractions(text))
     text = _COMPOUND.sub(lambda m: str(_TENS[m[1].lower()] + (COUNTED[m[2].lower()] if m[2] else 0)), text)
     text = _QUARTER.sub(lambda m: f"quarter {COUNTED.get(m[1].lower(), m[1][0])}" if m[1] else "quarter ", text)
     text = _HUNDREDS.sub(lambda m: str(100 * _count(m[1]) + (_count(m[2]) if m[2] else 0)), text)
@@ -80,7 +90,7 @@ def in_digits(text: str) -> str:
     text = _AND_A_HALF.sub(_with_half, text)
     text = _PART.sub(_share, text)
     text = _SINGLE.sub(lambda m: f"{m[1]} 1 ", text)
-    text = _DOZEN.sub(lambda m: str(12 * _count(m[1] or "a")), text)
+    text = _DOZEN.sub(lambda m: "6" if (m[1] or "").lower().startswith("half") else str(12 * _count(m[1] or "a")), text)
     text = _POINTS.sub(lambda m: f"{float(m[1].rstrip('.,').replace(',', '')) / 100:g} %", text)
     return _PERCENTAGE_POINTS.sub(" %", text)
 

@@ -76,6 +76,8 @@ class Figure:
         if self.percent != other.percent:
             return bool(self.dimension or other.dimension)
         dimensions = {self.dimension, other.dimension}
+        if len(dimensions) == 1:
+            return False
         if dimensions == {"mass", "currency GBP"}:
             return _POUND not in (self.size, other.size)  # `10 pounds` may be either
         if CENTS in dimensions:
@@ -168,7 +170,7 @@ def _in_digits_only(text: str, decimal: str) -> list[Figure]:
         previous = found[-1] if found else None
         between = text[previous.span[1] : start] if previous else ""
         if (
-            previous and _RANGE.fullmatch(between) and figure.dimension and not previous.dimension
+            previous and _RANGE.fullmatch(between) and figure.dimension and not (previous.dimension or previous.percent)
         ):  # the first of `2 to 8 °C`
             found[-1] = replace(previous, dimension=figure.dimension, size=figure.size, offset=figure.offset)
         if previous and _continues(previous, figure) and _PLUS.fullmatch(between):

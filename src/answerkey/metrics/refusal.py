@@ -19,7 +19,7 @@ import msgspec
 
 from answerkey.metrics.registry import metric
 from answerkey.metrics.sentences import pieces, sentence_spans, synonyms
-from answerkey.text import UNSPACED, fold, has_any
+from answerkey.text import CITATION, UNSPACED, fold, has_any
 from answerkey.types import Case, Response, Score
 
 Refusal = Literal["full", "partial", "none"]
@@ -127,6 +127,7 @@ def _lacks_topic(question: str, contexts: Sequence[str]) -> bool:
 def clauses_of(answer: str) -> list[str]:
     """The parts of the folded sentences between "but" and the like, without quotations."""
     clauses: list[str] = []
+    answer = CITATION.sub("", answer)
     for start, end in sentence_spans(answer, longest=2_000):
         sentence = _CONCESSION.sub(r"\1; ", _QUOTED.sub(" quoted ", fold(answer[start:end])))
         clauses += [part.strip(" -*•\t") for part in _TURN.split(sentence) if part.strip()]

@@ -69,6 +69,11 @@ RIGHT_AND_WRONG = [
      "It was 24.9% and then 22.3%, so it increased by 2.6 points."),
     ("Did earnings increase as a percent of sales?", "Yes, from 20% to 20.1% of sales", "Earnings went from 20% to 20.1% of sales, so yes.",
      "Earnings were 20% of sales and then 20.1%; as a percent of sales earnings did not really increase."),
+    ("How much does a dose contain?", "500 mg of paracetamol", "Half a gram of paracetamol.", "Half a kilo of paracetamol."),
+    ("When do I enter the code?", "Before the payment is confirmed.", "Enter it before you confirm the payment.", "Enter it once the payment is confirmed."),
+    ("What happened to the euro?", "The euro fell 0.7% against the dollar.", "The euro dropped by 0.7%.", "The dollar fell and the euro rose 0.7%."),
+    ("How much data do I get?", "15 GB per billing month", "15 GB a month.", "15 GB a day."),
+    ("Do I need to be at home?", "No, the meters are read by radio.", "That's not necessary, the meters are read by radio.", "You do, as nobody can read the meters otherwise."),
 ]  # fmt: skip
 
 
@@ -76,6 +81,24 @@ RIGHT_AND_WRONG = [
 def test_a_right_answer_is_above_a_wrong_one(question: str, expected: str, right: str, wrong: str) -> None:
     good, bad = value(right, expected, question=question), value(wrong, expected, question=question)
     assert good > 0.5 > bad
+
+
+# Unit costs in cents, figures that come twice, dates of two months, and answers that decline were taken for their opposite.
+COPIED = [
+    ("How did unit costs change?", "Unit costs rose 5.8% to 9.1 cents, because of the new contract and higher fees."),
+    ("How does the deposit work?", "You pay 25 cents per bottle. When you return the bottle to a shop, you get the 25 cents back."),
+    ("Can I swim in the lake?", "Yes, from 15 May to 15 September. A lifeguard is there from 10:00 to 18:00 in July and August only."),
+    ("How does it change?", "The contract runs for two years, not three, and costs 7,200 euros a month, compared with 6,500 before."),
+    ("Does the API support webhooks?", "The documentation does not say."),
+    ("What did the audit find?", "I'm sorry, the documents contain no audit findings about the subsidiary."),
+]  # fmt: skip
+WRAPPED = ("{}", "Hi! {} I hope that helps!", "{} [1]", "**{}**", "According to the documents, {}")
+
+
+@pytest.mark.parametrize("wrapped", WRAPPED)
+@pytest.mark.parametrize(("question", "expected"), COPIED)
+def test_a_copy_of_the_expected_answer_is_right(question: str, expected: str, wrapped: str) -> None:
+    assert value(wrapped.format(expected), expected, question=question) > 0.5
 
 
 @pytest.mark.parametrize("expected", ["Type O", "Vitamin C", "Malcolm X"])

@@ -28,8 +28,8 @@ LONGEST_ALIAS = 8  # words: a slash in longer parts is one of a sentence, not of
 ALIASES = 2  # this many more make a list of names for one thing
 UNSURE = (0.35, 0.65)
 MOST = 0.7  # share of the question's words in what an answer declines: then it declines what was asked
-# A small share of the rules' log-odds is added to the fitted ones, and a larger share of the part above FROM. What the models often
-# miss overrules them: a different sign or bound, and an answer that declines a part and lacks an expected figure.
+# A small share of the rules' log-odds is added to the fitted ones, and a larger share of the part above FROM. What the models
+# often miss overrules them: a different sign or bound, and an answer that declines a part and lacks an expected figure.
 RULED, SURELY_RULED, FROM = 0.1, 0.6, 4.0
 OVERRULED = -3.0
 REFUSED = {"full": 1.0, "partial": 0.5, "none": 0.0}
@@ -65,7 +65,7 @@ def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
 
 def word_features(case: Case, response: Response) -> dict[str, float] | None:
     """The features against the nearest expected answer; None for an empty answer."""
-    answer = answering_part(response.answer or "")
+    answer = _compared_part(case, response)
     if not any(ch.isalnum() for ch in answer):
         return None
     f = features_of(compared_with(answer, case.expected, case.question))
@@ -76,6 +76,12 @@ def word_features(case: Case, response: Response) -> dict[str, float] | None:
         f["asked_declined"] = float(len(_stems(case.question) & (_stems(response.answer or "") - _stems(answer))))
     f["by_rules"] = log_odds(f)
     return f
+
+
+def _compared_part(case: Case, response: Response) -> str:
+    """The answer without the clauses that decline, unless it should decline."""
+    answer = response.answer or ""
+    return answer if refusal(case.expected[0]) != "none" else answering_part(answer)
 
 
 def agreement_odds(found: Sequence[Mapping[str, float]], pairs: Sequence[Pair]) -> list[float]:
@@ -103,7 +109,7 @@ def second_rows(
     found: Sequence[Mapping[str, float]], odds: Sequence[float], pairs: Sequence[Pair]
 ) -> list[dict[str, float] | None]:
     """What the second model is given for each answer; None where there is no entailment model for it."""
-    asked = [(case.question, answering_part(response.answer or ""), case.expected) for case, response in pairs]
+    asked = [(case.question, _compared_part(case, response), case.expected) for case, response in pairs]
     return [
         {name: f[name] for name in BESIDE} | {"words": odd} | dict(zip(VERDICT_FEATURES, verdict, strict=True))
         if verdict is not None
@@ -195,7 +201,7 @@ def _score(pair: Pair, f: Mapping[str, float], odds: float, recall: Score | None
     wanted, given = should_decline(case), refusal(response.answer or "")
     if given == "partial" and not f["contains"] and _declines_what_was_asked(case.question, response.answer or ""):
         given = "full"
-    if given == "full" or (wanted and given == "none"):
+    if given == "full" or (wanted and given == "none" and not f["contains"]):
         value = float(wanted and given == "full")
         declines = "the answer declines, as expected" if wanted else "the answer declines"
         notes = [declines if given == "full" else "the answer should decline, and doesn't"]
@@ -250,6 +256,8 @@ def _notes(f: Mapping[str, float]) -> list[str]:
         notes.append("the figure is the most for the least")
     if f["exchanged"]:
         notes.append("a figure of something else, or with the other direction")
+    if f["other_direction"]:
+        notes.append("the other direction or order")
     if f["other_of_kind"] or f["item_replaced"]:
         notes.append("another item in place of an expected one")
     return notes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from answerkey.metrics.dates import Date, dates, periods
-from answerkey.metrics.number_words import COUNTED, in_digits
+from answerkey.metrics.number_words import COUNTED, in_digits, without_fractions
 from answerkey.metrics.quantities import Figure, figures, unit_asked
 from answerkey.metrics.sentences import Piece, pieces, word_list
 
@@ -22,6 +22,7 @@ _GLUED = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z][a-z])|(?<=[^\W\d_]{3})(?=\d)|(?<=\
 _GLUED_NOTE = re.compile(r"\b((?:1[5-9]|20)\d\d)(\d{1,3})(?=[\s.,;]|$)(?![.,]\d)")
 _BELOW_ZERO = re.compile(r"([$€£])\s?\(([\d.,]+)\)")  # as accountants write it
 _IN_NUMBER = re.compile(r"(?<=\d)[\u00a0\u202f](?=\d{3}(?!\d))")
+_EMPHASIS = re.compile(r"\*\*|__")  # of Markdown
 _BLANKS = re.compile(r"[ \t]{2,}")
 _SPLIT_DECIMAL = re.compile(r"(?<=\d)\. (?=\d)")
 _DOTTED = re.compile(r"\b[A-Z]\.(?:\s{0,2}[A-Z]\.)+")
@@ -122,7 +123,8 @@ def plainly(text: str) -> str:
 
     `byMissi Hale1` is `by Missi Hale 1`, `in 19741.` is `in 1974 1.`, `12. 9` is `12.9`, `J. K.` is `JK`, `twenty-seven` is `27`.
     """
-    plain = _BLANKS.sub(" ", unicodedata.normalize("NFKC", _IN_NUMBER.sub("", text)))
+    text = without_fractions(_EMPHASIS.sub("", _IN_NUMBER.sub("", text)))
+    plain = _BLANKS.sub(" ", unicodedata.normalize("NFKC", text))
     plain = _USA.sub("USA", _BELOW_ZERO.sub(r"-\1\2", plain))
     plain = _GLUED.sub(" ", _GLUED_NOTE.sub(r"\1 \2", _SPLIT_DECIMAL.sub(".", plain)))
     plain = in_digits(_INITIALS.sub("", plain))

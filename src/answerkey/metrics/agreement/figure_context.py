@@ -20,6 +20,7 @@ _AMOUNT = r"([$€£]?\d[\d.,]*%?(?: (?:thousand|million|billion|trillion))?)"
 _FROM_TO = re.compile(rf"\bfrom {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bto {_AMOUNT}", re.IGNORECASE)
 _RATIO = re.compile(r"(?<![\d:.])(\d{1,3}) ?: ?(\d{1,3})(?![\d:])(?<!:\d\d)")  # not the time 10:30
 _TO_FROM = re.compile(rf"\bto {_AMOUNT}[^.;\d]{{0,40}}?(?:\bin (?:FY)?\d{{4}},? )?\bfrom {_AMOUNT}", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.;!?]\s")
 _FIGURES_READ = 12
 _BRIEF = 4  # words of an expected answer that is little more than a figure
 
@@ -54,7 +55,7 @@ def other_bound(said: Text, wanted: Text, asked: Text, key: Sequence[Figure]) ->
 
 @dataclass(frozen=True, slots=True)
 class _Labelled:
-    """A figure with the text from the figure before it, and up to the next one."""
+    """A figure with the text of its sentence from the figure before it, and up to the next one."""
 
     figure: Figure
     before: Text
@@ -72,7 +73,11 @@ def _labelled(text: Text) -> list[_Labelled]:
     ends = [0, *(figure.span[1] for figure in found)]
     starts = [*(figure.span[0] for figure in found), len(text.plain)]
     return [
-        _Labelled(figure, read(text.plain[ends[n] : starts[n]]), read(text.plain[ends[n + 1] : starts[n + 1]]))
+        _Labelled(
+            figure,
+            read(_SENTENCE_END.split(text.plain[ends[n] : starts[n]])[-1]),
+            read(_SENTENCE_END.split(text.plain[ends[n + 1] : starts[n + 1]])[0]),
+        )
         for n, figure in enumerate(found)
     ]
 
@@ -82,11 +87,12 @@ def figures_exchanged(said: Text, wanted: Text) -> bool:
 
     `assets of 5 and debts of 3` for `assets of 3 and debts of 5`; `fell 2 % to 9` for `rose 2 % to 9`.
     """
+    sought, given = _labelled(wanted), _labelled(said)
     pairs = [
         (ours, theirs)
-        for ours in _labelled(wanted)
-        for theirs in _labelled(said)
-        if figures_agree(ours.figure, theirs.figure)
+        for ours in sought
+        for theirs in given
+        if figures_agree(ours.figure, theirs.figure) and _once(ours, given) and _once(theirs, sought)
     ]
     if any(ours.direction * theirs.direction < 0 for ours, theirs in pairs):
         return True
@@ -100,6 +106,11 @@ def figures_exchanged(said: Text, wanted: Text) -> bool:
         if one[0] is not two[0] and one[1] is not two[1]
         for side in ("before", "after")
     )
+
+
+def _once(one: _Labelled, others: Sequence[_Labelled]) -> bool:
+    """Whether only one of the others has its figure: of two it can't be told which is meant."""
+    return sum(figures_agree(one.figure, other.figure) for other in others) == 1
 
 
 def _label(one: _Labelled, side: str) -> frozenset[str]:

@@ -20,14 +20,15 @@ from answerkey.metrics.agreement.replacements import (
     other_person,
     swapped,
 )
-from answerkey.metrics.agreement.stance import RISE, direction, focus, relation, stance
+from answerkey.metrics.agreement.stance import RISE, direction, focus, other_direction, other_order, relation, stance
 from answerkey.metrics.agreement.word_match import NEAR, Near, closest, has_root
 from answerkey.metrics.dates import without_dates
 from answerkey.metrics.quantities import Figure, figures, figures_agree
 from answerkey.metrics.sentences import poles, stem, stem_list
 
 YES_NO = 4.0  # for the same yes or no, against the other; less where it is only implied
-OTHER_WAY = 6.0  # against the opposite: not allowed for allowed, a fall for a rise, A over B for B over A
+OTHER_WAY = 6.0  # against the opposite: no for yes, a fall for a rise, the figure of A for that of B
+OPPOSED = 4.5  # against what only seems to be the opposite: not allowed for allowed, A over B for B over A
 WRONG_COPY = 8.0  # against a near copy of the expected answer that has another figure
 FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
 OTHER_FIGURE = 2.5  # against another figure in place of the expected one, in an expected sentence
@@ -49,7 +50,7 @@ OTHER_WAY_TO = 3.5  # against the expected figure with other words, where the qu
 SWAPPED = 4.0  # against the expected sentence with one name exchanged; a third of it for another word
 DECLINED = 1.0  # against an answer that declines and gives nothing expected
 _LIMITED = 0.75  # the weight of the same limit in place of a yes or no
-_OPPOSED = -0.15  # a yes or no in other words against a plain statement
+_OPPOSED = -0.5  # an implied yes or no against a plain one
 _ONE_THING = 25  # words of a sentence in which one word can turn the whole
 _SHORT = 8  # words of an expected answer in which every quantity counts
 _COPY = 0.9
@@ -105,6 +106,7 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], sp
         "other_bound": float(other_bound(said, wanted, asked, key)),
         "reversed": float(bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))),
         "exchanged": float(figures_exchanged(said, wanted)),
+        "other_direction": float(other_direction(said, wanted) or other_order(said, wanted)),
         "same_quantity": float(bool(sought) and all(found) and not any(figure.count for figure in sought)),
         "only_quantity": float(
             any(not figure.count for figure in sought) and all(found) and _only_quantities(said, wanted, asked)
@@ -229,10 +231,12 @@ def log_odds(f: Mapping[str, float]) -> float:
     brief = phrase and not f["opposed_side"] and f["answer_length"] <= _LONG
     short = f["figures"] >= 2 and not (brief and f["same_side"] > 0) and 1 - f["figures_found"]
     other_name = f["replaced_name"] == 1 and not found and not f["best_contains"]
-    other_way = bool(f["other_sign"] or f["other_bound"] or f["exchanged"] or f["reversed"] or f["opposed_side"])
+    turned = f["exchanged"] or f["reversed"] or f["other_direction"] or f["same_side"] <= -1
+    surely = bool(turned or f["other_sign"] or f["other_bound"])
+    other_way = surely or bool(f["opposed_side"])
     asked_figure = f["asks_count"] and f["figures"] and not f["first_figure"] and not f["figures_none"]
     against = (
-        OTHER_WAY * other_way
+        (OTHER_WAY if surely else OPPOSED * other_way)
         + WRONG_COPY * _wrong_copy(f)
         + FIGURES_SHORT * short
         + OTHER_FIGURE * bool(((sentence and f["other_figure"]) or asked_figure) and not same)

@@ -16,11 +16,23 @@ from answerkey.metrics.agreement.word_match import has_root
 from answerkey.metrics.quantities import Figure, figures_agree
 from answerkey.metrics.sentences import phrases, poles, sentence_spans, stem, stem_list
 
+_OPENING = (  # what a reply may begin with before its yes or no
+    r"^\W*(?:(?:hi|hello|hey|good\ (?:morning|day|news|question)|thanks?(?:\ you)?(?:\ for\ (?:asking|your\ question))?"
+    r"|sorry|unfortunately|i['’]?m\ (?:sorry|afraid)|well)\b(?:\ there|\ but)?[\s,.!:–—-]*){0,3}"
+)
 _SAID = re.compile(
-    r"(?:^\W*|\b(?:so|thus|hence|therefore|answer\ is|conclusion|overall)\b[\s,:*]*)"
+    rf"(?:{_OPENING}|\b(?:so|thus|hence|therefore|answer\ is|conclusion|overall)\b[\s,:*]*)"
     r"(yes|no|true|false|correct|nope|yeah|sure|certainly|definitely|absolutely|of\ course)\b"
     r"(?!\.?\s*\d|\s+(?:one|matter|longer|match|answer|information|data|problem|doubt|wonder|worr(?:y|ies)|idea)\b)"
     r"(?=[\W]*$|[.,;:!\s]*\W|\s+(?:it|they|you|we|he|she|there|this|that)\b)",
+    re.IGNORECASE,
+)
+_BRIEFLY = re.compile(  # a yes or no in a few words: `It does.`, `Not yet.`, `That's not necessary`
+    rf"{_OPENING}(?:(?P<yes>indeed\b|that['’]?s\ (?:right|correct|true)\b)"
+    r"|(?P<no>not(?=\ (?:yet|any\ ?more|at\ all|really|quite|necessarily|if|unless|before|until|without)\b|\ ?[.,;:!–—])"
+    r"|that['’]?s\ not\ (?:necessary|needed|required|possible|allowed|permitted|true|right|correct|the\ case)\b)"
+    r"|(?:it|they|you|we|he|she|there|that|this)\s(?:is|are|was|were|do|does|did|can|could|will|would|has|have|had|may|should)"
+    r"(?P<negated>n['’]t|not|\snot)?(?:\sindeed)?(?=[.,;!]|$))",
     re.IGNORECASE,
 )
 _ASKS_YES_NO = re.compile(
@@ -37,6 +49,8 @@ _IMPLIED, _STATED = 0.75, 0.25  # the weight of a yes or no in other words, and 
 _ABOUT_IT = re.compile(
     r"(?:they|it|these|this)\b", re.IGNORECASE
 )  # begins a sentence about the same thing as the one before
+_BEFORE = re.compile(r"(?<!not )\b(?:before|prior to|ahead of)\b([^.;,]*)", re.IGNORECASE)
+_AFTER = re.compile(r"(?<!not )\b(?:after|once|as soon as|upon)\b([^.;,]*)", re.IGNORECASE)
 LONGEST = 80  # words of a text that is about one thing
 _REACH = 5  # words after a `not` that it negates
 _PREFIX = re.compile(r"(?:un|in|im|ir|il|non|dis)(?=\w{4})")
@@ -230,6 +244,8 @@ def stance(text: Text, question: Text) -> float:
     asked = _ASKS_YES_NO.search(question.plain)
     if not asked:
         return 0.0
+    if briefly := _BRIEFLY.match(text.plain):
+        return -1.0 if briefly["no"] or briefly["negated"] else 1.0
     topic = read(asked[0])
     if (limit := _NO_MORE.search(text.plain)) and limit[1].lower() in topic.vocabulary:
         return -_IMPLIED  # the very words of the question
@@ -252,6 +268,49 @@ def _valence(sentence: Text, topic: Text) -> int:
         if word.stem in stem_list(name) - topic.vocabulary
     }
     return sum(sides)
+
+
+def other_direction(said: Text, wanted: Text) -> bool:
+    """Whether what rises in one text falls in the other: `the euro fell` and `the dollar fell while the euro rose`."""
+    ours, theirs = _moving(wanted), _moving(said)
+    return any(
+        len(ours[name] | theirs[name]) == 2 == len(ours[name]) + len(theirs[name])
+        for name in ours.keys() & theirs.keys()
+    )
+
+
+def _moving(text: Text) -> dict[str, set[int]]:
+    """What rises (1) or falls (-1): the last content word before each such word in its clause."""
+    words, found = _wording(text.plain).words, dict[str, set[int]]()
+    for at, word in enumerate(words):
+        side = next((side for axis, side in poles().get(word.stem, ()) if axis == RISE), 0)
+        if not side:
+            continue
+        for n in range(at - 1, max(-1, at - _REACH), -1):
+            if words[n].sentence != word.sentence or _breaks(words[n + 1]):
+                break
+            if words[n].content and words[n].stem not in poles():
+                found.setdefault(words[n].stem, set()).add(-side if _is_negated(words, at) else side)
+                break
+    return found
+
+
+def other_order(said: Text, wanted: Text) -> bool:
+    """Whether one text has `before the payment`, and the other `once the payment is made`."""
+    before, after = ([_followed_by(pattern, text) for text in (wanted, said)] for pattern in (_BEFORE, _AFTER))
+    return any(
+        event & other and not any(event & same for same in (*kept, *also))
+        for events, kept, others, also in (
+            (before[0], before[1], after[1], after[0]),
+            (after[0], after[1], before[1], before[0]),
+        )
+        for event in events
+        for other in others
+    )
+
+
+def _followed_by(pattern: re.Pattern[str], text: Text) -> list[frozenset[str]]:
+    return [frozenset(read(found[1]).content) for found in pattern.finditer(text.plain)]
 
 
 def direction(text: Text) -> float:
