@@ -27,8 +27,10 @@ from answerkey.metrics.quantities import Figure, figures, figures_agree
 from answerkey.metrics.sentences import poles, stem, stem_list
 
 YES_NO = 4.0  # for the same yes or no, against the other; less where it is only implied
-OTHER_WAY = 6.0  # against the opposite: no for yes, a fall for a rise, the figure of A for that of B
-OPPOSED = 4.5  # against what only seems to be the opposite: not allowed for allowed, A over B for B over A
+OTHER_WAY = (
+    6.0  # against the opposite: no for yes, a fall for a rise, A over B for B over A, the figure of A for that of B
+)
+OPPOSED = 4.0  # against what may be the opposite: one of the texts negates what the other has
 WRONG_COPY = 8.0  # against a near copy of the expected answer that has another figure
 FIGURES_SHORT = 1.0  # against an answer that has none of several expected figures; less for some of them
 OTHER_FIGURE = 2.5  # against another figure in place of the expected one, in an expected sentence
@@ -93,15 +95,13 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], sp
     near = focus(said, wanted, sought)
     brief = max(len(near.words), len(wanted.words)) <= _ONE_THING
     unlimited = bool(_UNLIMITED.search(said.plain)) and not _UNLIMITED.search(wanted.plain)
-    opposed = (
-        (side == 0 and brief and relation(near, wanted, asked.vocabulary) < 0)
-        or (side > 0 and unlimited and bool(wanted.vocabulary & stem_list("limits")))
-        or turned
-    )
+    related = relation(near, wanted, asked.vocabulary) if side == 0 and brief else 0.0
+    opposed = related < 0 or (side > 0 and unlimited and bool(wanted.vocabulary & stem_list("limits"))) or turned
     return {
         "plain_words": float(not (names or sought or wanted.dates or listed)),
         "same_side": side,
         "opposed_side": float(side <= _OPPOSED or opposed),
+        "opposite_words": float(related == -1),
         "other_sign": float(other_sign(said, wanted, sought)),
         "other_bound": float(other_bound(said, wanted, asked, key)),
         "reversed": float(bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))),
@@ -231,7 +231,7 @@ def log_odds(f: Mapping[str, float]) -> float:
     brief = phrase and not f["opposed_side"] and f["answer_length"] <= _LONG
     short = f["figures"] >= 2 and not (brief and f["same_side"] > 0) and 1 - f["figures_found"]
     other_name = f["replaced_name"] == 1 and not found and not f["best_contains"]
-    turned = f["exchanged"] or f["reversed"] or f["other_direction"] or f["same_side"] <= -1
+    turned = f["exchanged"] or f["reversed"] or f["other_direction"] or f["opposite_words"] or f["same_side"] <= -1
     surely = bool(turned or f["other_sign"] or f["other_bound"])
     other_way = surely or bool(f["opposed_side"])
     asked_figure = f["asks_count"] and f["figures"] and not f["first_figure"] and not f["figures_none"]

@@ -50,7 +50,7 @@ _ABOUT_IT = re.compile(
     r"(?:they|it|these|this)\b", re.IGNORECASE
 )  # begins a sentence about the same thing as the one before
 _BEFORE = re.compile(r"(?<!not )\b(?:before|prior to|ahead of)\b([^.;,]*)", re.IGNORECASE)
-_AFTER = re.compile(r"(?<!not )\b(?:after|once|as soon as|upon)\b([^.;,]*)", re.IGNORECASE)
+_AFTER = re.compile(r"(?<!not )\b(?:after|once(?! (?:an?|per|every|in)\b)|as soon as|upon)\b([^.;,]*)", re.IGNORECASE)
 LONGEST = 80  # words of a text that is about one thing
 _REACH = 5  # words after a `not` that it negates
 _PREFIX = re.compile(r"(?:un|in|im|ir|il|non|dis)(?=\w{4})")
@@ -155,8 +155,9 @@ def word_order(
     return 1 if same and not crossed else 0
 
 
-def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> int:
-    """1 where two texts are on the same side of what both are about, -1 where they are opposed, 0 where nothing tells.
+def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> float:
+    """1 where two texts are on the same side of what both are about, -1 where they are opposed, 0 where nothing tells;
+    -0.5 where only a negation tells, which one of them may have put into other words.
 
     `echo` are words of the question, which an answer may repeat without saying anything.
     """
@@ -164,7 +165,7 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> in
         return 0
     negative = negated(wanted, said.vocabulary), negated(said, wanted.vocabulary)
     if all(negative) and _crossed(said, wanted, *negative):
-        return -1
+        return -0.5
     names = said.names & wanted.names
     sides: set[int] = set(_exchanged(said, wanted, names))
     given, sought = [mark for mark in marks(said.plain) if mark.axis < 0 or mark.stem not in echo], marks(wanted.plain)
@@ -181,7 +182,7 @@ def relation(said: Text, wanted: Text, echo: frozenset[str] = frozenset()) -> in
         return -1 if -1 in sides else max(sides)
     if echo & {"not", "no", "never"}:
         return 0
-    return 0 if not any(negative) else 1 if all(negative) else -1
+    return 0 if not any(negative) else 1 if all(negative) else -0.5
 
 
 def _crossed(said: Text, wanted: Text, ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -252,9 +253,9 @@ def stance(text: Text, question: Text) -> float:
     shared = [(len(frozenset(topic.content) & sentence.vocabulary), sentence) for sentence in sentences(text)]
     most = max(count for count, _ in shared)
     near = [sentence for count, sentence in shared if most and (count >= most / 2 or _ABOUT_IT.match(sentence.plain))]
-    sides = {side for sentence in near for side in (relation(sentence, topic), _valence(sentence, topic))}
-    if sides & {1, -1}:
-        return -_IMPLIED if -1 in sides else _IMPLIED
+    sides = {side for sentence in near for side in (relation(sentence, topic), _valence(sentence, topic)) if side}
+    if sides:
+        return -_IMPLIED if min(sides) < 0 else _IMPLIED
     return _STATED if near else 0.0  # a sentence about something else is neither
 
 
