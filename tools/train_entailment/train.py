@@ -259,12 +259,12 @@ def average(works: Sequence[Path], name: str, out: Path) -> None:
     states = [torch.load(found, weights_only=True) for work in works if (found := newest(work / name))]
     first = states[0]
     for part in ("model", "ema"):
-        first[part] = {name: torch.stack([s[part][name] for s in states]).mean(0) for name in first[part]}
+        first[part] = {key: torch.stack([s[part][key] for s in states]).mean(0) for key in first[part]}
     for place, moments in first["optimizer"]["state"].items():
-        for name in ("exp_avg", "exp_avg_sq"):
-            moments[name] = torch.stack([s["optimizer"]["state"][place][name] for s in states]).mean(0)
-    for name in ("pairs", "tokens", "seconds"):
-        first["at"][name] = sum(state["at"][name] for state in states)
+        for key in ("exp_avg", "exp_avg_sq"):
+            moments[key] = torch.stack([s["optimizer"]["state"][place][key] for s in states]).mean(0)
+    for key in ("pairs", "tokens", "seconds"):
+        first["at"][key] = sum(state["at"][key] for state in states)
     (out / name).mkdir(parents=True)
     torch.save(first, out / name / f"step-{first['at']['step']:08d}.pt")
 
