@@ -94,14 +94,14 @@ def should_decline(case: Case) -> bool:
     return case.criteria.out_of_scope or any(refusal(expected) == "full" for expected in case.expected)
 
 
-@metric("refusal", better="neither", needs=("answer",), empty="0", version=2)
+@metric("refusal", better="neither", needs=("answer",), empty="0", version=3)
 def refusal_metric(case: Case, response: Response) -> Score:
     """1 for an answer that declines, 0.5 for one that declines in part, else 0: 1 for `I don't know.`"""
     found = refusal(response.answer or "")
     return Score({"full": 1.0, "partial": 0.5, "none": 0.0}[found], f"{found} refusal" if found != "none" else "")
 
 
-@metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=4)
+@metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=5)
 def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
     """1 when the bot declined exactly when it should: out of scope, or the expected answer is a refusal.
 

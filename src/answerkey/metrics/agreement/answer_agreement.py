@@ -51,7 +51,7 @@ _ALIASES = re.compile(r"(?<!\d)\s+/\s+(?![$€£]?\d)|\s*\|+\s*|(?<=[^\W\d_]{3})
     needs=("answer", "expected"),
     uses=("question",),
     empty="0 for an empty answer",
-    version=9,
+    version=10,
 )
 def answer_agreement(pairs: Sequence[Pair]) -> list[Score]:
     """Probability that the answer says the same as one of the expected answers: near 1 for `in Paris` and `Paris`."""
