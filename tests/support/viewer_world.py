@@ -55,9 +55,7 @@ def make_run(folder: Path, outcomes: Iterable[Outcome], name: str, **more: Any) 
     for n, outcome in enumerate(outcomes):
         case = outcome.case
         answered.append({"n": n, "id": case.id, "case": to_json(case), "response": to_json(outcome.response)})
-        judged.append(
-            {"n": n, "id": case.id, "scores": outcome.scores, "verdict": to_json(outcome.verdict)}
-        )
+        judged.append({"n": n, "id": case.id, "scores": outcome.scores, "verdict": to_json(outcome.verdict)})
     responses.append(answered)
     scores.append(judged)
     responses.close()
