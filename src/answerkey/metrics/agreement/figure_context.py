@@ -109,7 +109,7 @@ def figures_exchanged(said: Text, wanted: Text) -> bool:
 
 
 def _once(one: _Labelled, others: Sequence[_Labelled]) -> bool:
-    """Whether only one of the others has its figure: of two it can't be told which is meant."""
+    """Whether only one of the others has its figure; with two, either may be meant."""
     return sum(figures_agree(one.figure, other.figure) for other in others) == 1
 
 

@@ -106,7 +106,9 @@ def conclusions(said: Text, wanted: Text, asked: Text, key: Sequence[Figure], sp
         "other_bound": float(other_bound(said, wanted, asked, key)),
         "reversed": float(bool({(after, before) for before, after in moved(wanted)} & moved(said) - moved(wanted))),
         "exchanged": float(figures_exchanged(said, wanted)),
-        "other_direction": float(other_direction(said, wanted) or other_order(said, wanted)),
+        "other_direction": float(
+            other_direction(said, wanted) or other_order(said, wanted) or _denies_change(said, wanted)
+        ),
         "same_quantity": float(bool(sought) and all(found) and not any(figure.count for figure in sought)),
         "only_quantity": float(
             any(not figure.count for figure in sought) and all(found) and _only_quantities(said, wanted, asked)
@@ -147,6 +149,15 @@ def _other_quantity(said: Text, wanted: Text, sought: Sequence[Figure], given: s
     kinds = {figure.dimension or figure.percent for figure in missing} - {False}
     enough = missing if len(wanted.words) <= _SHORT else len(missing) == len(sought)
     return bool(enough) and any((figure.dimension or figure.percent) in kinds for figure in others)
+
+
+def _denies_change(said: Text, wanted: Text) -> bool:
+    """Whether the answer has the figures of an expected change and the other direction: `from 2 to 3, so it did not rise`."""
+    changes, told = moved(wanted), direction(said)
+    if len(changes) != 1 or told == direction(wanted) or len(wanted.words) > _ONE_THING:
+        return False
+    ((before, after),) = changes
+    return {before, after} <= {figure.value for figure in said.figures} and told * (after - before) < 0
 
 
 def _right_figures(said: Text, wanted: Text, sought: Sequence[Figure], given: set[float]) -> bool:
