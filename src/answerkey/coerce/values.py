@@ -93,7 +93,7 @@ def valid_text(text: str) -> str:
 def as_text(value: object, column: str, place: Place) -> str:
     """Text, stripped; a number is written as people write it; nothing is the empty text."""
     if isinstance(value, str):
-        return value.strip() if value.isascii() else valid_text(value).strip()
+        return valid_text(value).strip()
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -75,14 +75,14 @@ class Figure:
         """Whether both have a unit, and not of the same dimension: days and dollars, ringgit and euros, km and percent."""
         if self.percent != other.percent:
             return bool(self.dimension or other.dimension)
-        dimensions = {self.dimension, other.dimension}
-        if len(dimensions) == 1:
+        if self.dimension == other.dimension:
             return False
+        dimensions = {self.dimension, other.dimension}
         if dimensions == {"mass", "currency GBP"}:
             return _POUND not in (self.size, other.size)  # `10 pounds` may be either
         if CENTS in dimensions:
             return "" not in dimensions and not (self.money and other.money)
-        return bool(self.dimension and other.dimension) and self.dimension != other.dimension
+        return "" not in dimensions
 
     @property
     def dosed(self) -> bool:
@@ -98,10 +98,9 @@ class Figure:
     def written(self, digits: str) -> bool:
         """Whether it is written with those digits, without its million or billion."""
         try:
-            bare = float(digits)
+            return any(math.isclose(abs(self.value), float(digits) * scale) for scale in (1.0, 1e3, 1e6, 1e9, 1e12))
         except ValueError:
             return False
-        return any(math.isclose(abs(self.value), bare * scale) for scale in (1.0, 1e3, 1e6, 1e9, 1e12))
 
     @property
     def year(self) -> bool:
@@ -169,9 +168,8 @@ def _in_digits_only(text: str, decimal: str) -> list[Figure]:
         figure = _with_unit(number, start, text, currency)
         previous = found[-1] if found else None
         between = text[previous.span[1] : start] if previous else ""
-        if (
-            previous and _RANGE.fullmatch(between) and figure.dimension and not (previous.dimension or previous.percent)
-        ):  # the first of `2 to 8 °C`
+        bare = previous and not (previous.dimension or previous.percent)
+        if previous and bare and figure.dimension and _RANGE.fullmatch(between):  # the first of `2 to 8 °C`
             found[-1] = replace(previous, dimension=figure.dimension, size=figure.size, offset=figure.offset)
         if previous and _continues(previous, figure) and _PLUS.fullmatch(between):
             total = previous.value + figure.value * figure.size / previous.size
