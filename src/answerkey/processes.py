@@ -6,6 +6,7 @@ A process ends with its pipe, so none outlives a run that is killed, and Ctrl-C 
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -121,6 +122,7 @@ def _lost(process: subprocess.Popen[bytes]) -> IncompleteError:
 
 def serve(entry: str) -> None:
     """The main program of a process: reads arguments, writes results. What the work prints goes to standard error."""
+    gc.set_threshold(50_000)  # as the command line does
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

@@ -73,7 +73,10 @@ def normalise(text: str) -> str:
 @lru_cache(maxsize=4096)
 def spaced(text: str) -> str:
     """The folded text with a space between words also where the script has none, by pairs of characters."""
-    return _UNSPACED.sub(lambda run: f" {' '.join(pair for _, pair in bigrams(run[0]))} ", fold(text))
+    folded = fold(text)
+    if folded.isascii():
+        return folded
+    return _UNSPACED.sub(lambda run: f" {' '.join(pair for _, pair in bigrams(run[0]))} ", folded)
 
 
 @lru_cache(maxsize=4096)

@@ -86,7 +86,7 @@ def test_a_stopped_run_continues_in_several_processes(suite, tmp_path):
     whole = run_suite(path.writing_to(tmp_path / "whole"), Options())
     stop = Stop()
     watch = Watch()
-    watch.outcome = lambda outcome: stop.set("enough")
+    watch.group = lambda group: stop.set("enough")
     part = run_suite(path.writing_to(tmp_path / "part"), Options(), watch, stop)
     assert part.partial == "enough"
     assert 0 < part.asked < COUNT

@@ -42,7 +42,7 @@ def group_by(folder: Path, column: str) -> dict[str | None, OutcomeTally]:
     groups: dict[str | None, OutcomeTally] = {}
     for outcome in read_outcomes(folder):
         name = COLUMNS[column](outcome)
-        groups.setdefault(None if name is None else str(name), OutcomeTally()).add(outcome)
+        groups.setdefault(None if name is None else str(name), OutcomeTally()).add([(outcome, None)])
     return dict(sorted(groups.items(), key=lambda each: (-each[1].count, each[0] is None, each[0] or "")))
 
 

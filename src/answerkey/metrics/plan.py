@@ -58,11 +58,12 @@ class Plan:
         """For each pair a score under every name; an error in one metric or pair never affects another."""
         table: list[dict[str, Score]] = [{} for _ in pairs]
         answered = [n for n, (_, response) in enumerate(pairs) if response.error is None]
-        for step in self.steps:
-            columns: Columns = _run(step, [pairs[n] for n in answered]) if answered else {}
-            for metric in step.metrics:
-                for n, score in zip(answered, columns.get(metric.name, ()), strict=True):
-                    table[n][metric.name] = _checked(score, metric)
+        able = [pairs[n] for n in answered]
+        lacking = _Lacking(able)
+        for step in self.steps if able else ():
+            for name, column in _run(step, able, lacking).items():
+                for n, score in zip(answered, column, strict=True):
+                    table[n][name] = score
         for n, (_, response) in enumerate(pairs):
             if response.error is not None:
                 failed = Score.failed(f"no response to score: {response.error}")
@@ -89,11 +90,30 @@ def make_plan(
     return Plan(tuple(steps))
 
 
-def _run(step: Step, pairs: Sequence[Pair]) -> Columns:
+class _Lacking:
+    """What each pair lacks, found out once for all the metrics that need the same."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        self._pairs = pairs
+        self._found: dict[str, dict[int, str]] = {}
+
+    def of(self, metric: Metric) -> dict[int, str]:
+        """By the position of each pair that lacks something the metric needs: the first field that it lacks."""
+        lacking: dict[int, str] = {}
+        for need in reversed(metric.facts.needs):
+            if need in _MISSING:
+                if need not in self._found:
+                    reason, present = _MISSING[need]
+                    self._found[need] = {n: reason for n, pair in enumerate(self._pairs) if not present(*pair)}
+                lacking |= self._found[need]
+        return lacking
+
+
+def _run(step: Step, pairs: Sequence[Pair], lacks: _Lacking) -> Columns:
     """The scores under each name; a pair that lacks what a metric needs is left out of the call."""
     first = step.metrics[0]
-    lacking = _lacking(first, pairs)
-    able = [pair for pair, lack in zip(pairs, lacking, strict=True) if lack is None]
+    lacking = lacks.of(first)
+    able = [pair for n, pair in enumerate(pairs) if n not in lacking] if lacking else pairs
     if first.shape == "single":
         measure = _awaited_singles if inspect.iscoroutinefunction(first.function) else _singles
         given: Columns = {first.name: measure(first, step.arguments, able)}
@@ -101,21 +121,12 @@ def _run(step: Step, pairs: Sequence[Pair]) -> Columns:
         given = _guarded(step, able)
     columns: dict[str, Sequence[Score]] = {}
     for metric in step.metrics:
-        scores = iter(given[metric.name])
-        columns[metric.name] = [next(scores) if not lack else Score.not_applicable(lack) for lack in lacking]
+        checked = _checked(given[metric.name], metric)
+        if lacking:
+            scores = iter(checked)
+            checked = [Score.not_applicable(lacking[n]) if n in lacking else next(scores) for n in range(len(pairs))]
+        columns[metric.name] = checked
     return columns
-
-
-def _lacking(metric: Metric, pairs: Sequence[Pair]) -> list[str | None]:
-    """For each pair the first field that it lacks of those the metric needs, else None."""
-    lacking: list[str | None] = [None] * len(pairs)
-    for need in reversed(metric.facts.needs):
-        if need in _MISSING:
-            reason, present = _MISSING[need]
-            for n, pair in enumerate(pairs):
-                if not present(*pair):
-                    lacking[n] = reason
-    return lacking
 
 
 def _singles(metric: Metric, arguments: Mapping[str, object], pairs: Sequence[Pair]) -> list[Score]:
@@ -179,8 +190,21 @@ def as_score(given: object) -> Score:
     return Score.failed(f"expected a number, a Score or None, got {type(given).__name__}")
 
 
-def _checked(score: Score, metric: Metric) -> Score:
+def _checked(scores: Iterable[Score], metric: Metric) -> list[Score]:
     """A value that is not a finite number, too large to be summed and squared, or outside the declared range is an error."""
+    facts, ours = metric.facts, metric.module.startswith("answerkey.")
+    low = -LARGEST if facts.low is None or ours else max(facts.low - _ROUNDING, -LARGEST)
+    high = LARGEST if facts.high is None or ours else min(facts.high + _ROUNDING, LARGEST)
+    return [
+        score
+        if (ours or not score.details)
+        and (score.value is None or (type(score.value) is float and low <= score.value <= high))
+        else _corrected(score, metric)
+        for score in scores
+    ]
+
+
+def _corrected(score: Score, metric: Metric) -> Score:
     if score.details and not metric.module.startswith("answerkey."):
         score = replace(score, details=plain_json(score.details))  # a user's metric may put anything there
     if score.value is None:

@@ -60,7 +60,7 @@ def refusal(answer: str) -> Refusal:
     'none'
     """
     clauses = clauses_of(answer)
-    weak = [c for c in clauses if _matches("weak", c)]
+    weak = [c for c in clauses if _chances(c)[0] >= RULED and _matches("weak", c)]
     others = [c for c in clauses if c not in weak and (not _declines(c) or _CONDITION.match(c))]
     refused = len(clauses) - len(others) - len(weak)
     if not refused and not weak:
@@ -94,14 +94,14 @@ def should_decline(case: Case) -> bool:
     return case.criteria.out_of_scope or any(refusal(expected) == "full" for expected in case.expected)
 
 
-@metric("refusal", better="neither", needs=("answer",), empty="0", version=3)
+@metric("refusal", better="neither", needs=("answer",), empty="0", version=4)
 def refusal_metric(case: Case, response: Response) -> Score:
     """1 for an answer that declines, 0.5 for one that declines in part, else 0: 1 for `I don't know.`"""
     found = refusal(response.answer or "")
     return Score({"full": 1.0, "partial": 0.5, "none": 0.0}[found], f"{found} refusal" if found != "none" else "")
 
 
-@metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=5)
+@metric("abstention", needs=("answer",), empty="0, or 1 where the bot should decline", version=6)
 def abstention(case: Case, response: Response, *, words: Mapping[str, tuple[str, ...]]) -> Score:
     """1 when the bot declined exactly when it should: out of scope, or the expected answer is a refusal.
 
@@ -145,18 +145,10 @@ def _adds_nothing(clause: str) -> bool:
 
 
 def ngrams(clause: str) -> set[str]:
-    """Words, runs of two and three of them, pairs a word apart, and words cut to five letters; of Chinese, characters."""
-    tokens = ["^", *_WORDS.findall(clause), "$"]
-    cut = [token[:5] for token in tokens]
-    found = {*tokens, "~ $"}
-    found.update(
-        [f"{a} {b}" for a, b in pairwise(tokens)],
-        [f"{a} {b} {c}" for a, b, c in zip(tokens, tokens[1:], tokens[2:], strict=False)],
-        [f"~{a}" for a in cut],
-        [f"~ {a} {b}" for a, b in pairwise(cut)],
-        [f"{a} _ {b}" for a, b in zip(cut, cut[2:], strict=False)],
-    )
-    for run in _RUN.findall(clause):
+    """Words cut to five letters, and runs of two of them; of Chinese, characters."""
+    words = ["^", *[word[:5] for word in _WORDS.findall(clause)], "$"]
+    found = {*words, *[f"{a} {b}" for a, b in pairwise(words)]}
+    for run in () if clause.isascii() else _RUN.findall(clause):
         found.update(run[at : at + size] for size in (2, 3, 4) for at in range(len(run) - size + 1))
     return found
 

@@ -162,8 +162,8 @@ def case_rows(numbered: Iterable[tuple[int, Outcome]], name: str, metrics: Seque
     tally, cells = RunTally(cluster=cluster), io.StringIO(newline="")
     table = ResultsCsv(cells, metrics, header=False)
     outcomes = list(numbered)
+    tally.add(*(outcome for _, outcome in outcomes))
     for _, outcome in outcomes:
-        tally.add(outcome)
         table.add(outcome)
     labels = {outcome.case.id: column_label(outcome.case) for _, outcome in outcomes}
     return CaseRows(

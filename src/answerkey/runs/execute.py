@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 
 from answerkey.config.declare import TomlTable
 from answerkey.errors import IncompleteError, InputError
 from answerkey.runs.ask import Answered, Numbered, answer_of, ask_all, resume_conversations
+from answerkey.runs.case_copy import CaseCopy
 from answerkey.runs.control import Budget, ErrorStreak, Finished, Options, Selection, Stop, Watch
 from answerkey.runs.engines.jobs import ScoringProcesses, start_processes
 from answerkey.runs.journal import ANSWERED, ASK, FINISHED, STOPPED, RunState
@@ -21,6 +22,7 @@ from answerkey.runs.resume import Resumed, finished_before, new_manifest, resume
 from answerkey.runs.score import LARGEST_BATCH, cost_of, in_chunks
 from answerkey.runs.store import FolderStore, MemoryStore, Scored, locked, new_folder, open_index, read_manifest, sealed
 from answerkey.runs.suite import Suite, load_suite, suite_of
+from answerkey.runs.tally import OutcomeTally, tally_from_json
 from answerkey.targets.resolve import Recorded
 from answerkey.text import counted
 from answerkey.types import Case, Outcome, Status
@@ -36,6 +38,7 @@ class _Execution:
     stop: Stop
     store: FolderStore | MemoryStore
     budget: Budget
+    copy: CaseCopy | None = None  # the cases to run, where none stands at another position
     processes: ScoringProcesses | None = None
     streak: ErrorStreak = field(default_factory=ErrorStreak)
     fails: Counter[int] = field(default_factory=Counter[int])
@@ -72,7 +75,9 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
         with closing(FolderStore(folder, begun.state, prepared.repeats)) as store:
             watch.start(prepared.answers, begun.state.count(FINISHED))
             watch.earlier(finished_before(folder, begun.state))
-            execution = _Execution(prepared, options, watch, stop, store, Budget(suite.run))
+            copy = prepared.cases if isinstance(prepared.cases, CaseCopy) and begun.cases is None else None
+            copy = copy if copy and copy.complete and prepared.repeats.times == 1 else None
+            execution = _Execution(prepared, options, watch, stop, store, Budget(suite.run), copy)
             _execute(execution, prepared.attempts(begun.cases))
         finished = _finished(execution, folder)
         write_manifest(folder, sealed(folder, replace(begun.manifest, partial=finished.partial)))
@@ -126,6 +131,8 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
         _score(run, in_chunks(store.answers(store.state.positions(ANSWERED)), size))
         if run.stop:
             return None
+    if run.copy and isinstance(store, FolderStore) and not store.state.count(STOPPED) and _all_in_processes(run):
+        return _score_copied(run, run.copy, store)
     to_ask = islice(_to_ask(cases, store.state), run.options.resume_limit)
     if isinstance(target, Recorded):
 
@@ -142,6 +149,29 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
     with closing(ask_all(target, to_ask, workers, run.stop, store.add_answers, **ahead)) as batches:
         _score(run, (chunk for answered in batches for chunk in in_chunks(answered, size)), live=True)
     return None
+
+
+def _all_in_processes(run: _Execution) -> bool:
+    """Whether nothing but storing is left for this process: answers are recorded in the cases, and all metrics local."""
+    target = run.prepared.target
+    return isinstance(target, Recorded) and target.answers is None and run.processes is not None and run.processes.whole
+
+
+def _score_copied(run: _Execution, copy: CaseCopy, store: FolderStore) -> None:
+    """Other processes score the recorded cases and make their records; this one stores them."""
+    assert run.processes
+    left = (each for each in copy.lines() if store.state[each[0]] == ASK)
+    chunks = in_chunks(islice(left, run.options.resume_limit), run.prepared.scorer.batch)
+    for chunk in run.processes.scored(takewhile(lambda _: not run.stop, chunks)):
+        store.add_lines(list(map(bytes, chunk.responses)), list(map(bytes, chunk.scores)), chunk.finished)
+        tally = tally_from_json(OutcomeTally, chunk.tally)
+        run.asked += tally.count
+        run.errors += tally.error_count
+        run.failed += tally.failed
+        run.budget.spent += chunk.cost
+        run.watch.group(tally)
+        if reason := run.budget.exceeded():
+            run.stop.set(reason)
 
 
 def _to_ask(cases: Callable[[], Iterator[Numbered]], state: RunState) -> Iterator[Numbered]:

@@ -44,8 +44,11 @@ class Journal:
             self.append([{"format": FORMAT, "kind": path.stem, "answerkey": __version__}])
 
     def append(self, records: Sequence[Mapping[str, object]]) -> None:
+        self.append_lines([json_line(record) for record in records])
+
+    def append_lines(self, lines: Sequence[bytes]) -> None:
         """One write for all the records, then one sync. All or nothing: what a full disk cut short is removed again."""
-        data = b"".join(json_line(record) + b"\n" for record in records)
+        data = b"".join(line + b"\n" for line in lines)
         try:
             with self._lock:
                 try:

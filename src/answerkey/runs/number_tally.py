@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -75,6 +76,23 @@ class NumberTally(msgspec.Struct, omit_defaults=True):
             self.values.append(value)
             if self.count > BOOTSTRAP_LIMIT:
                 self._drop_values()
+
+    def extend(self, values: Sequence[float]) -> None:
+        """Add values that do not depend on each other."""
+        if self.clusters or not values or not -LARGEST <= min(values) <= max(values) <= LARGEST:
+            for value in values:
+                self.add(value)
+            return
+        wholes = [int(value * _UNIT) for value in values]
+        self.count += len(wholes)
+        self.sum += sum(wholes)
+        self.squares += sum([whole * whole for whole in wholes])
+        self.low, self.high = min(self.low, *values), max(self.high, *values)
+        if self.values is not None and self.count <= BOOTSTRAP_LIMIT:
+            self.values.extend(values)
+        else:
+            self._drop_values()
+            self.bins.update(map(_bin, values))
 
     def _separate(self) -> None:
         """Before the first clustered value: all others are of cases that stand alone."""

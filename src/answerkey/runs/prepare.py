@@ -11,14 +11,16 @@ from typing import Any, cast
 from answerkey.cases import load_cases, read_responses
 from answerkey.coerce.columns import COLUMNS, near_column
 from answerkey.errors import InputError, SettingsError, did_you_mean
+from answerkey.files import json_line
 from answerkey.metrics.registry import find
 from answerkey.profiles import load_profile
 from answerkey.profiles.load import profile_table
 from answerkey.runs.ask import attempts
+from answerkey.runs.case_copy import CaseCopy
 from answerkey.runs.control import Selection
 from answerkey.runs.gates import KnownGroups, check_gates, parse_gates
 from answerkey.runs.manifest import Manifest, RunSettings
-from answerkey.runs.records import SetDigest, add_case, cluster_of, digest_of, digest_of_metrics
+from answerkey.runs.records import SetDigest, cluster_of, digest_of, digest_of_metrics, to_json
 from answerkey.runs.repeats import Repeats
 from answerkey.runs.score import Scorer, make_scorer
 from answerkey.runs.suite import Suite
@@ -88,8 +90,12 @@ def prepare(
     any_route = "answers" in suite.target if kind == "recorded" else kind not in _WITHOUT_ROUTES
     known = KnownGroups(whole=selection.whole, open=any_route)
     lacking, carried, answered = ["expected", "relevant"], dict[str, None](), True
-    for _, case in source():
-        add_case(digest, case)
+    copy = CaseCopy(source) if cases is None else None
+    for n, case in source():
+        line = json_line(to_json(case), sort=True)
+        digest.add(line)
+        if copy:
+            copy.add(n, line, case.recorded)
         known.add(case)
         count += 1
         carried.update(dict.fromkeys(case.extra))
@@ -123,7 +129,7 @@ def prepare(
         "embedding": scorer.embedding,
         "settings": digest_of({"target": without_secrets(suite.target), "settings": suite.settings}),
     }
-    return Prepared(suite, selection, profile, scorer, target, source, count, fingerprint, repeats, warnings)
+    return Prepared(suite, selection, profile, scorer, target, copy or source, count, fingerprint, repeats, warnings)
 
 
 def _lacking(columns: Iterable[str], carried: Iterable[str], metrics: Iterable[str], answered: bool) -> Iterator[str]:

@@ -134,10 +134,6 @@ class SetDigest:
         return f"{self.total:x}"
 
 
-def add_case(digest: SetDigest, case: Case) -> None:
-    digest.add(json_line(to_json(case), sort=True))
-
-
 def add_answer(digest: SetDigest, case: Case, response: Response) -> None:
     """The answer, the route and what was retrieved; not how long it took."""
     retrieved = response.retrieved

@@ -187,9 +187,8 @@ def finished_before(folder: Path, state: RunState) -> OutcomeTally:
     """The figures that a resumed run starts with."""
     tally = OutcomeTally()
     if state.count(FINISHED):
-        for n, outcome in JournalIndex(folder).attempts():
-            if state[n] == FINISHED:
-                tally.add(outcome)
+        attempts = JournalIndex(folder).attempts()
+        tally.add((outcome, None) for n, outcome in attempts if state[n] == FINISHED)
     return tally
 
 

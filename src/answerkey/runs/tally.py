@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, NamedTuple, TypeVar, cast, get_args
 
 import msgspec
@@ -59,19 +60,45 @@ class OutcomeTally:
     scores: dict[str, NumberTally] = field(default_factory=dict[str, NumberTally])
     clusters: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
 
-    def add(self, outcome: Outcome, cluster: str | None = None) -> None:
+    def add(self, outcomes: Iterable[tuple[Outcome, str | None]]) -> None:
+        """Add outcomes, each with its cluster, if any."""
+        values: dict[str, list[float]] = {}
+        seconds: list[float] = []
+        for outcome, cluster in outcomes:
+            self.add_verdict(outcome, cluster)
+            responses = [attempt.response for attempt in outcome.attempts or (outcome,)]
+            seconds += [each.seconds for each in responses if each.seconds is not None and each.error is None]
+            for name, score in outcome.scores.items():
+                if score.error is not None:
+                    self.errors[name] += 1
+                elif score.value is None:
+                    self.skipped[name] += 1
+                elif cluster is not None:
+                    self.scores.setdefault(name, NumberTally()).add(score.value, cluster)
+                elif name in values:
+                    values[name].append(score.value)
+                else:
+                    values[name] = [score.value]
+        self.seconds.extend(seconds)
+        for name, numbers in values.items():
+            self.scores.setdefault(name, NumberTally()).extend(numbers)
+
+    def add_verdict(self, outcome: Outcome, cluster: str | None = None) -> None:
+        """Add all but the times and the scores."""
         verdict, case, response = outcome.verdict, outcome.case, outcome.response
-        passes = [attempt.verdict.passed for attempt in outcome.attempts]
         passed = verdict.passed and verdict.score is not None
-        always, ever = bool(passes) and all(passes), any(passes)
         compared = case.expected_route is not None and response.error is None
         on_route = compared and response.route == case.expected_route
+        always = ever = False
+        if outcome.attempts:
+            passes = [attempt.verdict.passed for attempt in outcome.attempts]
+            always, ever = all(passes), any(passes)
+            self.answers += len(passes)
+            self.answers_passed += sum(passes)
+            self.always += always
+            self.ever += ever
         self.count += 1
         self.passed += passed
-        self.answers += len(passes)
-        self.answers_passed += sum(passes)
-        self.always += always
-        self.ever += ever
         self.routed += compared and response.route is not None
         self.unrouted += compared and response.route is None
         self.on_route += on_route
@@ -88,19 +115,6 @@ class OutcomeTally:
             self.overall.add(verdict.score, cluster)
         if verdict.quality is not None:
             self.quality.add(verdict.quality, cluster)
-        for attempt in outcome.attempts or (outcome,):
-            if attempt.response.seconds is not None and attempt.response.error is None:
-                self.seconds.add(attempt.response.seconds)
-        for name, score in outcome.scores.items():
-            if score.error is not None:
-                self.errors[name] += 1
-            elif score.value is None:
-                self.skipped[name] += 1
-            else:
-                tally = self.scores.get(name)
-                if tally is None:
-                    tally = self.scores[name] = NumberTally()
-                tally.add(score.value, cluster)
 
     def rate_interval(self, hits: str, of: str, total: tuple[int, int]) -> Interval | None:
         """The interval of a rate, by cluster where cases are dependent; `total` has the hits and cases of all."""
@@ -187,6 +201,8 @@ _CONTRADICTIONS: tuple[tuple[str, tuple[str, str], Callable[[Mapping[str, float]
 
 def disagreements(outcome: Outcome) -> list[Disagreement]:
     """Each contradiction in the scores of this outcome, with the two values."""
+    if not _can_contradict(tuple(outcome.scores)):
+        return []
     values = {name: score.value for name, score in outcome.scores.items() if score.value is not None}
     found = [
         Disagreement(outcome.case.id, what, {name: values[name] for name in names})
@@ -194,6 +210,13 @@ def disagreements(outcome: Outcome) -> list[Disagreement]:
         if names[0] in values and names[1] in values and contradict(values)
     ]
     return found + _words_against_judge(outcome.case.id, values)
+
+
+@cache
+def _can_contradict(names: tuple[str, ...]) -> bool:
+    return any(name.startswith(_JUDGED) for name in names) or any(
+        first in names and second in names for _, (first, second), _ in _CONTRADICTIONS
+    )
 
 
 def _words_against_judge(case_id: str, values: Mapping[str, float]) -> list[Disagreement]:
@@ -229,19 +252,26 @@ class RunTally:
     flaky: list[str] = field(default_factory=list[str])
     cluster: str = ""  # the column of clusters, where the suite names one
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, *outcomes: Outcome) -> None:
+        clustered = [(outcome, cluster_of(outcome.case, self.cluster or None)) for outcome in outcomes]
+        self.all.add(clustered)
+        for groups, name_of in ((self.by_type, _type_of), (self.by_route, _route_of)):
+            members: dict[str, list[tuple[Outcome, str | None]]] = {}
+            for each in clustered:
+                if (name := name_of(each[0])) is not None:
+                    members.setdefault(name, []).append(each)
+            for name, some in members.items():
+                groups.setdefault(name, OutcomeTally()).add(some)
+        for outcome in outcomes:
+            self._add_details(outcome)
+
+    def _add_details(self, outcome: Outcome) -> None:
         case, response = outcome.case, outcome.response
-        cluster = cluster_of(case, self.cluster or None)
-        self.all.add(outcome, cluster)
         for attempt in outcome.attempts or (outcome,):
             self.judge.add(attempt)
             add_answer(self.answers, attempt.case, attempt.response)
         if is_flaky(attempt.verdict for attempt in outcome.attempts):
             self.flaky.append(case.id)
-        if case.type is not None:
-            self.by_type.setdefault(case.type, OutcomeTally()).add(outcome, cluster)
-        if response.route is not None:
-            self.by_route.setdefault(response.route, OutcomeTally()).add(outcome, cluster)
         if case.expected_route is not None and response.error is None:
             self.confusion.setdefault(case.expected_route, Counter())[response.route or NO_ROUTE] += 1
         if outcome.verdict.status == Status.ERROR:
@@ -262,6 +292,14 @@ class RunTally:
         """The most frequent kinds with their counts, each named by one of its messages."""
         often = sorted(self.errors.values(), key=lambda kind: (-kind.times, kind.first))[:MOST_LISTED]
         return {f"{kind.first}{'' if kind.first == kind.last else ', and similar'}": kind.times for kind in often}
+
+
+def _type_of(outcome: Outcome) -> str | None:
+    return outcome.case.type
+
+
+def _route_of(outcome: Outcome) -> str | None:
+    return outcome.response.route
 
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from answerkey.metrics.judge.exam import CalibrationResult, ExamResult, OrderFlips, track_record
 from answerkey.metrics.registry import OWN_CRITERION
@@ -22,6 +23,7 @@ LENGTH = (
 )
 
 
+@cache
 def is_judged(name: str) -> bool:
     return name == "criteria" or name.startswith(_JUDGED)
 
@@ -65,8 +67,9 @@ class JudgeTally:
     def add(self, outcome: Outcome) -> None:
         seen: set[str] = set()
         length = math.log1p(len(outcome.response.answer or ""))
-        for name, score in outcome.scores.items():
-            if not is_judged(name) or not score.applies:
+        for name in filter(is_judged, outcome.scores):
+            score = outcome.scores[name]
+            if not score.applies:
                 continue
             details = score.details
             disagrees = "jury" in details and bool(details.get("spread"))

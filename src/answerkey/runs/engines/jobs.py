@@ -5,35 +5,57 @@ Calls of a judge over the network, live bots, and metrics that only this process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from answerkey.files import read_as
+from answerkey.files import json_line, read_as
 from answerkey.metrics.plan import Plan
 from answerkey.metrics.registry import ENTRY_POINT_GROUP
 from answerkey.processes import Processes, jobs_for
 from answerkey.runs.ask import Answered
+from answerkey.runs.case_copy import CopiedCase
+from answerkey.runs.journal import response_record
 from answerkey.runs.records import to_json
-from answerkey.runs.score import Measured, Scorer, pairs_of, scorer_of
+from answerkey.runs.score import Measured, Scorer, cost_of, pairs_of, scorer_of
+from answerkey.runs.store import Scored
 from answerkey.runs.suite import Suite
-from answerkey.types import Case, Json, Requirement, Response, Score
+from answerkey.runs.tally import OutcomeTally, tally_to_json
+from answerkey.targets.resolve import Recorded
+from answerkey.types import Case, Json, Requirement, Response, Score, Status
 
 # So many cases pay for starting processes, and for loading their models.
 _ENOUGH, _ENOUGH_WITH_MODEL = 4_000, 512
 _SETUP = ("folder", "profile", "modules", "judge", "embedding", "criteria", "settings")  # what a scorer is made of
 
 
+class ScoredChunk(msgspec.Struct):
+    """Cases scored by a process: the records of both journals, and what the run itself keeps of them."""
+
+    responses: list[msgspec.Raw]
+    scores: list[msgspec.Raw]
+    finished: list[int]
+    tally: dict[str, Any]
+    cost: float
+
+
 class ScoringProcesses:
     """Processes that compute those metrics of a suite that need nothing of this process."""
 
-    def __init__(self, count: int, suite: Suite, names: tuple[str, ...]) -> None:
-        self._names = frozenset(names)
+    def __init__(self, count: int, suite: Suite, names: tuple[str, ...], all_names: tuple[str, ...]) -> None:
+        self._names, self.whole = frozenset(names), names == all_names
         setup = {name: getattr(suite, name) for name in _SETUP} | {"metrics": names}
         self._processes = Processes(count, f"{__name__}:score_here", setup)
+
+    def scored(self, chunks: Iterable[list[tuple[int, bytes]]]) -> Iterator[ScoredChunk]:
+        """The outcomes of recorded cases, each as a line of a `CaseCopy`, chunk by chunk and in order. Only where these
+        processes compute every metric (`whole`)."""
+        sent = ((None, msgspec.Raw(b"[%b]" % b",".join(line for _, line in chunk))) for chunk in chunks)
+        return (read_as(found, ScoredChunk) for _, found in self._processes.map(sent))
 
     def measured(self, plan: Plan, chunks: Iterable[list[Answered]]) -> Iterator[Measured]:
         """Each chunk with its scores, in order; steps of the plan that must stay here are computed here."""
@@ -49,12 +71,34 @@ class ScoringProcesses:
         self._processes.close()
 
 
-def score_here(setup: Json) -> Callable[[bytes], list[dict[str, Score]]]:
-    """In a process: the function that scores a chunk."""
+def score_here(setup: Json) -> Callable[[bytes], object]:
+    """In a process: the function that scores a chunk of cases with their answers, or of lines of a `CaseCopy`."""
     criteria = msgspec.convert(setup["criteria"], tuple[Requirement, ...])
     suite = replace(Suite(name="", cases=(), **setup), folder=Path(setup["folder"]), criteria=criteria)
-    plan = scorer_of(suite, names=setup["metrics"]).plan
-    return lambda chunk: plan.score(read_as(chunk, list[tuple[Case, Response]]))
+    scorer = scorer_of(suite, names=setup["metrics"])
+
+    def score(chunk: bytes) -> object:
+        if chunk.startswith(b"[["):
+            return scorer.plan.score(read_as(chunk, list[tuple[Case, Response]]))
+        return _score_copied(scorer, read_as(chunk, list[CopiedCase]))
+
+    return score
+
+
+def _score_copied(scorer: Scorer, copied: Sequence[CopiedCase]) -> ScoredChunk:
+    target = Recorded()
+    positions, pairs = [each.n for each in copied], [(each.case, target.lookup(each.case)) for each in copied]
+    outcomes, tally = scorer.outcomes(pairs), OutcomeTally()
+    for outcome in outcomes:
+        tally.add_verdict(outcome)
+    numbered = list(zip(positions, outcomes, strict=True))
+    return ScoredChunk(
+        [msgspec.Raw(json_line(response_record(n, each.case, each.response))) for n, each in numbered],
+        [msgspec.Raw(json_line(Scored(n, each).record())) for n, each in numbered],
+        [n for n, each in numbered if each.verdict.status != Status.ERROR],
+        tally_to_json(tally),
+        sum(map(cost_of, outcomes)),
+    )
 
 
 def start_processes(suite: Suite, scorer: Scorer, answers: int) -> ScoringProcesses | None:
@@ -71,4 +115,4 @@ def start_processes(suite: Suite, scorer: Scorer, answers: int) -> ScoringProces
         found = any(f"{step.metrics[0].module}.".startswith(f"{module}.") for module in known)
         if found and ("judge" not in step.arguments or scorer.judge.startswith("local ")):
             names += [metric.name for metric in step.metrics]
-    return ScoringProcesses(count, suite, tuple(names)) if names else None
+    return ScoringProcesses(count, suite, tuple(names), scorer.plan.names) if names else None

@@ -74,8 +74,7 @@ class Worker:
             new = self._outcomes([(n, case) for n, case in chunk if n not in known])
             tally = RunTally(cluster=self._task.suite.statistics.cluster)
             outcomes = sorted([*kept, *new], key=lambda numbered: numbered[0])
-            for _, outcome in outcomes:
-                tally.add(outcome)
+            tally.add(*(outcome for _, outcome in outcomes))
             write_part(path, (shard.number, number), self._scorer.plan.names, outcomes, tally)
             reasons = [self._streak.reason_to_stop(outcome.response) for _, outcome in new]
             cost = sum(cost_of(outcome) for _, outcome in new)

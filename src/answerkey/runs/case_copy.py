@@ -1,0 +1,72 @@
+"""A copy of the cases of a run as they were read, so that they are read from their files only once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from tempfile import SpooledTemporaryFile
+
+import msgspec
+
+from answerkey.files import json_line, read_as
+from answerkey.runs.records import to_json
+from answerkey.types import Case, Response
+
+_IN_MEMORY = 1 << 24  # bytes; more than that goes to a temporary file without a name
+_AT_ONCE = 1 << 18  # bytes that are read at a time
+_BEGIN = b'{"n":'
+
+
+class CopiedCase(msgspec.Struct):
+    """What a line of the copy holds."""
+
+    n: int
+    case: Case
+
+
+class CaseCopy:
+    """Numbered cases; each call streams them, as `source` does, in a fifth of the time. Without space for a temporary
+    file they are read from `source` again."""
+
+    def __init__(self, source: Callable[[], Iterator[tuple[int, Case]]]) -> None:
+        self._source = source
+        self._file: SpooledTemporaryFile[bytes] | None = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  (closed with this)
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def add(self, n: int, case: bytes, recorded: Response | None) -> None:
+        """Add a case as JSON; its recorded answer is not part of that."""
+        if self._file is None:
+            return
+        if recorded is not None:
+            case = b'%b,"recorded":%b}' % (case[:-1], json_line(to_json(recorded)))
+        try:
+            self._file.write(b'%b%d,"case":%b}\n' % (_BEGIN, n, case))
+        except OSError:
+            self._file.close()
+            self._file = None
+
+    def __call__(self) -> Iterator[tuple[int, Case]]:
+        if self._file is None:
+            yield from self._source()
+        for _, line in self.lines():
+            read = read_as(line, CopiedCase)
+            yield read.n, read.case
+
+    @property
+    def complete(self) -> bool:
+        """Whether there was space for every case."""
+        return self._file is not None
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Each case with its number, as the JSON of a `CopiedCase` without a line end."""
+        place = 0
+        while self._file is not None:
+            self._file.seek(place)  # another stream may have been read in between
+            lines = self._file.readlines(_AT_ONCE)
+            place = self._file.tell()
+            if not lines:
+                return
+            for line in lines:
+                yield int(line[len(_BEGIN) : line.index(b",")]), line[:-1]
