@@ -1,12 +1,14 @@
-"""200 judged cases at 20 calls at once, against an endpoint that takes 200 ms, beside three peers. Prints the ratios.
+"""200 judged cases at 20 calls at once, and 2,000 at 200, against an endpoint that takes 200 ms, beside three peers.
 
     python -m benchmarks.judge [--cases N] [--concurrency N] [--latency SECONDS] [--rounds N] [--real CASES]
 
 Every tool runs in a process of its own, with one call before the clock starts; the same question and answer are judged by one
 call per case: one question, the criteria of the suite, those of each case, or both, with sentences, scales and checks. Time is a
 multiple of the ideal, cases × latency / concurrency; processor time is that of the tool alone, not of the endpoint. The best of
-the rounds counts, for each tool alike. With `--real` mixed criteria go to a llama.cpp server with a small model, 4 at once; the
-ideal is a bare loop that sends the same requests, as many at once, by turns with ours.
+the rounds counts, for each tool alike. With ten times as many calls at once, only one question and the fastest peer are
+measured. A bare loop sends one prepared request and does nothing with the replies: what the endpoint allows. With `--real` mixed
+criteria go to a llama.cpp server with a small model, 4 at once; the ideal is a bare loop that sends the same requests, as many
+at once, by turns with ours.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from benchmarks.judge_tools import OURS, REAL, answerkey, answers  # noqa: E402
+from benchmarks.judge_tools import BARE, OURS, REAL, answerkey, answers  # noqa: E402
 from benchmarks.peers import peer_python, version_of  # noqa: E402
 
 PEERS = {
@@ -57,18 +59,24 @@ def main() -> None:
     endpoint = multiprocessing.get_context("spawn").Process(target=serve, args=(mine, asked.latency), daemon=True)
     endpoint.start()
     url = f"http://127.0.0.1:{ours.recv()}/v1"
-    tools = dict.fromkeys(OURS, Path(sys.executable))
+    tools = dict.fromkeys([*OURS, BARE], Path(sys.executable))
     tools |= {name: peer_python(f"judge-{name}", packages) for name, packages in PEERS.items()}
+    compare(tools, url, asked)
+    asked.cases, asked.concurrency = asked.cases * 10, asked.concurrency * 10
+    compare({name: tools[name] for name in (next(iter(OURS)), BARE, "autoevals")}, url, asked)
+    endpoint.terminate()
+    if asked.real:
+        report_real(asked.real, SLOTS)
+
+
+def compare(tools: dict[str, Path], url: str, asked: argparse.Namespace) -> None:
     best: dict[str, tuple[float, float]] = {}
     for _ in range(asked.rounds):
         for name, python in tools.items():
             seconds, processor = measure(python, name, url, asked)
             before = best.get(name, (seconds, processor))
             best[name] = (min(before[0], seconds), min(before[1], processor))
-    endpoint.terminate()
     report(best, tools, asked)
-    if asked.real:
-        report_real(asked.real, SLOTS)
 
 
 def measure(python: Path, name: str, url: str, asked: argparse.Namespace) -> tuple[float, float]:
@@ -97,10 +105,10 @@ def report(best: dict[str, tuple[float, float]], tools: dict[str, Path], asked: 
         f"{asked.cases} cases, {asked.concurrency} at once, {asked.latency * 1000:g} ms a call; ideal {ideal:.2f} s; "
         f"best of {asked.rounds}"
     )
-    own = max(best[name][1] for name in OURS)
+    own = max(best[name][1] for name in OURS if name in best)
     for name, (seconds, processor) in best.items():
-        label = f"{name} {version_of(tools[name], name.partition(',')[0])}"
-        beside = "" if name in OURS else f", {processor / own:.1f} times ours"
+        label = name if name == BARE else f"{name} {version_of(tools[name], name.partition(',')[0])}"
+        beside = "" if name in OURS or name == BARE else f", {processor / own:.1f} times ours"
         print(
             f"{label:<36} {seconds:6.2f} s, {seconds / ideal:.3f} times the ideal; {processor:6.2f} ms per case{beside}"
         )

@@ -55,8 +55,34 @@ OURS = {
     "answerkey, criteria per case": {"names": ("criteria",), "of_cases": OF_CASES},
     "answerkey, mixed kinds": {"names": (*OF_SUITE, "criteria"), "of_cases": OF_CASES},
 }
+BARE = "bare loop"
 # Short, for a small model on a slow machine; its verdicts need not be right.
 REAL = {"names": ("criterion.tone", "criteria"), "of_cases": OF_CASES[:1], "errors_count": True}
+
+
+def bare_loop(url, concurrency):
+    """The same prepared request on so many connections, and nothing done with the replies: what the endpoint allows."""
+    import asyncio
+
+    host, _, port = url.split("/")[2].partition(":")
+    body = json.dumps({"messages": [{"role": "user", "content": f"{QUESTION} {RUBRIC} " * 15}]}).encode()
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n"
+
+    async def ask_all(todo):
+        async def worker():
+            reader, writer = await asyncio.open_connection(host, int(port))
+            done = 0
+            for _ in todo:
+                writer.write(head.encode() + body)
+                fields = (await reader.readuntil(b"\r\n\r\n")).lower()
+                await reader.readexactly(int(fields.partition(b"content-length:")[2].split(b"\r\n")[0]))
+                done += 1
+            writer.close()
+            return done
+
+        return sum(await asyncio.gather(*[worker() for _ in range(concurrency)]))
+
+    return lambda texts: asyncio.run(ask_all(iter(texts)))
 
 
 def autoevals(url, concurrency):
@@ -130,7 +156,7 @@ def deepeval(url, concurrency):
 
 def main():
     name, url, count, concurrency = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-    made = {"autoevals": autoevals, "pydantic-evals": pydantic_evals, "deepeval": deepeval}
+    made = {"autoevals": autoevals, "pydantic-evals": pydantic_evals, "deepeval": deepeval, BARE: bare_loop}
     run = answerkey(url, concurrency, **OURS[name]) if name in OURS else made[name](url, concurrency)
     run(["One to begin with."])
     began, used = time.perf_counter(), time.process_time()

@@ -50,7 +50,7 @@ class ResultsCsv:
             verdict.status, verdict.score, verdict.quality, _score(scores.get("route_score")), verdict.band,
             verdict.justification,
         )  # fmt: skip
-        self._writer.writerow([*map(csv_cell, cells), *(_score(scores.get(name)) for name in self._metrics)])
+        self._writer.writerow([*map(csv_cell, cells), *map(_score, map(scores.get, self._metrics))])
 
 
 def csv_cell(value: object) -> object:
@@ -61,7 +61,7 @@ def csv_cell(value: object) -> object:
     if value is None or isinstance(value, (int, float)):
         return value
     if isinstance(value, str) and value.isascii() and value.isprintable():
-        return spreadsheet_text(value)
+        return value if value[:1].isalnum() else spreadsheet_text(value)
     if is_list(value):
         value = " | ".join(str(item) for item in value)
     text = printable(str(value).replace("\0", "").replace("\r\n", "\n").replace("\r", "\n"))
