@@ -1,5 +1,9 @@
 """The cases of a run are read from their files once; a copy serves every later pass."""
 
+from pathlib import Path
+
+import pytest
+
 from answerkey.files import json_line
 from answerkey.runs.case_copy import CaseCopy
 from answerkey.runs.records import to_json
@@ -53,3 +57,21 @@ def test_a_run_reads_its_file_once(cli, write, monkeypatch):
     path = write("cases.jsonl", '{"question": "Where?", "answer": "Here", "expected": "here"}\n')
     assert cli("score", path, "--metrics", "exact_match", "--quiet").code == 0
     assert len(calls) == 1
+
+
+def test_a_copy_that_would_be_very_large_is_given_up(monkeypatch):
+    monkeypatch.setattr("answerkey.runs.case_copy._MOST", 200)
+    copy = copied(lambda: iter([(7, CASES[0])]))
+    assert not copy.complete
+    assert list(copy()) == [(7, CASES[0])]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_disk_that_is_full_at_the_end_is_noticed_at_the_end(monkeypatch):
+    full = Path("/dev/full").open("r+b", 1 << 20)  # noqa: SIM115  (the copy closes it)
+    monkeypatch.setattr("answerkey.runs.case_copy.SpooledTemporaryFile", lambda _: full)
+    copy = copied(lambda: iter([(7, CASES[0])]))
+    assert copy.complete
+    copy.finish()
+    assert not copy.complete
+    assert list(copy()) == [(7, CASES[0])]

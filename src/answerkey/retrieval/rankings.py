@@ -21,6 +21,7 @@ Read = Callable[[Path], dict[str, T]]
 Rankings = dict[str, list[str]]
 Labels = dict[str, dict[str, float]]
 _NUMBERS = frozenset({int, float})
+_AT_ONCE = 100  # queries whose ids are looked at together
 _OF_PASSAGE = frozenset({"doc", "page", "id", "source"})  # keys of a dict that is a passage, not `{id: score}`
 _NOT_LABELS = {*PAGE_KEYS, "pages"}.union(
     map("".join, chain.from_iterable(product(*zip(word, word.upper(), strict=True)) for word in NO_VALUES))
@@ -73,11 +74,13 @@ def has_pages(given: object, *, labels: bool = False) -> bool | None:
             return None
         if labels and not _NUMBERS.issuperset(map(type, ids.values())):
             return None
+    values = iter(cast("dict[str, dict[str, object]]", given).values())
+    while block := list(islice(values, _AT_ONCE)):
         try:
-            text = "".join(ids)
+            text = "".join(chain.from_iterable(block))
         except TypeError:
             return None
-        if text and text.split(None, 1) != [text] and any(name != name.strip() for name in ids):
+        if text and text.split(None, 1) != [text] and any(name != name.strip() for ids in block for name in ids):
             return None
         found = found or names_pages(text)
     return found

@@ -104,6 +104,8 @@ def prepare(
         if cluster and not clustered:
             clustered = cluster == "none" or cluster_of(case, cluster) is not None
         has_criteria = has_criteria or bool(case.requirements)
+    if copy:
+        copy.finish()
     if count == 0:
         raise InputError(f"no case of {' '.join(suite.cases)} is selected; check --only, --file and --tag")
     if cluster and not clustered:
