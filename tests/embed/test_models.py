@@ -60,6 +60,7 @@ def test_vectors_are_checked_before_they_are_used() -> None:
         ([[0.0, 0.0]], "zero vector"),
         ([[np.nan, 1.0]], "NaN"),
         ([[np.inf, 1.0]], "infinite"),
+        ([[1e300, 1.0]], "infinite"),
         ([[1.0]], "dimension 1, expected 2"),
         ([1.0, 2.0], "shape"),
         ([[1.0, 2.0], [1.0]], "one length"),

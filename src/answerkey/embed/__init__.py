@@ -53,7 +53,8 @@ def unit_rows(given: object, count: int, dimension: int | None, source: str) -> 
     import numpy as np
 
     try:
-        rows = np.asarray(given, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what float32 can't hold becomes infinite, which is refused below
+            rows = np.asarray(given, dtype=np.float32)
     except (TypeError, ValueError, OverflowError):
         raise EndpointError(f"{source} returned something that is not a list of number lists of one length") from None
     if rows.ndim != 2 or len(rows) != count:
