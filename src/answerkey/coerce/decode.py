@@ -124,23 +124,17 @@ def parse_json(text: str, where: str, *, in_line: bool = False) -> object:
     return value
 
 
-def _number_of_keys(value: object) -> int:
+def _number_of_keys(value: object, deepest: int = _DEEPEST) -> int:
     """Of all its objects together; ValueError where it is nested too deeply."""
-    level, keys = [value], 0
-    for _ in range(_DEEPEST):
-        below = list[object]()
-        for one in level:
-            items: Iterable[object] = ()
-            if isinstance(one, dict):
-                keys += len(cast("dict[str, object]", one))
-                items = cast("dict[str, object]", one).values()
-            elif is_list(one):
-                items = one
-            below += [item for item in items if type(item) in _NESTED]
-        if not below:
-            return keys
-        level = below
-    raise ValueError(_TOO_DEEP)
+    keys, items = 0, cast("Iterable[object]", value if isinstance(value, list) else ())
+    if isinstance(value, dict):
+        keys, items = len(cast("dict[str, object]", value)), cast("dict[str, object]", value).values()
+    for item in items:
+        if type(item) in _NESTED:
+            if deepest <= 1:
+                raise ValueError(_TOO_DEEP)
+            keys += _number_of_keys(item, deepest - 1)
+    return keys
 
 
 def _no_constant(name: str) -> object:

@@ -28,8 +28,10 @@ class Selection:
     collection: str | None = None
 
     def wants(self, case: Case) -> bool:
-        source = PurePath(case.source_file or "")
         only = self.only
+        if only is None and self.file is None and self.collection is None:
+            return True
+        source = PurePath(case.source_file or "")
         return (
             (only is None or only == case.id or fnmatch(case.id, only) or only.lower() in case.question.lower())
             and (self.file is None or self.file in (source.name, source.stem, str(source)))

@@ -76,7 +76,6 @@ def run_prepared(prepared: Prepared, options: Options, watch: Watch, stop: Stop)
             watch.start(prepared.answers, begun.state.count(FINISHED))
             watch.earlier(finished_before(folder, begun.state))
             copy = prepared.cases if isinstance(prepared.cases, CaseCopy) and begun.cases is None else None
-            copy = copy if copy and copy.complete and prepared.repeats.times == 1 else None
             execution = _Execution(prepared, options, watch, stop, store, Budget(suite.run), copy)
             _execute(execution, prepared.attempts(begun.cases))
         finished = _finished(execution, folder)
@@ -131,8 +130,8 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
         _score(run, in_chunks(store.answers(store.state.positions(ANSWERED)), size))
         if run.stop:
             return None
-    if run.copy and isinstance(store, FolderStore) and not store.state.count(STOPPED) and _all_in_processes(run):
-        return _score_copied(run, run.copy, store)
+    if run.copy and isinstance(store, FolderStore) and _only_stores(run):
+        return _store_scored(run, run.copy, store)
     to_ask = islice(_to_ask(cases, store.state), run.options.resume_limit)
     if isinstance(target, Recorded):
 
@@ -151,13 +150,15 @@ def _ask_and_score(run: _Execution, cases: Callable[[], Iterator[Numbered]]) -> 
     return None
 
 
-def _all_in_processes(run: _Execution) -> bool:
+def _only_stores(run: _Execution) -> bool:
     """Whether nothing but storing is left for this process: answers are recorded in the cases, and all metrics local."""
-    target = run.prepared.target
-    return isinstance(target, Recorded) and target.answers is None and run.processes is not None and run.processes.whole
+    target, processes = run.prepared.target, run.processes
+    recorded = isinstance(target, Recorded) and target.answers is None and run.prepared.repeats.times == 1
+    known = run.copy is not None and run.copy.complete and not run.store.state.count(STOPPED)
+    return recorded and known and processes is not None and processes.whole
 
 
-def _score_copied(run: _Execution, copy: CaseCopy, store: FolderStore) -> None:
+def _store_scored(run: _Execution, copy: CaseCopy, store: FolderStore) -> None:
     """Other processes score the recorded cases and make their records; this one stores them."""
     assert run.processes
     left = (each for each in copy.lines() if store.state[each[0]] == ASK)
