@@ -160,3 +160,13 @@ def test_bands_go_from_green_to_red_whatever_their_names() -> None:
         assert len(colours) == count + 1
         assert colours[0] == "#1b8a6b"
         assert count == 1 or colours[count - 1] == "#c8553d"
+
+
+def test_a_stored_weight_of_zero_gives_a_page(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", map(plain, range(3)), "run", reports=False)
+    journal = run / "scores.jsonl"
+    text, changed = re.subn(r'"weight":[0-9.]+', '"weight":0.0', journal.read_text(encoding="utf-8"))
+    assert changed
+    journal.write_text(text, encoding="utf-8")
+    write_reports(run)
+    assert "the sum of the points" in page_of(run)
