@@ -218,7 +218,7 @@ def raise_for(status: int, headers: Mapping[str, str], body: str) -> None:
     if status in _ADVICE:
         raise Fatal(f"{message}; {_ADVICE[status]}", body)
     if 300 <= status < 400:
-        where = headers.get("location", "another address")
+        where = " ".join(headers.get("location", "another address").split())[:200]
         raise Fatal(f"HTTP {status}: base_url redirects to {where}; use that address", body)
     wait = retry_after(headers)
     if status == 429 and _NO_QUOTA.search(body):
