@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +22,9 @@ from answerkey.reports.run_charts import run_charts
 from answerkey.reports.text import markdown_report, text_report
 from answerkey.runs.engines.parts import PARTS, PartsIndex, merged, worst_positions
 from answerkey.runs.gates import answer_gates, parse_gates
+from answerkey.runs.journal_index import RecordPlaces, attempts_at
 from answerkey.runs.manifest import Manifest, stored_in, stored_manifest, write_manifest
-from answerkey.runs.store import JournalIndex, open_index, profile_of, read_manifest
+from answerkey.runs.store import JournalIndex, profile_of, read_index, read_manifest
 from answerkey.runs.summary import GateResult, RunInfo, Summary, summary_of
 from answerkey.runs.tally import MOST_LISTED, RunTally, tally_from_json, tally_to_json
 from answerkey.types import Profile, Status
@@ -45,7 +46,7 @@ def write_reports(
     """
     manifest, profile = read_manifest(folder), profile_of(folder)
     remove_strays(folder)
-    index = open_index(folder)
+    index = read_index(folder)
     if isinstance(index, PartsIndex):
         tally, worst, labels = merged(folder), worst_positions(folder, MOST_FROM_PARTS), dict[str, float]()
     else:
@@ -107,29 +108,26 @@ def _write_rows(
 
 def _all_rows(folder: Path, manifest: Manifest, index: JournalIndex) -> Iterator[CaseRows]:
     """The rows of one span of cases after another, computed in several processes where there are many."""
-    spans = [(start, start + _SPAN) for start in range(0, index.last, _SPAN)]
+    spans = [range(start, start + _SPAN) for start in range(0, index.last, _SPAN)]
     jobs = jobs_for(manifest.settings.run.jobs, len(spans), enough=index.last >= _ENOUGH)
     if jobs == 1:
-        work = _rows_of(manifest, index)
-        yield from map(work, spans)
+        yield from (_rows_at(folder, manifest, index.places(span)) for span in spans)
         return
     with closing(Processes(jobs, f"{__name__}:rows_here", str(folder.resolve()))) as processes:
-        yield from (
-            tally_from_json(CaseRows, read_json(found)) for _, found in processes.map((span, span) for span in spans)
-        )
+        asked = ((span, list(index.places(span))) for span in spans)
+        yield from (tally_from_json(CaseRows, read_json(found)) for _, found in processes.map(asked))
 
 
 def rows_here(folder: str) -> Callable[[bytes], object]:
-    """In a process: the function that makes the rows of a span."""
+    """In a process: the function that makes the rows of some answers."""
     path = Path(folder)
     manifest = stored_manifest(path)
-    work = _rows_of(manifest, JournalIndex(path, manifest.repeats))
-    return lambda span: tally_to_json(work(read_as(span, tuple[int, int])))
+    return lambda places: tally_to_json(_rows_at(path, manifest, read_as(places, list[RecordPlaces])))
 
 
-def _rows_of(manifest: Manifest, index: JournalIndex) -> Callable[[tuple[int, int]], CaseRows]:
-    about = manifest.name, manifest.metrics, manifest.settings.statistics.cluster
-    return lambda span: case_rows(index.numbered(stopped=True, cases=range(*span)), *about)
+def _rows_at(folder: Path, manifest: Manifest, places: Iterable[RecordPlaces]) -> CaseRows:
+    outcomes = manifest.repeats.combined(attempts_at(folder, places, stopped=True), whole=False)
+    return case_rows(outcomes, manifest.name, manifest.metrics, manifest.settings.statistics.cluster)
 
 
 def _write_failures(

@@ -23,6 +23,8 @@ _path = cache(Path)
 _POSITION = re.compile(rb'\{"n":(\d{1,7}),')
 
 NumberedOutcome = tuple[int, Outcome]
+# The position of an answer, and the bytes at which its record and that of its scores begin: -1 where it is not scored.
+RecordPlaces = tuple[int, int, int]
 CaseTexts = tuple[str, str, str]
 
 
@@ -116,37 +118,26 @@ class JournalIndex:
             yield from (LightCase.of(outcome, n, n) for n, outcome in self.numbered(stopped=True))
             return
         responses, scores = self.folder / RESPONSES, self.folder / SCORES
-        for n, answered, judged, at, scored in self._lines():
+        for (n, at, scored), answered, judged in _lines(self.folder, self.places()):
             given = decoded(answered, responses, at, _LightAnswered)
             found = decoded(judged, scores, scored, _LightScored) if judged else _LightScored(n, "")
             yield LightCase(given.case, given.response, found.scores, found.verdict, at, scored)
 
-    def _lines(self, cases: range | None = None) -> Iterator[tuple[int, bytes, bytes | None, int, int]]:
-        """Each answered case in order: position, the lines of its answer and scores, and the bytes at which they begin."""
+    def places(self, cases: range | None = None) -> Iterator[RecordPlaces]:
+        """Where each answer is found, in order, of all cases or of some."""
         first, end = (cases.start * self.repeats.times, cases.stop * self.repeats.times) if cases else (0, None)
-        with _open(self.folder / RESPONSES) as responses, _open(self.folder / SCORES) as scores:
-            for n, at in enumerate(self.responses[first:end], first):
-                if at >= 0:
-                    scored = self.scores[n] if n < len(self.scores) else -1
-                    yield n, _line(responses, at), _line(scores, scored) if scored >= 0 else None, at, scored
+        for n, at in enumerate(self.responses[first:end], first):
+            if at >= 0:
+                yield n, at, self.scores[n] if n < len(self.scores) else -1
 
-    def numbered(
-        self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
-    ) -> Iterator[NumberedOutcome]:
-        """The outcomes in case order with their positions, of all cases or of some. One that is not scored only with
-        `unscored`; one that the run stopped at, to ask it again on resume, only with `stopped` or `unscored`."""
-        attempts = self.attempts(unscored=unscored, stopped=stopped, cases=cases)
-        return self.repeats.combined(attempts, whole=not stopped)
+    def numbered(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[NumberedOutcome]:
+        """The outcomes in case order with their positions. One that is not scored only with `unscored`; one that the run
+        stopped at, to ask it again on resume, only with `stopped` or `unscored`."""
+        return self.repeats.combined(self.attempts(unscored=unscored, stopped=stopped), whole=not stopped)
 
-    def attempts(
-        self, *, unscored: bool = False, stopped: bool = False, cases: range | None = None
-    ) -> Iterator[NumberedOutcome]:
+    def attempts(self, *, unscored: bool = False, stopped: bool = False) -> Iterator[NumberedOutcome]:
         """As `numbered`, with an outcome per answer."""
-        responses, scores = self.folder / RESPONSES, self.folder / SCORES
-        for n, answered, judged, at, scored_at in self._lines(cases):
-            scored = decoded(judged, scores, scored_at, _Scored) if judged else None
-            if unscored or (scored is not None and (stopped or not scored.stopped)):
-                yield n, _outcome(decoded(answered, responses, at, _Answered), scored)
+        return attempts_at(self.folder, self.places(), unscored=unscored, stopped=stopped)
 
     def outcomes(self, *, unscored: bool = False) -> Iterator[Outcome]:
         return (outcome for _, outcome in self.numbered(unscored=unscored))
@@ -170,6 +161,24 @@ class JournalIndex:
                 if self.responses[n] >= 0:
                     outcome = _outcome(_record(responses, self.responses[n], _Answered), None)
                     yield n, outcome.case, outcome.response
+
+
+def attempts_at(
+    folder: Path, places: Iterable[RecordPlaces], *, unscored: bool = False, stopped: bool = False
+) -> Iterator[NumberedOutcome]:
+    """The outcomes of these answers with their positions, as `JournalIndex.attempts` has them."""
+    for (n, at, scored_at), answered, judged in _lines(folder, places):
+        scored = decoded(judged, folder / SCORES, scored_at, _Scored) if judged else None
+        if unscored or (scored is not None and (stopped or not scored.stopped)):
+            yield n, _outcome(decoded(answered, folder / RESPONSES, at, _Answered), scored)
+
+
+def _lines(folder: Path, places: Iterable[RecordPlaces]) -> Iterator[tuple[RecordPlaces, bytes, bytes | None]]:
+    """Each place with the lines of its answer and of its scores."""
+    with _open(folder / RESPONSES) as responses, _open(folder / SCORES) as scores:
+        for place in places:
+            _, at, scored = place
+            yield place, _line(responses, at), _line(scores, scored) if scored >= 0 else None
 
 
 def outcome_at(folder: Path, answered_at: int, scored_at: int) -> Outcome:

@@ -217,8 +217,8 @@ def open_index(folder: Path) -> JournalIndex | PartsIndex:
 
 
 def read_index(folder: Path) -> JournalIndex | PartsIndex:
-    """As `open_index`; read once as long as the files do not change."""
-    return _read_index(folder.absolute(), _file_state(folder, MANIFEST, RESPONSES, SCORES, "parts"))
+    """As `open_index`; read once as long as the journals do not change."""
+    return _read_index(folder.absolute(), _file_state(folder, RESPONSES, SCORES, "parts"))
 
 
 @lru_cache(maxsize=4)
