@@ -28,7 +28,7 @@ reference: $(READY)  ## write docs/reference again from the code
 	$(BIN)/python tools/make_reference.py
 
 bench: $(READY)  ## the benchmarks beside the peers; writes benchmarks/RESULTS.md
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
 fuzz: $(READY)  ## hostile inputs for MINUTES; what fails is saved in tests/fuzz/cases
 	$(BIN)/python -m tests.fuzz --minutes $(or $(MINUTES),20)

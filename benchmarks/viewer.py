@@ -27,7 +27,7 @@ from pathlib import Path
 from answerkey.profiles import decide, load_profile
 from answerkey.reports.write import write_reports
 from answerkey.runs.journal import Journal, response_record
-from answerkey.runs.store import RESPONSES, SCORES, Scored, score_record
+from answerkey.runs.store import RESPONSES, SCORES, Scored
 from answerkey.types import Case, Outcome, Profile, Response, Score
 
 PROFILE = {
@@ -57,7 +57,7 @@ def make_run(folder: Path, cases: int, length: int) -> list[str]:
         positions = range(start, min(start + BLOCK, cases))
         made = [Scored(n, _outcome(n, length, words, source, profile)) for n in positions]
         responses.append([response_record(each.n, each.outcome.case, each.outcome.response) for each in made])
-        scores.append([score_record(each) for each in made])
+        scores.append([each.record() for each in made])
     responses.close()
     scores.close()
     record = {
