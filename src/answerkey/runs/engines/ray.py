@@ -6,6 +6,7 @@ chunk and a killed driver continues with --resume; a pipeline of Ray Data would 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -85,6 +86,7 @@ class _Actor:
     """A worker as Ray sees it. It starts in a call, not in its constructor, so that an error there is reported."""
 
     def start(self, task: Task, judge: Any) -> None:
+        gc.set_threshold(50_000)  # as the command line does
         self._worker = Worker(task, RemoteJudge(judge) if judge is not None else None)
 
     def score(self, *shard: Any) -> Generator[ChunkReport]:
