@@ -11,6 +11,7 @@ def test_a_benchmark_can_be_imported(name):
     try:
         module = import_module(f"benchmarks.{name}")
     except ModuleNotFoundError as error:
-        assert not (error.name or "").startswith(("answerkey", "benchmarks"))
+        if (error.name or "").startswith(("answerkey", "benchmarks")):
+            raise
         pytest.skip(f"needs {error.name}")
     assert callable(module.main)
