@@ -20,6 +20,7 @@ from answerkey.runs.journal_index import JournalIndex
 from answerkey.runs.manifest import MANIFEST, AcceptedChange, Manifest, write_manifest
 from answerkey.runs.prepare import Prepared, manifest_of
 from answerkey.runs.records import SCORING, changed_parts, digest_of, to_json
+from answerkey.runs.score import LARGEST_BATCH, in_chunks
 from answerkey.runs.store import read_manifest, sealed
 from answerkey.runs.suite import Suite
 from answerkey.runs.tally import OutcomeTally
@@ -188,7 +189,9 @@ def finished_before(folder: Path, state: RunState) -> OutcomeTally:
     tally = OutcomeTally()
     if state.count(FINISHED):
         attempts = JournalIndex(folder).attempts()
-        tally.add((outcome, None) for n, outcome in attempts if state[n] == FINISHED)
+        finished = ((outcome, None) for n, outcome in attempts if state[n] == FINISHED)
+        for chunk in in_chunks(finished, LARGEST_BATCH):  # a large run is never in memory as a whole
+            tally.add(chunk)
     return tally
 
 
