@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test quick lint format reference bench fuzz clean
+.PHONY: demo test quick lint format reference bench fuzz search clean
 
 demo: $(READY)  ## score the shipped example world, offline
 	$(BIN)/answerkey demo
@@ -39,6 +39,9 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt --editable . --group dev
 	$(BIN)/python -m compileall -q src  # where Python may not write bytecode itself, each command would compile the code again
 	touch $(READY)
+
+search: $(READY)  ## property tests with new random examples; add what fails to its test with @example
+	ANSWERKEY_HYPOTHESIS=search $(BIN)/pytest -n 2 --dist loadgroup -m "not slow" $$(grep -rl --include='test_*.py' 'from hypothesis' tests)
 
 clean:
 	rm -rf .venv .venvs build dist
